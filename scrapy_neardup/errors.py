@@ -1,0 +1,41 @@
+"""One small tree of exceptions.
+
+Rule of this room: every message names the setting, option or file that is wrong
+and says what to do about it. Nothing here imports anything else of the package.
+"""
+
+
+class NeardupError(Exception):
+    """Base of every error that scrapy-neardup raises on purpose."""
+
+
+class ConfigurationError(NeardupError, ValueError):
+    """A setting, option or argument has a value that can't be used."""
+
+
+class InputError(NeardupError):
+    """An input file or record can't be read; the message names it."""
+
+
+class NoFeaturesError(NeardupError, ValueError):
+    """A text without a single token has no fingerprint (it is not 0)."""
+
+
+class StoreError(NeardupError):
+    """Base of everything that goes wrong between us and a store."""
+
+
+class StoreUnavailableError(StoreError):
+    """The store doesn't answer now; a later call may succeed."""
+
+
+class StoreLockedError(StoreError):
+    """Another process, or another crawler of this one, has the store open."""
+
+
+class StoreMismatchError(StoreError):
+    """The store was made with other parameters; the message shows both."""
+
+
+class StoreCorruptError(StoreError):
+    """The store's content is damaged or isn't ours; nothing of it was changed."""

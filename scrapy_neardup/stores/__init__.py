@@ -1,0 +1,64 @@
+"""Where fingerprints live: ``open_store(uri)`` and the stores behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, contradicts
+from scrapy_neardup.urls import redact
+
+__all__ = ["SCHEMES", "Store", "StoreOptions", "StoreStats", "contradicts", "open_store"]
+
+StoreFactory = Callable[[str, StoreOptions], Store]
+
+SCHEMES: dict[str, str | StoreFactory] = {
+    "memory": "scrapy_neardup.stores.memory:MemoryStore",
+    "sqlite": "scrapy_neardup.stores.sqlite:SQLiteStore",
+}
+"""URI scheme -> factory, or the place of one, called with (uri, options). Add to it freely."""
+
+
+def open_store(
+    uri: str,
+    *,
+    namespace: str = "default",
+    max_distance: int = 3,
+    expected_pages: int = 1_000_000,
+    schema: Mapping[str, str | int | float] | None = None,
+) -> Store:
+    """Return the store at `uri`, to be opened with ``async with`` or `Store.open`.
+
+    Parameters are those of `StoreOptions`.
+
+    Raises
+    ------
+    ConfigurationError
+        For an unknown scheme, or parameters that no store accepts.
+    """
+    scheme, colon, _ = uri.partition(":")
+    try:
+        factory = SCHEMES[scheme.lower()]
+    except KeyError:
+        known = ", ".join(f"{name}:" for name in sorted(SCHEMES))
+        shown = redact(uri) if colon else repr(uri)
+        raise ConfigurationError(
+            f"NEARDUP_STORE: no store for {shown}; its scheme must be one of {known}"
+        ) from None
+    if not 0 <= max_distance <= 8:
+        raise ConfigurationError(f"NEARDUP_MAX_DISTANCE must be 0 to 8 bits, not {max_distance}")
+    if expected_pages < 1:
+        raise ConfigurationError(
+            f"NEARDUP_EXPECTED_PAGES must be a positive number, not {expected_pages}"
+        )
+    if isinstance(factory, str):
+        module, _, name = factory.partition(":")
+        factory = getattr(import_module(module), name)
+    options = StoreOptions(
+        namespace=namespace,
+        max_distance=max_distance,
+        expected_pages=expected_pages,
+        schema=dict(schema or {}),
+    )
+    return factory(uri, options)

@@ -1,0 +1,131 @@
+"""What every store is: one asynchronous interface, one rule, one way to open it.
+
+Rule of this room: a store decides and remembers; it never looks at text and never
+acts on a page. The behaviour is the same for every store and one test suite says so
+(``tests/stores/``).
+
+The life of an entry::
+
+    check_and_add(page) ── NEW ──> pending ── confirm(page.id) ──> kept
+                                      └────── forget(page.id) ───> gone
+
+A pending entry matches like a kept one; pending says that the page's own processing
+is not over yet. A durable store makes only kept entries durable.
+
+The rule, applied by `check_and_add` in one atomic step:
+
+1. *Candidates* are the entries of the page's scope and kind (exact or not) within
+   Hamming distance k of its fingerprint (0 for an exact page), less those that
+   `contradicts` it.
+2. The entry with the page's own id is a candidate: SEEN, and nothing changes.
+3. Any other candidate: DUPLICATE of the nearest (smallest page id among equals); its
+   count of collapsed pages grows by one; the page's own old entry is withdrawn.
+4. Otherwise NEW: the page is stored as pending, in place of its own old entry.
+
+So no two stored pages are duplicates under the rule in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Protocol, Self
+
+from scrapy_neardup.verdict import Page, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOptions:
+    """How a store is opened.
+
+    Parameters
+    ----------
+    namespace
+        One crawl's memory. Namespaces of one store never meet.
+    max_distance
+        k, 0 to 8 bits (Manku et al. 2007, section 4.1).
+    expected_pages
+        How many pages it should be sized for. More is slower, not wrong.
+    schema
+        Everything else that makes two fingerprints comparable (hash name and version,
+        shingle size, ...). It is recorded in what the store writes; a store made with
+        another schema or k refuses to open.
+    """
+
+    namespace: str = "default"
+    max_distance: int = 3
+    expected_pages: int = 1_000_000
+    schema: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStats:
+    """What a store holds."""
+
+    pages: int
+    """Entries, pending ones included."""
+    pending: int
+    dropped: int
+    """Pages that were found to be duplicates of an entry that is still held."""
+    overflowed: int
+    """Pages kept but not remembered, as their buckets were full."""
+    memory_bytes: int | None = None
+
+
+class Store(Protocol):
+    """Where the fingerprints of a crawl live; shared by whoever opens the same one.
+
+    Every method raises `StoreUnavailableError` where the store doesn't answer, and
+    leaves it as if the call had not been made or had been made once.
+    """
+
+    async def open(self) -> None:
+        """Make it ready.
+
+        Raises
+        ------
+        StoreError
+            It can't be opened; the message says why and what to do.
+        """
+
+    async def close(self) -> None:
+        """Make durable what is confirmed and let go; pending entries are given up."""
+
+    async def check_and_add(self, page: Page) -> Verdict:
+        """Judge `page` and, if it is new, remember it as pending: one atomic step."""
+
+    async def confirm(self, page_id: int) -> None:
+        """Its processing is done: the entry is final. Unknown ids are ignored."""
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a *pending* entry, as its processing failed.
+
+        Returns
+        -------
+        int
+            How many pages had been dropped as duplicates of it meanwhile; 0 where
+            there is no pending entry of that id (nothing changes then).
+        """
+
+    async def stats(self) -> StoreStats:
+        """Count what is held."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+def contradicts(page: Page, title: int, content: int) -> bool:
+    """Whether an entry's `title` and `content` digests say that it is another page.
+
+    Application shells, photo pages and pages that keep their data in a script element
+    show equal text. Where the title *and* the embedded content differ, equal text is
+    no evidence.
+    """
+    return page.title != title and page.content != content

@@ -1,0 +1,129 @@
+"""The values that travel between the rooms: Page, Match, Verdict.
+
+Rule of this room: plain, frozen, picklable values and nothing that computes more
+than a sentence. A `Page` is all that a store may know of a page; a `Verdict` is all
+that anybody above a store may know of a decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Decision(StrEnum):
+    """What was decided about a page."""
+
+    NEW = "new"
+    """No page like it is known; it is stored, pending until confirmed."""
+    DUPLICATE = "duplicate"
+    """A page like it was kept before: `Verdict.match`."""
+    SEEN = "seen"
+    """The same page again (same page id, content within k): never its own duplicate."""
+    UNJUDGED = "unjudged"
+    """It can't be judged (`Verdict.reason`); such a page is kept, and nothing is stored."""
+
+
+class Reason(StrEnum):
+    """Why; the value is the last part of a stat such as ``neardup/unjudged/empty``."""
+
+    # new
+    UNMATCHED = "unmatched"  # nothing close enough is stored
+    CHANGED = "changed"  # same page id, other content: its entry was replaced
+    # duplicate
+    NEAR = "near"  # fingerprints at Hamming distance <= k
+    EQUAL = "equal"  # a short page: text, title, images and embedded data are the same
+    # seen
+    SAME_PAGE = "same-page"
+    # unjudged
+    EMPTY = "empty"  # fewer than five tokens
+    NOT_HTML = "not-html"  # JSON, feeds, plain text, binary
+    UNPARSABLE = "unparsable"  # the parsers found no tree in it
+    TEXT_ERROR = "text-error"  # the user's NEARDUP_TEXT callable failed
+    DENIED = "denied"  # NEARDUP_DENY
+    SKIPPED = "skipped"  # request.meta["neardup_skip"]
+    OVERFLOW = "overflow"  # its buckets are full: kept, not remembered
+    STORE_ERROR = "store-error"
+    TIMEOUT = "timeout"  # NEARDUP_TIMEOUT
+    PAUSED = "paused"  # the store failed repeatedly; it is tried again soon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a store needs to know of a page to judge and to remember it.
+
+    Parameters
+    ----------
+    id
+        64-bit page id: the same page fetched again has the same one.
+    fingerprint
+        64-bit simhash; for an `exact` page a 64-bit digest of its whole content.
+    exact
+        The page is too short for a simhash: only an equal fingerprint of another
+        exact page is a match.
+    scope
+        Pages are compared only within one scope (``""``, a host, a domain).
+    title, content
+        32-bit digests (0: there is none) of the title, and of image sources and
+        embedded data. A match whose title *and* content differ is no duplicate:
+        equal text is not an equal page.
+    url
+        What a drop is explained with, or None to store nothing.
+    tokens
+        Number of tokens in the judged text.
+    """
+
+    id: int
+    fingerprint: int
+    exact: bool = False
+    scope: str = ""
+    title: int = 0
+    content: int = 0
+    url: str | None = None
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """The kept page that a page was found to repeat."""
+
+    page_id: int
+    distance: int
+    """Hamming distance of the fingerprints, in bits."""
+    url: str | None = None
+    resemblance: float | None = None
+    """Estimated resemblance in [0, 1], where the method has one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What was decided about one page, and why."""
+
+    decision: Decision
+    reason: Reason
+    page_id: int
+    match: Match | None = None
+    fingerprint: int | None = None
+    tokens: int = 0
+    detail: str = ""
+    """For an unjudged page, what exactly went wrong."""
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether the page repeats another one."""
+        return self.decision is Decision.DUPLICATE
+
+    def explain(self) -> str:
+        """One sentence for a log line."""
+        match self.decision:
+            case Decision.DUPLICATE | Decision.SEEN if self.match is not None:
+                other = self.match.url or f"page {self.match.page_id:016x}"
+                if self.decision is Decision.SEEN:
+                    return f"the same page as before (distance {self.match.distance})"
+                if self.reason is Reason.EQUAL:
+                    return f"its content equals that of {other}"
+                return f"at distance {self.match.distance} of {other}"
+            case Decision.UNJUDGED:
+                return f"not judged: {self.reason}" + (f" ({self.detail})" if self.detail else "")
+            case _:
+                return f"{self.decision}: {self.reason}"
