@@ -78,14 +78,13 @@ class Parameters:
     store_urls: bool | Literal["hash"] = True
 
     def __post_init__(self) -> None:
-        _check("MAX_DISTANCE", self.max_distance, range(9), "a whole number from 0 to 8 (bits)")
-        _check("SHINGLE_SIZE", self.shingle_size, range(1, 65), "a whole number from 1 to 64")
-        _check("MIN_TOKENS", self.min_tokens, range(10**9), "a whole number, 0 or more")
-        _check("SCOPE", self.scope, _SCOPES, "'all', 'host' or 'domain'")
-        _check("STORE_URLS", self.store_urls, (True, False, "hash"), "True, False or 'hash'")
-        if isinstance(self.weights, str):
-            _check("WEIGHTS", self.weights, ("set", "tf", "sqrt", "log"),
-                   "'set', 'tf', 'sqrt', 'log' or a callable")  # fmt: skip
+        _whole("MAX_DISTANCE", self.max_distance, 0, 8)
+        _whole("SHINGLE_SIZE", self.shingle_size, 1, 64)
+        _whole("MIN_TOKENS", self.min_tokens, 0, 1_000_000)
+        _one_of("SCOPE", self.scope, *_SCOPES)
+        _one_of("STORE_URLS", self.store_urls, True, False, "hash")
+        if not callable(self.weights):
+            _one_of("WEIGHTS", self.weights, "set", "tf", "sqrt", "log")
 
     def schema(self) -> dict[str, str | int | float]:
         """Return what a store records, so that fingerprints of two kinds never mix.
@@ -190,11 +189,13 @@ def _fold(value: bytes) -> str:
     return blake2b(value, digest_size=8).hexdigest()
 
 
-def _check(setting: str, value: object, allowed: object, wanted: str) -> None:
-    try:
-        fits = value in allowed and (isinstance(value, bool) == isinstance(allowed, tuple)
-                                     or not isinstance(value, bool))  # fmt: skip
-    except TypeError:
-        fits = False
-    if not fits:
+def _whole(setting: str, value: object, low: int, high: int) -> None:
+    if type(value) is not int or not low <= value <= high:
+        wanted = f"a whole number from {low} to {high}"
+        raise ConfigurationError(f"NEARDUP_{setting} must be {wanted}, not {value!r}")
+
+
+def _one_of(setting: str, value: object, *allowed: object) -> None:
+    if value not in allowed:
+        wanted = " or ".join(map(repr, allowed))
         raise ConfigurationError(f"NEARDUP_{setting} must be {wanted}, not {value!r}")
