@@ -1,0 +1,48 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.urls import host, redact, registered_domain
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://example.com/a?b=c@d", "http://example.com/a?b=c@d"),
+        ("http://user:secret@example.com/a", "http://example.com/a"),
+        ("redis://:secret@localhost:6379/0", "redis://localhost:6379/0"),
+        ("redis://a:b@c@localhost/0", "redis://localhost/0"),
+        ("http://user:secret@[::1/bad", "[::1/bad"),
+        ("sqlite:/var/lib/pages.db", "sqlite:/var/lib/pages.db"),
+        ("", ""),
+    ],
+)
+def test_redact_removes_user_and_password_only(url, shown):
+    assert redact(url) == shown
+
+
+NAME = st.text("abcXYZ019.-~:@%", max_size=12)
+
+
+@given(user=NAME, rest=NAME)
+def test_redact_never_shows_the_password(user, rest):
+    secret = "s3cr3t-Pa55word"
+    assert secret not in redact(f"redis://{user}:{secret}@{rest}/0")
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "domain"),
+    [
+        ("https://Shop.Example.co.uk:8443/x", "shop.example.co.uk", "example.co.uk"),
+        ("http://alice.github.io/", "alice.github.io", "alice.github.io"),
+        ("http://127.0.0.1:8000/", "127.0.0.1", "127.0.0.1"),
+        ("http://localhost/", "localhost", "localhost"),
+        ("http://example.com./", "example.com", "example.com"),
+        ("http://[::1]/", "::1", "::1"),
+        ("http://[bad/", "", ""),
+        ("page.html", "", ""),
+    ],
+)
+def test_host_and_registered_domain(url, name, domain):
+    assert host(url) == name
+    assert registered_domain(url) == domain
