@@ -1,0 +1,7 @@
+"""The Hamming Distance Problem: of many fingerprints, all within k bits of a given one."""
+
+from scrapy_neardup.tables.design import Table, TableDesign
+from scrapy_neardup.tables.index import HammingIndex
+from scrapy_neardup.tables.permutations import Permutation
+
+__all__ = ["HammingIndex", "Permutation", "Table", "TableDesign"]
