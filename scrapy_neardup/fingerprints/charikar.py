@@ -1,0 +1,132 @@
+"""Features to a fingerprint: Charikar's simhash.
+
+Rule of this room: a fingerprint is a Python int of 64 bits.
+
+Every feature votes on every bit with its weight, for or against as its own hash has the
+bit set or not (Charikar 2002, section 3; Manku et al. 2007, section 2).
+
+*Ties stay clear*: a bit is set if and only if its sum is positive. Weights are rounded to
+multiples of 2**-16 first and summed exactly, so that neither the order of the features nor
+the machine's arithmetic ever decides a bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints.features import Weights, features
+from scrapy_neardup.fingerprints.hashing import token_hashes
+
+_BITS = 64
+_WEIGHT_UNITS = 1 << 16
+_EXACT = 1 << 53
+"""Below it, sums of whole numbers are exact in float64."""
+
+_ROWS = 255  # as many 0s and 1s as a byte can add up
+_COLUMNS = 64
+_BLOCK = 1 << 14
+_PLACES = np.arange(8) * 256
+_BYTE_BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
+
+
+def simhash(
+    text: str, *, shingle_size: int = 3, weights: Weights = "set", key: bytes | None = None
+) -> int:
+    """Return the 64-bit simhash of a text.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    shingle_size, weights
+        See `features`.
+    key
+        See `token_hashes`.
+
+    Raises
+    ------
+    NoFeaturesError
+        The text has no token.
+
+    Notes
+    -----
+    About 0.1 ms for 1,000 tokens.
+
+    Examples
+    --------
+    >>> a = simhash("the quick brown fox jumps over the lazy dog")
+    >>> b = simhash("The quick brown fox jumps over the lazy dog!")
+    >>> hamming_distance(a, b)
+    0
+    """
+    tokens = token_hashes(text, key=key)
+    return simhash_features(*features(tokens, shingle_size=shingle_size, weights=weights))
+
+
+def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | None) -> int:
+    """Return the 64-bit simhash of weighted features.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64, shape (features,)
+    weights : ndarray of float64, shape (features,), or None
+        Not negative; rounded to multiples of 2**-16. None: all are 1.
+
+    Raises
+    ------
+    NoFeaturesError
+        There is no feature, or none has a weight.
+    ConfigurationError
+        The weights add up to 2**37 or more.
+
+    Notes
+    -----
+    O(n), about 10 ns a feature without weights and 25 with; memory is bounded.
+    """
+    if weights is None:
+        total = float(len(hashes))
+        ones = _count(hashes)
+    else:
+        units = np.rint(weights * _WEIGHT_UNITS)
+        total = float(units.sum())
+        if not total < _EXACT:
+            raise ConfigurationError(
+                f"NEARDUP_WEIGHTS add up to {weights.sum():.3g}: more than {_EXACT // _WEIGHT_UNITS}"
+            )
+        ones = _weigh(hashes, units)
+    if not total:
+        raise NoFeaturesError("a text without tokens (or weights) has no fingerprint")
+    return int.from_bytes(np.packbits(2 * ones > total, bitorder="little").tobytes(), "little")
+
+
+def hamming_distance(a: int, b: int) -> int:
+    """Return the number of bits in which two fingerprints differ."""
+    return (a ^ b).bit_count()
+
+
+def _count(hashes: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Count, for each of 64 bits, the hashes in which it is set."""
+    ones = np.zeros(_BITS, np.int64)
+    for start in range(0, len(hashes), _ROWS * _COLUMNS):
+        block = hashes[start : start + _ROWS * _COLUMNS]
+        columns = -(-len(block) // _ROWS)
+        rows = -(-len(block) // columns)
+        padded = np.zeros(rows * columns, "<u8")
+        padded[: len(block)] = block
+        bits = np.unpackbits(padded.view(np.uint8), bitorder="little")
+        # Bytes add up many at a time, and at most 255 of them don't overflow.
+        sums = bits.reshape(rows, columns * _BITS).sum(axis=0, dtype=np.uint8)
+        ones += sums.reshape(columns, _BITS).sum(axis=0, dtype=np.int64)
+    return ones.astype(np.float64)
+
+
+def _weigh(hashes: NDArray[np.uint64], units: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up, for each of 64 bits, the units of the hashes in which it is set."""
+    sums = np.zeros(8 * 256)
+    for start in range(0, len(hashes), _BLOCK):
+        octets = hashes[start : start + _BLOCK].astype("<u8").view(np.uint8).reshape(-1, 8)
+        weights = np.repeat(units[start : start + _BLOCK], 8)
+        sums += np.bincount((octets + _PLACES).ravel(), weights=weights, minlength=len(sums))
+    return np.asarray(sums.reshape(8, 256) @ _BYTE_BITS, np.float64).ravel()

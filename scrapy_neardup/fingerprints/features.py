@@ -1,0 +1,118 @@
+"""Token hashes to features: word shingles and their weights.
+
+Rule of this room: arrays in, arrays out; a feature is a 64-bit number and knows nothing
+of words.
+
+The hash of the shingle t1 ... tw is ``mix(s)`` with ``s = 0; for t: s = step(s) + t`` and
+``step(s) = s * k ^ (s * k) >> 32`` (mod 2**64); `mix` is that of the token hash. It depends
+on the order of the tokens, and no step of it is linear, so repeated tokens don't cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+
+Weights: TypeAlias = (
+    Literal["set", "tf", "sqrt", "log"]
+    | Callable[[NDArray[np.uint64], NDArray[np.int64]], NDArray[np.float64]]
+)
+"""How much a shingle counts in a simhash, c being how often it occurs.
+
+``"set"``: 1; ``"tf"``: c; ``"sqrt"``: the root of c; ``"log"``: 1 + ln c; or a function of
+(hashes, counts), both of shape (features,), that returns as many finite weights, none of
+them negative. A function sees the hashes so that it can look up, say, document frequencies
+(Manku et al. 2007, section 2).
+"""
+
+_SCHEMES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
+    "tf": lambda counts: counts.astype(np.float64),
+    "sqrt": np.sqrt,
+    "log": lambda counts: 1 + np.log(counts),
+}
+
+_BLOCK = 1 << 14
+"""Shingles hashed at once: what fits a core's cache."""
+
+_STEP = np.uint64(0xD6E8FEB86659FD93)
+
+
+def features(
+    tokens: NDArray[np.uint64], *, shingle_size: int = 3, weights: Weights = "set"
+) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
+    """Return the distinct shingles of a text and their weights.
+
+    Parameters
+    ----------
+    tokens : ndarray of uint64, shape (tokens,)
+        Token hashes in the order of the text.
+    shingle_size
+        Tokens a shingle. A text with fewer has one shingle, of all it has.
+    weights
+        See `Weights`.
+
+    Returns
+    -------
+    hashes : ndarray of uint64, shape (features,)
+        Distinct, in ascending order; empty where there are no tokens.
+    weights : ndarray of float64, shape (features,), or None
+        None for ``"set"``: every weight is 1.
+
+    Raises
+    ------
+    ConfigurationError
+        For weights that can't be used.
+
+    Notes
+    -----
+    O(n log n), for the sort. Broder 1997, "On the resemblance and containment of
+    documents", section 2, defines the shingling of a document.
+    """
+    if not callable(weights) and weights != "set" and weights not in _SCHEMES:
+        known = ", ".join(["'set'", *map(repr, _SCHEMES)])
+        raise ConfigurationError(f"NEARDUP_WEIGHTS must be {known} or a callable, not {weights!r}")
+    hashes = _shingles(tokens, shingle_size)
+    hashes.sort()
+    first = np.ones(len(hashes), np.bool_)
+    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
+    distinct = hashes[first]
+    if weights == "set":
+        return distinct, None
+    counts = np.diff(np.flatnonzero(first), append=len(hashes))
+    if not callable(weights):
+        return distinct, _SCHEMES[weights](counts)
+    return distinct, _checked(weights(distinct, counts), len(distinct))
+
+
+def _checked(weights: NDArray[np.float64], expected: int) -> NDArray[np.float64]:
+    values = np.asarray(weights, np.float64)
+    if values.shape != (expected,) or not np.isfinite(values).all() or (values < 0).any():
+        raise ConfigurationError(
+            "NEARDUP_WEIGHTS: the callable must return one finite weight >= 0 for each of "
+            f"{expected} features, not an array of shape {values.shape}: {values[:5]}"
+        )
+    return values
+
+
+def _shingles(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Hash every run of `size` tokens; shape (tokens - size + 1,)."""
+    if size < 1:
+        raise ConfigurationError(f"NEARDUP_SHINGLE_SIZE must be 1 or more, not {size}")
+    size = min(size, len(tokens))
+    if size == 0:
+        return np.empty(0, np.uint64)
+    hashes = tokens[: len(tokens) - size + 1].copy()
+    for start in range(0, len(hashes), _BLOCK):
+        block = hashes[start : start + _BLOCK]
+        for place in range(1, size):
+            block *= _STEP
+            block ^= block >> np.uint64(32)
+            block += tokens[start + place : start + place + len(block)]
+        PUBLIC.mix(block)
+    return hashes

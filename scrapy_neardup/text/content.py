@@ -1,0 +1,233 @@
+"""HTML tree to content: what of a page is judged.
+
+Rule of this room: the tree is read in one pass of one compiled stylesheet, and never
+changed. What a view leaves out it leaves out whole: text, images and data.
+
+``full``
+    The text that a browser shows, now or later: all but head, script, style, template,
+    noscript, comments, and what stands in for frames. Elements that are hidden at first
+    count, as closed tabs, accordions and dialogs are content.
+``main``
+    Without the page's furniture too: ``nav``, ``aside``, ``search``, those ``header`` and
+    ``footer`` that are the page's own, and ARIA's landmark roles. A header or footer is
+    the page's own unless it stands in an article, aside, main, nav or section, or in an
+    element of such a role (HTML Accessibility API Mappings 1.0, section 3.5). Where next
+    to nothing remains, the full view counts.
+
+Elements part words, except those that stand within text (``b``, ``span``, ``wbr``, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from cssselect import HTMLTranslator, SelectorError
+from lxml import etree
+from lxml.html import HtmlElement
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.text.embedded import image_source, is_state
+from scrapy_neardup.text.tokens import has_tokens
+
+View = Literal["main", "full"]
+
+MIN_MAIN_TOKENS = 5
+"""With fewer tokens in the main view, the full view counts."""
+
+_IGNORED = "neardup-ignored"
+"""What ignored elements are called in the copy of a tree."""
+
+_WITHIN_TEXT = (
+    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|nobr|q|ruby|rb|s"
+    "|samp|small|span|strike|strong|sub|sup|textPath|time|tspan|tt|u|var|wbr"
+)
+
+_FULL = f"""
+<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+  <xsl:template match="/"><page><xsl:apply-templates/></page></xsl:template>
+
+  <xsl:template match="*">
+    <xsl:text>&#10;</xsl:text><xsl:apply-templates/><xsl:text>&#10;</xsl:text>
+  </xsl:template>
+  <xsl:template match="{_WITHIN_TEXT}"><xsl:apply-templates/></xsl:template>
+  <xsl:template match="style|template[not(@shadowrootmode)]|noembed|noframes|rp"/>
+
+  <xsl:template match="head"><xsl:apply-templates select="title|script"/></xsl:template>
+  <xsl:template match="title"><title><xsl:value-of select="."/></title></xsl:template>
+  <xsl:template match="svg//title" priority="1"/>
+
+  <xsl:template match="script"/>
+  <xsl:template match="script[contains(translate(@type, 'JSON', 'json'), 'json')]">
+    <data><xsl:value-of select="."/></data>
+  </xsl:template>
+  <xsl:template match="script[not(@src) and contains(., '=')]" priority="0.4">
+    <code><xsl:value-of select="."/></code>
+  </xsl:template>
+
+  <xsl:template match="img|source|video|audio|embed|iframe|frame|object|image">
+    <xsl:text>&#10;</xsl:text>
+    <xsl:for-each select="@src|@data-src|@data-original|@data-lazy-src|@srcset|@data-srcset
+        |@poster|@data|@href|@*[name() = 'xlink:href']">
+      <source><xsl:value-of select="."/></source>
+    </xsl:for-each>
+    <xsl:if test="self::object or self::video or self::audio">
+      <xsl:apply-templates select=".//img|.//source|.//embed"/>
+    </xsl:if>
+  </xsl:template>
+  <xsl:template match="img[@width &lt; 2 or @height &lt; 2]
+      |iframe[@width &lt; 2 or @height &lt; 2]" priority="1"/>
+  <xsl:template match="noscript"><xsl:apply-templates select=".//img"/></xsl:template>
+
+  <xsl:template match="{_IGNORED}" priority="3"><xsl:text>&#10;</xsl:text></xsl:template>
+  %s
+</xsl:stylesheet>"""
+
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+
+
+def _role(*roles: str) -> str:
+    """Return an XPath test for elements whose role is one of `roles`."""
+    words = f"' {' '.join(roles)} '"
+    lower = f"translate(normalize-space(@role), '{_UPPER}', '{_LOWER}')"
+    return f"@role and contains({words}, concat(' ', {lower}, ' '))"
+
+
+_SECTION = (
+    "ancestor::article or ancestor::aside or ancestor::main or ancestor::nav or ancestor::section"
+    f" or ancestor::*[{_role('article', 'complementary', 'main', 'navigation', 'region')}]"
+)
+
+_FURNITURE = f"""
+  <xsl:template match="nav|aside|search" priority="2"><xsl:text>&#10;</xsl:text></xsl:template>
+  <xsl:template match="header[not({_SECTION})]|footer[not({_SECTION})]" priority="2">
+    <xsl:text>&#10;</xsl:text>
+  </xsl:template>
+  <xsl:template priority="2"
+      match="*[{_role("navigation", "banner", "contentinfo", "complementary", "search")}]">
+    <xsl:text>&#10;</xsl:text>
+  </xsl:template>"""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a page says.
+
+    Parameters
+    ----------
+    text
+        The view's text; elements that part words are line breaks.
+    title
+        The page's title, white space collapsed; ``""`` where there is none.
+    images
+        Sources of images and other media, distinct and sorted; see
+        `scrapy_neardup.text.embedded.image_source`.
+    data
+        Embedded data: JSON scripts and framework state, white space collapsed, distinct
+        and sorted; see `scrapy_neardup.text.embedded.is_state`.
+    """
+
+    text: str
+    title: str = ""
+    images: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+
+
+class Extractor:
+    """Reads the content of pages; picklable.
+
+    Parameters
+    ----------
+    mode
+        The view: ``"main"`` or ``"full"``.
+    ignore
+        CSS selectors of elements to leave out as well.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming the selector that can't be used.
+    """
+
+    def __init__(self, mode: View = "main", ignore: tuple[str, ...] = ()) -> None:
+        if mode not in ("main", "full"):
+            raise ConfigurationError(f"NEARDUP_TEXT must be 'main' or 'full', not {mode!r}")
+        self.mode = mode
+        self.ignore = tuple(ignore)
+        self._find_ignored = _union(self.ignore) if self.ignore else None
+
+    def __reduce__(self) -> tuple[type[Extractor], tuple[View, tuple[str, ...]]]:
+        return Extractor, (self.mode, self.ignore)
+
+    def extract(self, root: HtmlElement) -> Content:
+        """Return the content of a page.
+
+        Parameters
+        ----------
+        root
+            Root of a tree as lxml.html or parsel build it from HTML. It stays as it is.
+
+        Notes
+        -----
+        O(size of the tree): 0.2 to 0.3 ms for a page of 1,000 words; `ignore` adds a copy
+        of the tree.
+        """
+        if self._find_ignored is not None:
+            root = deepcopy(root)
+            for element in self._find_ignored(root):
+                element.tag = _IGNORED
+        content = _read(_stylesheet(self.mode)(root))
+        if self.mode == "main" and not has_tokens(content.text, MIN_MAIN_TOKENS):
+            return _read(_stylesheet("full")(root))
+        return content
+
+
+def _read(result: etree._XSLTResultTree) -> Content:
+    page = result.getroot()
+    text = [page.text or ""]
+    titles: list[str] = []
+    images: set[str] = set()
+    data: set[str] = set()
+    for part in page:
+        value = part.text or ""
+        match part.tag:
+            case "source":
+                images.update(image_source(value))
+            case "title":
+                titles.append(value)
+            case "data":
+                data.add(" ".join(value.split()))
+            case "code" if is_state(value):
+                data.add(" ".join(value.split()))
+        text.append(part.tail or "")
+    return Content(
+        text="".join(text),
+        title=" ".join(titles[0].split()) if titles else "",
+        images=tuple(sorted(images)),
+        data=tuple(sorted(data - {""})),
+    )
+
+
+@cache
+def _stylesheet(view: View) -> etree.XSLT:
+    return etree.XSLT(
+        etree.XML(_FULL % (_FURNITURE if view == "main" else "")),
+        access_control=etree.XSLTAccessControl.DENY_ALL,
+    )
+
+
+def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:
+    """Compile CSS selectors to one XPath."""
+    paths = []
+    for selector in selectors:
+        try:
+            paths.append(HTMLTranslator().css_to_xpath(selector))
+            etree.XPath(paths[-1])
+        except (SelectorError, etree.XPathError, TypeError, AttributeError) as error:
+            raise ConfigurationError(
+                f"NEARDUP_IGNORE: {selector!r} is no CSS selector of elements: {error}"
+            ) from None
+    return etree.XPath(" | ".join(paths))

@@ -1,0 +1,62 @@
+"""What a page shows or carries besides its text: media sources, embedded data.
+
+Rule of this room: keep what tells two pages of equal text apart, leave out what differs
+between two responses with the same page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_MIN_DATA_URI = 1000
+"""Shorter ``data:`` URIs are placeholders of lazy loading, spacers and icons."""
+
+_VOLATILE = re.compile(
+    r"""(?ix) (?<=[?&]) (?:
+        (?: _ | cb | cachebuster | no-?cache | rand(?:om)? | rnd | ts | timestamp
+          | expires | signature | key-pair-id | policy | token | hmac
+          | x-amz-[\w-]+ | x-goog-[\w-]+ | se | sig | st ) = [^&]*
+        | \d{9,} (?=&|$)
+    ) &? """
+)
+"""Query parameters that say when an address was made, not what it shows: numbers against
+caches, and signatures of storage services."""
+
+_STATE = re.compile(
+    r"""(?x) (?<![\w$]) (?: __\w+ | \w*(?:[Ii]nitial|INITIAL|[Pp]reloaded|PRELOADED|[Ss]hared)
+        _?(?:[Ss]tate|STATE|[Dd]ata|DATA|[Pp]rops|PROPS)\w* )
+    (?: ["']\s*\] )? \s*
+    (?: = \s* (?: [\[{(] | ["'](?:[\[{]|%7B|%5B) | JSON\.parse\b ) | \.push\s*\(\s*\[ )"""
+)
+
+
+def image_source(value: str) -> Iterator[str]:
+    """Yield what `value`, a ``src`` or ``srcset``, points to, if it identifies an image.
+
+    Addresses stay as they are written: a page has the same ones under whatever URL.
+    Fragments, cache-busting and signing parameters are removed, of a ``srcset`` the first
+    candidate counts (the others show the same image), and short ``data:`` URIs, blobs and
+    scripts do not count.
+    """
+    source = value.strip()
+    if source[:5].lower() == "data:":
+        if len(source) >= _MIN_DATA_URI:
+            yield source
+        return
+    source = source.split(None, 1)[0].rstrip(",") if source else ""
+    source = source.partition("#")[0]
+    if source and not source.lower().startswith(("blob:", "javascript:", "about:")):
+        if "?" in source:
+            source = _VOLATILE.sub("", source).rstrip("?&")
+        yield source
+
+
+def is_state(script: str) -> bool:
+    """Return whether a script holds framework state rather than ordinary code.
+
+    That is, whether it assigns an object, array or encoded JSON to a name such as
+    ``__NEXT_DATA__``, ``__INITIAL_STATE__``, ``__NUXT__``, ``ytInitialData`` or
+    ``_sharedData``, or pushes to one (``self.__next_f.push([...])``).
+    """
+    return _STATE.search(script) is not None

@@ -1,0 +1,181 @@
+"""Text to tokens: what a word is.
+
+Rule of this room: one definition of a token, by character class, the same on every
+machine; everything that reads text reads it through `normalize`.
+
+================  =====================================================================
+character         what becomes of it
+================  =====================================================================
+letter, digit     part of a word, in lower case (one character for one; a final sigma is a
+                  sigma)
+mark              part of the word of its base (text is brought to NFC first)
+CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scripts
+                  written like them put no spaces between words: every letter is a
+                  token, with its marks. Hangul has spaces, and words.
+invisible         soft hyphen, zero-width joiners, direction marks, variation selectors:
+                  taken out; they part no word. Only U+200B, zero width space, does
+                  (as in Unicode's own word boundaries, UAX #29, section 4.1).
+anything else     parts words: spaces, punctuation, ``_``, symbols, emoji, private use
+================  =====================================================================
+
+NFC, not NFKC: canonically equivalent texts are the same text, but compatibility folding
+(``²`` to ``2``) is a loss, and makes nearly every page that isn't ASCII take the slow
+path, as it rewrites the no-break space.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+_CHUNK = 1 << 17
+"""Characters normalised at once: bounds the memory that a text of any length takes."""
+
+_ASCII = bytes(ord(chr(c).lower()) if chr(c).isalnum() else 32 for c in range(128)).ljust(256)
+"""Table for `bytes.translate`."""
+
+_GAP = re.compile(r"\s")
+_FIRST_MARK = 0x300  # below it there is nothing that NFC would change
+
+_PLANES_0_AND_1 = 0x20000
+
+_UNSPACED = frozenset().union(
+    range(0x0E00, 0x0F00),  # Thai, Lao
+    range(0x1000, 0x10A0),  # Burmese
+    range(0x1780, 0x1800),  # Khmer
+    range(0x1950, 0x19E0),  # Tai Le, New Tai Lue
+    range(0x1A20, 0x1AB0),  # Tai Tham
+    range(0x3005, 0x3008),  # ideographic iteration mark, closing mark, zero
+    range(0x3021, 0x303D),  # numerals, repeat marks
+    range(0x3041, 0x3100),  # Hiragana, Katakana
+    range(0x31F0, 0x3200),  # Katakana
+    range(0x3400, 0x4DC0),  # Han
+    range(0x4E00, 0xA000),  # Han
+    range(0xA9E0, 0xAA00),  # Burmese
+    range(0xAA60, 0xAAE0),  # Burmese, Tai Viet
+    range(0xF900, 0xFB00),  # Han
+    range(0xFF66, 0xFFA0),  # half-width Katakana
+    range(0x1AFF0, 0x1B170),  # Katakana, Hiragana
+)
+"""Letters in these blocks, and everything in planes 2 and 3 (Han), are tokens."""
+
+_SYMBOLS = frozenset().union(
+    range(0x2000, 0x2C00),
+    range(0x2E00, 0x2E80),
+    range(0x1CC00, 0x1CEC0),
+    range(0x1F000, 0x1FC00),
+)
+"""Where Unicode adds symbols and punctuation. Elsewhere an unassigned character counts as
+a letter, as most that are still to come will be: so Pythons that know different versions
+of Unicode read the same tokens."""
+
+# What the table of characters says: the character itself, with one of these in bits 24-25.
+_MARK, _DROPPED, _TOKEN = (np.uint32(kind << 24) for kind in (1, 2, 3))
+_CHARACTER = np.uint32(0x1FFFFF)
+_SPACE = np.uint32(32)
+
+
+def normalize(text: str) -> bytes:
+    """Return the tokens of `text` as UTF-8, separated by one or more spaces.
+
+    Parameters
+    ----------
+    text
+        Any string; a lone surrogate parts words.
+
+    Returns
+    -------
+    bytes
+        Tokens and spaces, nothing else: ``.split()`` lists them. No byte is zero.
+
+    Notes
+    -----
+    O(n). Temporary memory is bounded unless the text goes on and on without any space.
+    """
+    return b"".join(normalized_chunks(text))
+
+
+def normalized_chunks(text: str) -> Iterator[bytes]:
+    """Yield ``normalize(text)`` in parts of some 100 kB; no token spans two of them."""
+    for chunk in _chunks(text):
+        if chunk.isascii():
+            yield chunk.encode("ascii").translate(_ASCII)
+        else:
+            yield _normalize_unicode(chunk)
+
+
+def has_tokens(text: str, minimum: int) -> bool:
+    """Return whether `text` has `minimum` tokens; looks no further than it must."""
+    start = text[: 16 * minimum]  # a word that is cut here counts as one all the same
+    return any(len(normalize(part).split()) >= minimum for part in (start, text))
+
+
+def _chunks(text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > _CHUNK and (gap := _GAP.search(text, start + _CHUNK)):
+        yield text[start : gap.start()]
+        start = gap.start()
+    yield text[start:]
+
+
+def _normalize_unicode(text: str) -> bytes:
+    codes = _codes(text)
+    top = codes.max()
+    if top >= _FIRST_MARK and not unicodedata.is_normalized("NFC", text):
+        codes = _codes(unicodedata.normalize("NFC", text))
+        top = codes.max()
+    found = _table().take(codes, mode="clip")
+    if top >= _PLANES_0_AND_1:
+        han = (codes >= _PLANES_0_AND_1) & (codes < 0x40000)
+        found[han] = codes[han] | _TOKEN
+        found[codes >> 16 == 0xE] = _DROPPED  # variation selectors, tags
+    kinds = found.max()
+    if kinds >= _DROPPED:
+        found = found[found >> 24 != _DROPPED >> 24]
+        if kinds >= _TOKEN:
+            found = _part(found)
+    if kinds >= _MARK:
+        found &= _CHARACTER
+    return found.astype("<u4", copy=False).tobytes().decode("utf-32-le").encode()
+
+
+def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Put a space in front of every character that is a token, and behind its marks."""
+    bases = np.flatnonzero(found >> 24 != _MARK >> 24)
+    token = found[bases] >= _TOKEN
+    starts = token.copy()
+    starts[1:] |= token[:-1]
+    return np.insert(found, bases[starts], _SPACE)
+
+
+def _codes(text: str) -> NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+@cache
+def _table() -> NDArray[np.uint32]:
+    """Say what becomes of each character of planes 0 and 1; one more entry is for the rest.
+
+    Takes 50 ms, once a process, when the first text comes that isn't ASCII.
+    """
+    return np.array([*map(_classify, range(_PLANES_0_AND_1)), _SPACE], np.uint32)
+
+
+def _classify(code: int) -> int:
+    character = chr(code)
+    category = unicodedata.category(character)
+    if (category == "Cf" and code != 0x200B) or 0xFE00 <= code <= 0xFE0F:
+        return int(_DROPPED)
+    if category[0] == "M":
+        return int(_MARK) | code
+    if category[0] not in "LN" and (category != "Cn" or code in _SYMBOLS):
+        return int(_SPACE)
+    if category[0] == "L" and code in _UNSPACED:
+        return int(_TOKEN) | code
+    lower = ord(character.lower()[0])
+    return 0x3C3 if lower == 0x3C2 else lower  # sigma, whatever its place in the word
