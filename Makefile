@@ -1,0 +1,52 @@
+# What one does with this repository. Python 3.11 or later and make are enough: each target
+# first sets up what it needs in .venv, and again only when pyproject.toml has changed.
+
+PYTHON ?= python3
+PORT ?= 8000
+
+VENV := .venv
+BIN := $(VENV)/bin
+BENCHMARKS := $(wildcard $(patsubst %,benchmarks/%.py,index fingerprints stores crawl quality))
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help example site test lint bench bench-quick stress clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
+		do printf 'make %-12s %s\n' "$$name" "$$text"; done
+	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site)'
+
+example: $(VENV)/.ready-base ## crawl a site full of traps without and with the plugin, compare
+	@cd example_project && ../$(BIN)/python -m compare
+
+site: $(VENV)/.ready-base ## serve that site, to crawl it by hand
+	@echo 'In another terminal: cd example_project && ../$(BIN)/scrapy crawl docs -a site=http://127.0.0.1:$(PORT)/'
+	@cd example_project && ../$(BIN)/python -m docsite --port $(PORT)
+
+test: $(VENV)/.ready-test ## run all tests
+	@$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.ready-lint ## check style, types and the layers of the package
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready-bench ## run all benchmarks
+	@set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script; done
+
+bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
+	@set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script --quick; done
+
+stress: $(VENV)/.ready-test ## run the long randomised tests
+	@$(BIN)/python -m pytest -n 2 -m stress
+
+clean: ## remove caches and build products; .venv stays
+	rm -rf .cache build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+# .ready-test: the environment holds the package with its extra "test"; base: without extras.
+$(VENV)/.ready-%: pyproject.toml tools/environment.py
+	@$(PYTHON) tools/environment.py $(VENV) $(filter-out base,$*)
+	@touch $@

@@ -1,0 +1,79 @@
+"""Two tallies side by side, as lines of text.
+
+Rule of this file: pure, and every number comes out of a `Tally`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from docsite.lookalikes import ALIKE
+from docsite.site import SHARES
+
+from compare.tally import ENOUGH, Drop, Tally
+
+
+def report(without: Tally, plugin: Tally) -> Iterator[str]:
+    """Yield the lines of the whole report on two crawls of a site."""
+    shares = ", ".join(f"{variant} {share:.0%}" for variant, share in SHARES.items())
+    yield f"{plugin.size:,} pages, some links lead to variants of them ({shares});"
+    yield "soft 404s with a growing path, a calendar without end, a footer that always changes."
+    yield ""
+    yield from _table(without, plugin)
+    yield ""
+    yield "The furthest drop of each kind:"
+    yield from _explanations(plugin)
+    if plugin.duplicates_kept:
+        kinds = (f"{count:,} {kind}" for kind, count in plugin.duplicates_kept.most_common())
+        yield ""
+        yield f"Duplicates kept: {', '.join(kinds)}"
+    for drop in plugin.lost:
+        yield ""
+        yield f"Lost: {_shown(drop.url)}"
+        yield f"      for {_shown(drop.of)} at distance {drop.distance}"
+
+
+def _table(without: Tally, plugin: Tally) -> Iterator[str]:
+    def row(label: str, left: str | int | None, right: str | int | None) -> str:
+        cells = (f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in (left, right))
+        return f"{label:42}" + "".join(f"{cell:>11}" for cell in cells)
+
+    def both(label: str, attribute: str) -> str:
+        return row(label, getattr(without, attribute), getattr(plugin, attribute))
+
+    yield row("", "without", "with")
+    yield both("requests", "requests")
+    yield row("content covered", f"{without.covered:.1%}", f"{plugin.covered:.1%}")
+    enough = (run.requests_to_enough or f"> {run.requests:,}" for run in (without, plugin))
+    yield row(f"requests to {ENOUGH:.0%} of the content", *enough)
+    yield both("pages that reached the spider", "kept")
+    yield both("  pages of the site, each once", "unique")
+    yield both("  their duplicates", "kept_again")
+    yield both("  empty months of the calendar", "months_kept")
+    yield row("pages dropped", None, len(plugin.drops))
+    yield row("  duplicates", None, plugin.duplicates_dropped)
+    yield row(f"  of modules alike (J >= {ALIKE:.1f})", None, len(plugin.lookalikes_dropped))
+    yield row("  empty months of the calendar", None, plugin.months_dropped)
+    yield row("  unique pages lost", None, len(plugin.lost))
+    yield row("links withheld", None, plugin.stats.get("neardup/links/withheld"))
+    sizes = (run.stats["downloader/response_bytes"] // 10**6 for run in (without, plugin))
+    yield row("megabytes downloaded", *sizes)
+    yield row("seconds", *(round(run.stats["elapsed_time_seconds"]) for run in (without, plugin)))
+
+
+def _explanations(run: Tally) -> Iterator[str]:
+    alike = {drop.url for drop in run.lookalikes_dropped}
+    furthest: dict[str, Drop] = {}
+    for drop in run.drops:
+        kind = "alike" if drop.url in alike else drop.showing.variant or drop.showing.kind
+        if kind not in furthest or drop.distance > furthest[kind].distance:
+            furthest[kind] = drop
+    for kind, drop in sorted(furthest.items()):
+        yield f"  {kind:12} {_shown(drop.url)}"
+        yield f"  {'':12} repeats {_shown(drop.of)} at distance {drop.distance}"
+
+
+def _shown(url: str) -> str:
+    parts = urlsplit(url)
+    return parts.path + (f"?{parts.query}" if parts.query else "")

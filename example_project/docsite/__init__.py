@@ -1,0 +1,11 @@
+"""A website that every Python carries, with the traps that make duplicates in the wild.
+
+Rule of this package: standard library only, no network, no clock. The same Python gives
+the same site, page by page and link by link.
+
+- `dump`: pydoc's HTML for the standard library, printed by an interpreter of its own
+- `library`: that documentation, rendered once and cached
+- `site`: URLs, pages, traps, and what each URL truly shows
+- `lookalikes`: modules that say the same although they are different pages
+- `__main__`: the server
+"""

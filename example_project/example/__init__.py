@@ -1,0 +1,1 @@
+"""A Scrapy project that crawls the site of `docsite` with scrapy-neardup."""

@@ -1,0 +1,25 @@
+"""Settings of the example. The plugin needs one line; the rest is about the site."""
+
+BOT_NAME = "example"
+SPIDER_MODULES = ["example.spiders"]
+
+ADDONS = {"scrapy_neardup.Addon": 500}
+
+# Breadth first, as for any crawl of a whole site. Scrapy's default, depth first, would walk
+# into the calendar, which has no end, and never come back: that would flatter the plugin,
+# which stops there. Breadth first is the order that serves a crawl without a filter best.
+DEPTH_PRIORITY = 1
+SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
+SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
+
+# The calendar has no end, so every crawl of this site needs a budget.
+CLOSESPIDER_PAGECOUNT = 4000
+
+# One request at a time: the same crawl, page by page, whenever it is run. The site answers
+# in a millisecond, so more at a time would hardly be faster.
+CONCURRENT_REQUESTS = 1
+
+# `compare` sets EXAMPLE_JOURNAL; without it the extension is off.
+EXTENSIONS = {"example.journal.Journal": 500}
+
+LOG_LEVEL = "INFO"
