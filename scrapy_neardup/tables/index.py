@@ -1,33 +1,47 @@
-"""The embedded index: all stored fingerprints within k bits of a given one.
+"""The embedded index: every stored fingerprint within k bits of a given one.
 
-Rule of this room: exact for every k, design and distribution of the data; what a
-design or a size hint changes is time and memory. Nothing here does I/O.
+Rule of this room: exact for every k, design, order and distribution of the data. The
+design and the expected size change time and memory, never an answer.
 
-Every table of the design (see `scrapy_neardup.tables.design`) is an array of buckets,
-a bucket holds, unsorted, the 8-byte fingerprints that share the table's leading bits.
-A query joins its buckets' bytes and compares all of them in three numpy calls: below
-some thousand candidates that is faster than anything that looks at each.
+Each table of the design (`scrapy_neardup.tables.design`) is a hash table keyed by the
+table's leading bits. A bucket holds, unsorted and packed, the fingerprints that hash
+to it. A query joins the bytes of its buckets and compares them all in three numpy
+calls: below some ten thousand candidates that beats whatever looks at each of them.
 
-Buckets are `bytearray`: they grow by an eighth, take 57 bytes when empty, and the
-garbage collector doesn't visit them. A bucket that was never filled is one shared
-empty one, so an index of a few pages costs next to nothing.
+A bucket is a `bytes` object, replaced by a longer one when it grows: half the header
+of a `bytearray`, no slack, one memory access less to read, ignored by the garbage
+collector; and as the buckets then grow in small steps one fits where another was,
+which saves a quarter of the process's memory at ten million. Only where copying would
+show, in the few buckets that clustered data makes long, is it a `bytearray`. Buckets
+that were never filled are all the same empty `bytes`.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Iterator
+from itertools import combinations, pairwise
 from sys import byteorder, getsizeof
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.design import TableDesign
-from scrapy_neardup.tables.permutations import Gather
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables.design import MOST_PROBES, TableDesign
+from scrapy_neardup.tables.permutations import positions
 
-_EMPTY = bytearray()
-"""Every bucket that holds nothing; it is replaced before anything is stored."""
 _WIDTH = 8
-"""Bytes of a fingerprint in a bucket: native uint64."""
+"""Bytes of a fingerprint in a bucket, in the machine's byte order."""
+
+_COPIED = 4096
+"""Bytes up to which a bucket is copied to grow: some 0.1 µs."""
+
+_SLICE = 1 << 21
+"""Fingerprints that a bulk load sorts at once: what bounds its transient memory."""
+
+_BATCH = 1 << 16
+"""Candidates that `HammingIndex.query_many` compares at once: they stay in the cache."""
+
+Bucket = bytes | bytearray
 
 
 class HammingIndex:
@@ -36,28 +50,43 @@ class HammingIndex:
     Parameters
     ----------
     max_distance
-        k, the largest distance that a query reports; 0 to 8.
+        k, the largest distance that a query reports: 0 to 8.
     expected
-        How many fingerprints it should be sized for. More is slower, not wrong.
+        How many fingerprints to size it for. More of them are slower, not wrong.
     design
-        Tables to use in place of those that `TableDesign.online` chooses for k.
+        The tables to keep; None for `TableDesign.online`.
     max_bucket
-        `add` refuses a fingerprint one of whose buckets already holds so many
-        (None: no limit).
+        How many fingerprints a bucket may hold (None: any number); `add` refuses one
+        that has a full bucket in any table.
+
+    Raises
+    ------
+    ConfigurationError
+        k is out of range, or the design is for a smaller k, for other than 64 bits, or
+        probes too many prefixes.
 
     Notes
     -----
-    Not safe for use from several threads at once.
+    `query` and `add` cost O(b) for b fingerprints in the buckets looked up, that is
+    O(n / 65,537) of n uniform ones in each. One thread at a time may use an index.
+
+    Examples
+    --------
+    >>> index = HammingIndex(max_distance=3)
+    >>> index.add(0b1111)
+    True
+    >>> index.query(0b1001)
+    [(15, 2)]
     """
 
     __slots__ = (
-        "_buckets",
-        "_flips",
+        "_count",
         "_key",
-        "_prefixes",
+        "_limit",
+        "_lookups",
         "_size",
+        "_tables",
         "design",
-        "max_bucket",
         "max_distance",
     )
 
@@ -68,38 +97,68 @@ class HammingIndex:
         design: TableDesign | None = None,
         max_bucket: int | None = None,
     ) -> None:
+        if not 0 <= max_distance <= 8:
+            raise ConfigurationError(f"max_distance must be 0 to 8 bits, not {max_distance}")
         if design is None:
             design = TableDesign.online(max_distance)
-        self.design = design
+        if design.bits != 64 or design.max_distance < max_distance or design.probes > MOST_PROBES:
+            raise ConfigurationError(
+                f"design {design.name} ({design.bits} bits, distance {design.max_distance}, "
+                f"{design.probes} probes) doesn't fit: it must be for 64 bits, distance "
+                f"{max_distance} or more, and at most {MOST_PROBES} probes"
+            )
         self.max_distance = max_distance
-        self.max_bucket = max_bucket
+        self.design = design
         self._size = 0
-        self._key = np.zeros((), np.uint64)
-        self._prefixes: list[tuple[Gather, int]] = []
-        self._flips: list[list[int]] = []
-        first = 0
+        self._limit = None if max_bucket is None else max_bucket * _WIDTH
+        self._count = design.bucket_count(expected)
+        self._tables: list[tuple[list[Bucket], int]] = []
+        self._lookups: list[tuple[list[Bucket], int, int]] = []
         for table in design.tables:
-            length = table.bucket_bits(expected)
-            self._prefixes.append((table.permutation.prefix(length), first))
-            self._flips.append(_within(length, table.radius))
-            first += 1 << length
-        self._buckets: list[bytearray] = [_EMPTY] * first
-
-    def _homes(self, fingerprint: int) -> list[int]:
-        return [first + prefix.apply(fingerprint) for prefix, first in self._prefixes]
-
-    def _probes(self, fingerprint: int) -> list[int]:
-        return [
-            first + (prefix.apply(fingerprint) ^ flip)
-            for (prefix, first), flips in zip(self._prefixes, self._flips, strict=True)
-            for flip in flips
-        ]
+            buckets: list[Bucket] = [b""] * self._count
+            self._tables.append((buckets, table.prefix_mask))
+            self._lookups += [
+                (buckets, table.prefix_mask, flip)
+                for flip in _within(table.prefix_mask, table.radius)
+            ]
+        # A query's operand is kept: to make an array takes longer than to fill one.
+        self._key = np.zeros((), np.uint64)
 
     def __len__(self) -> int:
         return self._size
 
-    def __contains__(self, fingerprint: int) -> bool:
-        return _find(self._buckets[self._homes(fingerprint)[0]], _pack(fingerprint)) >= 0
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held. Costs O(number of buckets)."""
+        return sum(
+            getsizeof(buckets) + sum(getsizeof(bucket) for bucket in buckets if bucket)
+            for buckets, _ in self._tables
+        )
+
+    def query(self, fingerprint: int) -> list[tuple[int, int]]:
+        """Return every stored fingerprint within k of `fingerprint`, and how far it is.
+
+        Returns
+        -------
+        list of (fingerprint, distance)
+            Each fingerprint once, the nearest first, the smaller first among equals.
+        """
+        count = self._count
+        found = b"".join(
+            [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
+        )
+        if not found:
+            return []
+        key = self._key
+        key[()] = fingerprint
+        candidates = np.frombuffer(found, np.uint64)
+        distances = np.bitwise_count(candidates ^ key)
+        # Most pages are new: one look at the smallest distance ends it.
+        if distances.item(distances.argmin()) > self.max_distance:
+            return []
+        near = np.flatnonzero(distances <= self.max_distance)
+        pairs = set(zip(distances[near].tolist(), candidates[near].tolist(), strict=True))
+        return [(match, distance) for distance, match in sorted(pairs)]
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy of `fingerprint`.
@@ -107,25 +166,42 @@ class HammingIndex:
         Returns
         -------
         bool
-            False if a bucket is full; nothing was stored then.
+            False if one of its buckets is full; nothing is stored then.
         """
-        packed = _pack(fingerprint)
-        homes = self._homes(fingerprint)
-        buckets = self._buckets
-        if self.max_bucket is not None and any(
-            len(buckets[home]) >= self.max_bucket * _WIDTH for home in homes
-        ):
-            return False
-        for home in homes:
-            if bucket := buckets[home]:
+        packed = fingerprint.to_bytes(_WIDTH, byteorder)
+        count = self._count
+        limit = self._limit
+        if limit is not None:
+            for buckets, mask in self._tables:
+                if len(buckets[(fingerprint & mask) % count]) >= limit:
+                    return False
+        for buckets, mask in self._tables:
+            place = (fingerprint & mask) % count
+            bucket = buckets[place]
+            if len(bucket) < _COPIED:
+                buckets[place] = bucket + packed
+            elif isinstance(bucket, bytearray):
                 bucket += packed
             else:
-                buckets[home] = bytearray(packed)
+                buckets[place] = bytearray(bucket) + packed
         self._size += 1
         return True
 
+    def remove(self, fingerprint: int) -> bool:
+        """Remove one copy of `fingerprint`; return whether there was one."""
+        for buckets, mask in self._tables:
+            place = (fingerprint & mask) % self._count
+            bucket = buckets[place]
+            copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == np.uint64(fingerprint))
+            if not len(copies):
+                return False
+            start = int(copies[0]) * _WIDTH
+            buckets[place] = bucket[:start] + bucket[start + _WIDTH :]
+        self._size -= 1
+        return True
+
     def add_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Store fingerprints as `add` would, one after another.
+        """Store fingerprints as if by `add`, one after another.
 
         Parameters
         ----------
@@ -135,48 +211,22 @@ class HammingIndex:
         Returns
         -------
         stored
-            Shape (n,): False for each that was refused, as a bucket was full.
+            Shape (n,): False where a fingerprint was refused.
+
+        Notes
+        -----
+        Costs O(n) for each table, and up to some 20 bytes a fingerprint meanwhile.
         """
-        return np.fromiter(map(self.add, fingerprints.tolist()), np.bool_, len(fingerprints))
-
-    def remove(self, fingerprint: int) -> bool:
-        """Remove one copy of `fingerprint`; return whether there was one.
-
-        Costs O(size of its buckets).
-        """
-        packed = _pack(fingerprint)
-        buckets = self._buckets
-        for home in self._homes(fingerprint):
-            bucket = buckets[home]
-            place = _find(bucket, packed)
-            if place < 0:
-                return False
-            bucket[place : place + _WIDTH] = bucket[-_WIDTH:]
-            del bucket[-_WIDTH:]
-            if not bucket:
-                buckets[home] = _EMPTY
-        self._size -= 1
-        return True
-
-    def query(self, fingerprint: int) -> list[tuple[int, int]]:
-        """Return every stored fingerprint within k of `fingerprint`, and its distance.
-
-        Returns
-        -------
-        list of (fingerprint, distance)
-            Each fingerprint once, the nearest first, then by value.
-        """
-        found = b"".join(map(self._buckets.__getitem__, self._probes(fingerprint)))
-        if not found:
-            return []
-        self._key[()] = fingerprint
-        candidates = np.frombuffer(found, np.uint64)
-        distances = np.bitwise_count(candidates ^ self._key)
-        if distances[distances.argmin()] > self.max_distance:
-            return []
-        near = np.flatnonzero(distances <= self.max_distance)
-        pairs = set(zip(candidates[near].tolist(), distances[near].tolist(), strict=True))
-        return sorted(pairs, key=lambda pair: (pair[1], pair[0]))
+        fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
+        stored = np.ones(len(fingerprints), np.bool_)
+        if self._limit is None:
+            self._load(fingerprints)
+            return stored
+        # What shares no bucket that could overflow is stored whatever comes first.
+        contended = self._contended(fingerprints, self._limit // _WIDTH)
+        self._load(fingerprints[~contended])
+        stored[contended] = [self.add(each) for each in fingerprints[contended].tolist()]
+        return stored
 
     def query_many(
         self, fingerprints: NDArray[np.uint64]
@@ -190,45 +240,109 @@ class HammingIndex:
 
         Returns
         -------
-        positions, matches, distances
-            Shape (m,) each: which of the queries, what it matched, how far; sorted by
-            position, then as `query` sorts.
+        queries, matches, distances
+            Shape (m,) each: the position in `fingerprints`, what it matched, and how
+            far; sorted by query, then as in `query`.
         """
-        rows = [
-            (position, match, distance)
-            for position, fingerprint in enumerate(fingerprints.tolist())
-            for match, distance in self.query(fingerprint)
+        fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
+        parts = [
+            self._compare(fingerprints, owners, found)
+            for buckets, mask, flip in self._lookups
+            for owners, found in self._retrieve(fingerprints, buckets, mask, flip)
         ]
-        positions, matches, distances = zip(*rows, strict=True) if rows else ((), (), ())
-        return (
-            np.array(positions, np.intp),
-            np.array(matches, np.uint64),
-            np.array(distances, np.uint8),
-        )
+        queries = np.concatenate([part[0] for part in parts] or [np.empty(0, np.intp)])
+        matches = np.concatenate([part[1] for part in parts] or [np.empty(0, np.uint64)])
+        distances = np.concatenate([part[2] for part in parts] or [np.empty(0, np.uint8)])
+        order = np.lexsort((matches, distances, queries))
+        queries, matches, distances = queries[order], matches[order], distances[order]
+        # Several tables, or copies, report the same match: neighbours now.
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (queries[1:] != queries[:-1]) | (matches[1:] != matches[:-1])
+        return queries[first], matches[first], distances[first]
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory held. Costs O(number of buckets)."""
-        filled = (getsizeof(bucket) for bucket in self._buckets if bucket)
-        return sum(filled) + getsizeof(self._buckets)
+    def _places(self, fingerprints: NDArray[np.uint64], mask: int) -> NDArray[np.uint32]:
+        """Return each one's bucket in the table that `mask` leads; shape (n,)."""
+        places = np.empty(len(fingerprints), np.uint32)
+        for start in range(0, len(places), _SLICE):
+            part = slice(start, start + _SLICE)
+            places[part] = (fingerprints[part] & np.uint64(mask)) % np.uint64(self._count)
+        return places
+
+    def _contended(self, fingerprints: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
+        """Return which of `fingerprints` have a bucket that all of them would overfill."""
+        contended = np.zeros(len(fingerprints), np.bool_)
+        for buckets, mask in self._tables:
+            places = self._places(fingerprints, mask)
+            lengths = np.fromiter(map(len, buckets), np.intp, self._count) // _WIDTH
+            lengths += np.bincount(places, minlength=self._count)
+            contended |= (lengths > most)[places]
+        return contended
+
+    def _load(self, fingerprints: NDArray[np.uint64]) -> None:
+        # One range of buckets after the other, so that each bucket grows once; a range
+        # of less than 2^16 of them, as numpy sorts 16-bit keys in linear time.
+        ranges = max(2, len(fingerprints) // _SLICE)
+        edges = [self._count * place // ranges for place in range(ranges + 1)]
+        for buckets, mask in self._tables:
+            places = self._places(fingerprints, mask)
+            for low, high in pairwise(edges):
+                inside = np.flatnonzero((places >= low) & (places < high))
+                if not len(inside):
+                    continue
+                keys = (places[inside] - low).astype(np.uint16)
+                order = np.argsort(keys, kind="stable")
+                keys = keys[order]
+                starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+                packed = fingerprints[inside[order]].tobytes()
+                bounds = [0, *(starts * _WIDTH).tolist(), len(packed)]
+                filled = [int(keys[0]), *keys[starts].tolist()]
+                for key, start, stop in zip(filled, bounds, bounds[1:], strict=False):
+                    bucket = buckets[low + key] + packed[start:stop]
+                    buckets[low + key] = bucket
+        self._size += len(fingerprints)
+
+    def _retrieve(
+        self, fingerprints: NDArray[np.uint64], buckets: list[Bucket], mask: int, flip: int
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint64]]]:
+        """Yield the candidates of all queries in one table, batch by batch, and whose they are."""
+        places = (fingerprints & np.uint64(mask) ^ np.uint64(flip)) % np.uint64(self._count)
+        found = [buckets[place] for place in places.tolist()]
+        lengths = np.fromiter(map(len, found), np.intp, len(found)) // _WIDTH
+        ends = np.cumsum(lengths)
+        start = 0
+        while start < len(found):
+            before = ends[start] - lengths[start]
+            stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
+            owners = np.repeat(np.arange(start, stop), lengths[start:stop])
+            yield owners, np.frombuffer(b"".join(found[start:stop]), np.uint64)
+            start = stop
+
+    def _compare(
+        self,
+        fingerprints: NDArray[np.uint64],
+        owners: NDArray[np.intp],
+        candidates: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]:
+        distances = np.bitwise_count(candidates ^ fingerprints[owners])
+        near = np.flatnonzero(distances <= self.max_distance)
+        return owners[near], candidates[near], distances[near]
+
+    def _check(self) -> None:
+        """Raise AssertionError unless every table holds the same fingerprints in their places."""
+        contents = []
+        for buckets, mask in self._tables:
+            held = [np.frombuffer(bytes(bucket), np.uint64) for bucket in buckets]
+            for place, bucket in enumerate(held):
+                if np.any((bucket & np.uint64(mask)) % np.uint64(self._count) != place):
+                    raise AssertionError(f"bucket {place} holds what belongs elsewhere")
+            contents.append(np.sort(np.concatenate(held)))
+        if any(len(content) != self._size for content in contents):
+            raise AssertionError(f"{self._size} fingerprints, tables of {contents}")
+        if any(np.any(content != contents[0]) for content in contents):
+            raise AssertionError("the tables differ")
 
 
-def _pack(fingerprint: int) -> bytes:
-    return fingerprint.to_bytes(_WIDTH, byteorder)
-
-
-def _find(bucket: bytearray, packed: bytes) -> int:
-    """Return the byte offset of a fingerprint in a bucket, or -1."""
-    place = bucket.find(packed)
-    while place > 0 and place % _WIDTH:
-        place = bucket.find(packed, place + 1)
-    return place
-
-
-def _within(bits: int, radius: int) -> list[int]:
-    """Return all masks of up to `radius` of `bits` bits, the empty one first."""
-    return [
-        sum(1 << bit for bit in chosen)
-        for flipped in range(radius + 1)
-        for chosen in combinations(range(bits), flipped)
-    ]
+def _within(mask: int, radius: int) -> list[int]:
+    """Return every set of up to `radius` bits of `mask` as a mask, the empty one first."""
+    bits = [1 << position for position in positions(mask)]
+    return [sum(flipped) for size in range(radius + 1) for flipped in combinations(bits, size)]

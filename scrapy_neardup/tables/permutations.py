@@ -1,12 +1,12 @@
 """Permutations of bit positions that bring chosen blocks to the front.
 
 Rule of this room: a permutation of f bit positions is a handful of mask-shift-or
-steps, one for each distance that bits travel, so that it costs the same for one
-Python integer and, per step, for a whole array.
+steps, one for each distance that bits travel; the same steps serve a Python integer
+and a whole array.
 
-Bit positions count from 0, the least significant one. *Front* and *leading* mean most
-significant, so that sorting permuted fingerprints as integers sorts by prefix
-(Manku et al. 2007, section 3.1: "we order the permuted fingerprints").
+Positions count from 0, the least significant bit. *Front* and *leading* mean most
+significant, so that a table sorted by permuted fingerprint is sorted by its leading
+bits (Manku et al. 2007, section 3.1).
 """
 
 from __future__ import annotations
@@ -17,64 +17,29 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.errors import ConfigurationError
+
 Step = tuple[int, int, int]
-"""(mask of the bits that move, distance to the left, distance to the right)."""
-
-
-class Gather:
-    """Collect some bits of an integer, in a given order, into a shorter one.
-
-    Parameters
-    ----------
-    sources
-        Bit positions, the one that becomes the most significant bit first.
-
-    Notes
-    -----
-    Costs O(s) for s distinct distances, at most two a run of neighbouring bits.
-    """
-
-    __slots__ = ("steps",)
-
-    def __init__(self, sources: Sequence[int]) -> None:
-        masks: dict[int, int] = {}
-        for target, source in enumerate(reversed(sources)):
-            distance = target - source
-            masks[distance] = masks.get(distance, 0) | 1 << source
-        self.steps: tuple[Step, ...] = tuple(
-            (mask, max(distance, 0), max(-distance, 0)) for distance, mask in masks.items()
-        )
-
-    def apply(self, fingerprint: int) -> int:
-        """Return the collected bits of one fingerprint."""
-        collected = 0
-        for mask, left, right in self.steps:
-            collected |= (fingerprint & mask) << left >> right
-        return collected
-
-    def apply_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the collected bits of every fingerprint; same shape, uint64."""
-        collected = np.zeros_like(fingerprints)
-        for mask, left, right in self.steps:
-            moved = fingerprints & np.uint64(mask)
-            moved <<= np.uint64(left)
-            moved >>= np.uint64(right)
-            collected |= moved
-        return collected
+"""Mask of the bits that move, distance to the left, distance to the right."""
 
 
 class Permutation:
-    """A permutation of the bit positions of f-bit fingerprints.
+    """A permutation of the bit positions of f-bit fingerprints, f at most 64.
 
     Parameters
     ----------
     order
-        All f bit positions, the one that becomes the most significant bit first.
+        All positions; the first one becomes the most significant bit.
 
     Raises
     ------
-    ValueError
-        A position is missing or named twice.
+    ConfigurationError
+        A position is missing or named twice, or there are more than 64.
+
+    Notes
+    -----
+    Costs O(s) for s distinct distances: two for each run of chosen neighbours at most,
+    so about 0.1 µs a run for one fingerprint, 1 ns a run and fingerprint for arrays.
     """
 
     __slots__ = ("_backward", "_forward", "order")
@@ -82,13 +47,13 @@ class Permutation:
     def __init__(self, order: Iterable[int]) -> None:
         self.order = tuple(order)
         bits = len(self.order)
-        if sorted(self.order) != list(range(bits)):
-            raise ValueError(f"a permutation of {bits} bits names every position once")
-        inverse = [0] * bits
-        for place, source in enumerate(self.order):
-            inverse[bits - 1 - source] = bits - 1 - place
-        self._forward = Gather(self.order)
-        self._backward = Gather(inverse)
+        if bits > 64 or sorted(self.order) != list(range(bits)):
+            raise ConfigurationError(
+                f"order must name each of at most 64 bit positions once, not {self.order}"
+            )
+        inverse = sorted(range(bits), key=self.order.__getitem__, reverse=True)
+        self._forward = _steps(self.order)
+        self._backward = _steps([bits - 1 - place for place in inverse])
 
     @classmethod
     def leading(cls, blocks: Iterable[int], *, bits: int = 64) -> Self:
@@ -98,35 +63,59 @@ class Permutation:
         ----------
         blocks
             Disjoint masks of bit positions. They come first, in this order; the other
-            bits follow. Within a block and among the others the order stays.
+            bits follow. Within a block, and among the others, the order stays.
         bits
             f, the number of bits of a fingerprint.
         """
-        order = [bit for block in blocks for bit in positions(block)]
-        order += positions((1 << bits) - 1 & ~sum(1 << bit for bit in order))
+        order = [position for block in blocks for position in positions(block)]
+        chosen = set(order)
+        order += [position for position in range(bits - 1, -1, -1) if position not in chosen]
         return cls(order)
 
     def apply(self, fingerprint: int) -> int:
         """Return `fingerprint` with its bits permuted."""
-        return self._forward.apply(fingerprint)
+        return _apply(self._forward, fingerprint)
 
     def apply_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return every fingerprint with its bits permuted; same shape, uint64."""
-        return self._forward.apply_many(fingerprints)
+        return _apply_many(self._forward, fingerprints)
 
     def invert(self, permuted: int) -> int:
         """Return the fingerprint that `apply` made `permuted` of."""
-        return self._backward.apply(permuted)
+        return _apply(self._backward, permuted)
 
     def invert_many(self, permuted: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the fingerprints that `apply_many` made `permuted` of."""
-        return self._backward.apply_many(permuted)
-
-    def prefix(self, length: int) -> Gather:
-        """Return what collects the leading `length` bits of the permuted fingerprint."""
-        return Gather(self.order[:length])
+        return _apply_many(self._backward, permuted)
 
 
 def positions(mask: int) -> list[int]:
     """Return the positions of the 1-bits of `mask`, the most significant first."""
-    return [bit for bit in range(mask.bit_length() - 1, -1, -1) if mask >> bit & 1]
+    return [place for place in range(mask.bit_length() - 1, -1, -1) if mask >> place & 1]
+
+
+def _steps(order: Sequence[int]) -> tuple[Step, ...]:
+    masks: dict[int, int] = {}
+    for target, source in enumerate(reversed(order)):
+        distance = target - source
+        masks[distance] = masks.get(distance, 0) | 1 << source
+    return tuple((mask, max(far, 0), max(-far, 0)) for far, mask in masks.items())
+
+
+def _apply(steps: tuple[Step, ...], fingerprint: int) -> int:
+    permuted = 0
+    for mask, left, right in steps:
+        permuted |= (fingerprint & mask) << left >> right
+    return permuted
+
+
+def _apply_many(steps: tuple[Step, ...], fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    permuted = np.zeros_like(fingerprints)
+    for mask, left, right in steps:
+        moved = fingerprints & np.uint64(mask)
+        if left:
+            moved <<= np.uint64(left)
+        else:
+            moved >>= np.uint64(right)
+        permuted |= moved
+    return permuted
