@@ -1,0 +1,36 @@
+"""``ADDONS = {"scrapy_neardup.Addon": 500}``: all that a project has to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import NotConfigured
+
+from scrapy_neardup.crawl import downloader, spider
+from scrapy_neardup.crawl.settings import enabled
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+
+class Addon:
+    """Puts both middlewares in their places, unless the project has placed them itself."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Register the middlewares.
+
+        Raises
+        ------
+        NotConfigured
+            ``NEARDUP_ENABLED`` is False.
+        """
+        if not enabled(settings):
+            raise NotConfigured
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES",
+            downloader.NearDuplicateDownloaderMiddleware,
+            downloader.PRIORITY,
+        )
+        settings.setdefault_in_component_priority_dict(
+            "SPIDER_MIDDLEWARES", spider.NearDuplicateSpiderMiddleware, spider.PRIORITY
+        )

@@ -1,0 +1,129 @@
+"""The audit file: one JSON object a line, one line a verdict.
+
+Rule of this module: the file is only ever appended to, and each line is one ``write`` in
+append mode. So nothing is lost when the process is killed, and two crawls may share a
+file. A disk that is full ends the audit, never the crawl.
+
+A verdict's line has the keys of the ``scan`` command's output (``page``, ``verdict``,
+``reason``, ``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and
+``time``, ``id``, ``of_id``, ``action`` and, if asked, ``text``: the judged text as
+zlib-compressed UTF-8 in base64. A line with ``"event": "orphaned"`` lists
+pages that were dropped as duplicates of a page that was withdrawn later.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import zlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from scrapy_neardup.verdict import Verdict
+
+MAX_TEXT_BYTES = 64 * 1024
+"""How large a page's compressed text may be; the end of a longer one is cut off."""
+
+
+class AuditFile:
+    """An open audit file.
+
+    Parameters
+    ----------
+    path
+        The file to append to; it is made if there is none.
+
+    Raises
+    ------
+    ConfigurationError
+        It can't be opened.
+    """
+
+    def __init__(self, path: str) -> None:
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise ConfigurationError(
+                f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); its folder must exist"
+            ) from None
+        # A crash of the machine may have torn the last line: don't join ours to it.
+        size = os.fstat(self._file).st_size
+        if size and os.pread(self._file, 1, size - 1) != b"\n":
+            os.write(self._file, b"\n")
+
+    def verdict(self, url: str, verdict: Verdict, *, action: str, text: str | None) -> None:
+        """Append what was decided about the page at `url`, and what was then done.
+
+        Raises
+        ------
+        OSError
+            It can't be written.
+        """
+        match = verdict.match
+        line = {
+            "time": _now(),
+            "page": url,
+            "id": _hex(verdict.page_id),
+            "verdict": verdict.decision,
+            "reason": verdict.reason,
+            "action": action,
+            "of": match and match.url,
+            "of_id": match and _hex(match.page_id),
+            "distance": match and match.distance,
+            "resemblance": match and match.resemblance,
+            "fingerprint": None if verdict.fingerprint is None else _hex(verdict.fingerprint),
+            "tokens": verdict.tokens,
+        }
+        if verdict.detail:
+            line["detail"] = verdict.detail
+        if text is not None:
+            line["text"] = pack_text(text)
+        self._append(line)
+
+    def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
+        """Append that the kept page at `url` was withdrawn after `count` drops against it.
+
+        `pages` are those of them that this crawl dropped.
+
+        Raises
+        ------
+        OSError
+            It can't be written.
+        """
+        self._append(
+            {
+                "time": _now(),
+                "event": "orphaned",
+                "of": url,
+                "of_id": _hex(page_id),
+                "count": count,
+                "pages": list(pages),
+            }
+        )
+
+    def close(self) -> None:
+        """Close the file; there is nothing to flush."""
+        os.close(self._file)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        os.write(self._file, json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")
+
+
+def pack_text(text: str) -> str:
+    """Return `text` as an audit file holds it, its end cut off where it is too long."""
+    while len(packed := zlib.compress(text.encode(errors="replace"))) > MAX_TEXT_BYTES:
+        text = text[: len(text) * MAX_TEXT_BYTES * 9 // (len(packed) * 10)]
+    return base64.b64encode(packed).decode()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _hex(value: int) -> str:
+    return f"{value:016x}"

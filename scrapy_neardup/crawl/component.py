@@ -1,0 +1,75 @@
+"""What the downloader middleware and the spider middleware have in common.
+
+Rule of this module: neither half does anything without the other, and each finds the
+other through the crawler. What goes wrong at start ends the crawl before its first
+request.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from scrapy_neardup.crawl.compat import close_spider, is_asyncio_available
+from scrapy_neardup.crawl.session import STORE_ERROR
+from scrapy_neardup.crawl.settings import enabled
+from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+CONFIGURATION_ERROR = "neardup_configuration_error"
+"""The spider's closing reason where the halves or the audit file don't fit."""
+
+
+class Component:
+    """Base of both halves.
+
+    Parameters
+    ----------
+    crawler
+        The crawler that it belongs to.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming what can't be used.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the component for `crawler`."""
+        if not enabled(crawler.settings):
+            raise NotConfigured
+        if not is_asyncio_available():
+            raise ConfigurationError(
+                "scrapy-neardup needs the asyncio reactor, Scrapy's default: remove the setting "
+                "TWISTED_REACTOR, or set it to "
+                "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+            )
+        component = cls(crawler)
+        # Not spider_opened: only this is over before the first request on all versions.
+        crawler.signals.connect(component._start, signals.engine_started)
+        return component
+
+    async def _start(self) -> None:
+        if self._crawler.engine.spider is None:
+            return  # `scrapy shell`: whoever fetches a page there wants to see it
+        try:
+            await self._open()
+        except NeardupError as error:
+            logger.error("%s", error, extra={"spider": self._crawler.spider})  # noqa: TRY400
+            reason = STORE_ERROR if isinstance(error, StoreError) else CONFIGURATION_ERROR
+            await close_spider(self._crawler, reason)
+
+    async def _open(self) -> None:
+        """Get ready for the first response."""
+        raise NotImplementedError

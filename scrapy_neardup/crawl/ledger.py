@@ -1,0 +1,89 @@
+"""The kept pages whose processing isn't over, and how each of them ends.
+
+Rule of this module: every page that the store took for new is confirmed or forgotten
+exactly once, and all of it is over before the store closes. A confirmation that the store
+doesn't take is tried once more at the end; an entry that can't be withdrawn stays
+pending, and pending entries end with the crawl.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy_neardup.crawl.guard import StoreCallFailedError
+
+if TYPE_CHECKING:
+    from scrapy_neardup.crawl.guard import GuardedStore
+    from scrapy_neardup.crawl.report import Report
+
+LISTED_ORPHANS = 1_000
+"""How many pages are remembered, for the audit, that were dropped for one pending page."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    url: str
+    dropped: list[str] = field(default_factory=list)
+    delivered: int = 0
+
+
+class Ledger:
+    """The pending pages of one crawl: at most as many as are in flight."""
+
+    def __init__(self, store: GuardedStore, report: Report) -> None:
+        self._store = store
+        self._report = report
+        self._pending: dict[int, _Pending] = {}
+        self._unconfirmed: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, page_id: int, url: str) -> None:
+        """Note that the page is new."""
+        self._pending[page_id] = _Pending(url)
+
+    def repeated(self, page_id: int, url: str, *, delivered: bool) -> None:
+        """Note that the page at `url` was found to repeat the page `page_id`."""
+        if (pending := self._pending.get(page_id)) is None:
+            return
+        if delivered:
+            pending.delivered += 1
+        elif len(pending.dropped) < LISTED_ORPHANS:
+            pending.dropped.append(url)
+
+    async def confirm(self, page_id: int) -> None:
+        """The page is processed: make its entry final."""
+        if self._pending.pop(page_id, None) is None:
+            return
+        try:
+            await self._store.confirm(page_id)
+        except StoreCallFailedError:
+            self._unconfirmed.add(page_id)
+
+    def fail(self, page_id: int) -> None:
+        """The page's processing failed: withdraw its entry, soon."""
+        if (pending := self._pending.pop(page_id, None)) is not None:
+            task = asyncio.get_running_loop().create_task(self._forget(page_id, pending))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End what is pending, and wait for it."""
+        for page_id in list(self._pending):
+            self.fail(page_id)
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+        for page_id in self._unconfirmed:
+            try:
+                await self._store.confirm(page_id)
+            except StoreCallFailedError:
+                break
+
+    async def _forget(self, page_id: int, pending: _Pending) -> None:
+        try:
+            matched = await self._store.forget(page_id)
+        except StoreCallFailedError:
+            return
+        if (orphaned := matched - pending.delivered) > 0:
+            self._report.orphaned(pending.url, page_id, orphaned, pending.dropped)

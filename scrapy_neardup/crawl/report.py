@@ -1,0 +1,154 @@
+"""What a crawl tells about its verdicts: stats, log lines, the signal, the audit file.
+
+Rule of this module: everything is counted, nothing is decided. URLs are shown without
+user name and password.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ParamSpec
+
+from scrapy_neardup.crawl import signals
+from scrapy_neardup.crawl.audit import AuditFile
+from scrapy_neardup.crawl.settings import DROP, FLAG
+from scrapy_neardup.urls import redact
+from scrapy_neardup.verdict import Decision, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+
+KEEP, KEEP_START, KEEP_AGAIN = "keep", "keep-start", "keep-again"
+"""What is done about a page, next to `settings.ACTIONS`."""
+
+STATS = (
+    "neardup/pages/checked",
+    "neardup/pages/new",
+    "neardup/pages/seen",
+    "neardup/pages/duplicate",
+    "neardup/pages/dropped",
+    "neardup/pages/kept-start",
+    "neardup/pages/kept-again",
+    "neardup/pages/orphaned",
+    "neardup/unjudged/REASON",
+    "neardup/distance/N",
+    "neardup/links/withheld",
+    "neardup/requests/dropped",
+    "neardup/requests/deprioritized",
+    "neardup/items/dropped",
+    "neardup/store/errors",
+    "neardup/audit/errors",
+)
+"""All stats; each is a name that `Report.count` is called with, less its prefix."""
+
+_KEPT = {KEEP_START: "pages/kept-start", KEEP_AGAIN: "pages/kept-again", DROP: "pages/dropped"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A page's verdict and what is to be done about it."""
+
+    verdict: Verdict
+    action: str
+    pending: bool = False
+    """It is kept, and has to be confirmed or withdrawn."""
+    links: int = 0
+    """Links that a dropped page would have led to."""
+    text: str | None = None
+    """The judged text, if the audit wants it."""
+
+
+class Report:
+    """Tells about one crawl."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._inc = crawler.stats.inc_value
+        self._audit: AuditFile | None = None
+        self._duplicates_logged = False
+
+    def open_audit(self, path: str) -> None:
+        """Write the audit file at `path` from now on."""
+        self._audit = AuditFile(path)
+
+    def close(self) -> None:
+        """Let go of the audit file."""
+        if self._audit is not None:
+            self._audit.close()
+            self._audit = None
+
+    def count(self, stat: str, number: int = 1) -> None:
+        """Add to the stat ``neardup/STAT``."""
+        self._inc(f"neardup/{stat}", number)
+
+    def page(self, response: Response, judged: Judged) -> None:
+        """Tell about a page that arrived at the spider."""
+        verdict = judged.verdict
+        self._inc("neardup/pages/checked")
+        if verdict.decision is Decision.UNJUDGED:
+            self.count(f"unjudged/{verdict.reason}")
+        else:
+            self.count(f"pages/{verdict.decision}")
+        if verdict.is_duplicate:
+            self._duplicate(response, judged)
+        if self._audit is not None:
+            self._write(
+                self._audit.verdict,
+                redact(response.url),
+                verdict,
+                action=judged.action,
+                text=judged.text,
+            )
+
+    def orphaned(self, url: str, page_id: int, count: int, pages: Sequence[str]) -> None:
+        """Tell that a kept page was withdrawn after `count` others were dropped for it."""
+        self.count("pages/orphaned", count)
+        logger.warning(
+            "%d near-duplicates of %s were dropped, but its own processing failed",
+            count,
+            url,
+            extra={"spider": self._crawler.spider},
+        )
+        if self._audit is not None:
+            self._write(self._audit.orphaned, url, page_id, count=count, pages=pages)
+
+    def _duplicate(self, response: Response, judged: Judged) -> None:
+        verdict, spider = judged.verdict, self._crawler.spider
+        if verdict.match is not None:
+            self.count(f"distance/{verdict.match.distance}")
+        if judged.action in _KEPT:
+            self.count(_KEPT[judged.action])
+        if judged.action in {DROP, FLAG}:
+            self.count("links/withheld", judged.links)
+        logger.log(
+            logging.DEBUG if self._duplicates_logged else logging.INFO,
+            "Near-duplicate page %(url)s, %(why)s (%(action)s)%(note)s",
+            {
+                "url": redact(response.url),
+                "why": verdict.explain(),
+                "action": judged.action,
+                "note": "" if self._duplicates_logged else
+                "; further ones are logged at level DEBUG and counted in the stats",
+            },
+            extra={"spider": spider},
+        )  # fmt: skip
+        self._duplicates_logged = True
+        self._crawler.signals.send_catch_log(
+            signal=signals.near_duplicate, response=response, verdict=verdict, spider=spider
+        )
+
+    def _write(self, line: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            line(*args, **kwargs)
+        except OSError as error:
+            self.count("audit/errors")
+            logger.error("NEARDUP_AUDIT: the audit ends here, its file fails (%s)", error)  # noqa: TRY400
+            self.close()

@@ -1,0 +1,239 @@
+"""One crawl's detector: opened before the first request, asked once a page.
+
+Rule of this module: a session belongs to one crawler and is shared by both middlewares.
+A page that can't be judged is delivered, with the reason in its verdict; only a page
+judged new has something to end (`ledger.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from scrapy.utils.job import job_dir
+
+from scrapy_neardup.crawl.compat import close_spider
+from scrapy_neardup.crawl.eligibility import Eligibility
+from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
+from scrapy_neardup.crawl.ledger import Ledger
+from scrapy_neardup.crawl.reading import Reader, UnjudgedError, count_targets
+from scrapy_neardup.crawl.report import KEEP, KEEP_AGAIN, KEEP_START, Judged, Report
+from scrapy_neardup.crawl.settings import (
+    DROP,
+    DROP_ITEMS,
+    DROP_LINKS,
+    FLAG,
+    CrawlSettings,
+    resolve_namespace,
+)
+from scrapy_neardup.detector import Analyser, Detector, page_id
+from scrapy_neardup.errors import NeardupError, StoreError
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.urls import redact
+from scrapy_neardup.verdict import Decision, Reason, Verdict
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+
+logger = logging.getLogger(__name__)
+
+VERDICT_KEY = "neardup"
+"""``response.meta[VERDICT_KEY]`` is the page's `Verdict`."""
+
+STORE_ERROR = "neardup_store_error"
+"""Why the spider closes when the store makes it close."""
+
+REMEMBERED_DROPS = 65_536
+"""Dropped pages with an errback that are let through when they come again."""
+
+
+_WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
+
+
+class Session:
+    """What the two middlewares of one crawler share.
+
+    Parameters
+    ----------
+    crawler
+        Whose pages are judged.
+    settings
+        Its settings, checked.
+
+    Raises
+    ------
+    ConfigurationError
+        For a store URI, namespace or selector that can't be used.
+    """
+
+    def __init__(self, crawler: Crawler, settings: CrawlSettings) -> None:
+        self._crawler = crawler
+        self.settings = settings
+        self.report = Report(crawler)
+        self._uri = settings.store or _default_uri(crawler)
+        self._store = GuardedStore(
+            open_store(
+                self._uri,
+                namespace=resolve_namespace(
+                    settings.namespace,
+                    bot=crawler.settings["BOT_NAME"],
+                    spider=(crawler.spider or crawler.spidercls).name,
+                    now=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"),
+                ),
+                max_distance=settings.parameters.max_distance,
+                expected_pages=settings.expected_pages,
+                schema=settings.parameters.schema(),
+            ),
+            self._uri,
+            timeout=settings.timeout,
+            on_failure=self._store_failed,
+        )
+        self.ledger = Ledger(self._store, self.report)
+        analyser = Analyser(settings.parameters)
+        self._reader = Reader(analyser, text_of=settings.text_of, deny=settings.deny)
+        self._detector = Detector(analyser, self._store)
+        self._eligibility: Eligibility | None = None
+        self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
+        self._dropped: OrderedDict[int, None] = OrderedDict()
+        self._failure_logged = False
+        self._closing: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Open the store and the audit file.
+
+        Raises
+        ------
+        NeardupError
+            With what to do about it.
+        """
+        logger.info("Opening the near-duplicate store %s", redact(self._uri))
+        if self.settings.audit is not None:
+            self.report.open_audit(self.settings.audit)
+        try:
+            await self._store.open()
+        except NeardupError:
+            self.report.close()
+            raise
+        self._eligibility = Eligibility(self._crawler)
+
+    async def close(self) -> None:
+        """End all pending pages and make the store durable."""
+        if self._eligibility is None:
+            return
+        self._eligibility = None
+        await self.ledger.close()
+        try:
+            await self._store.close()
+        except StoreError as error:
+            self.report.count("store/errors")
+            logger.error("%s", error)  # noqa: TRY400
+        self.report.close()
+
+    def judged(self, response: Response) -> Judged | None:
+        """Return what was decided about `response`, if it was judged."""
+        assert response.request is not None  # noqa: S101  (for the type checker)
+        return self._judged.get(response.request)
+
+    async def judge(self, request: Request, response: Response) -> None:
+        """Judge `response`, the response to `request`, if it is a page of the crawl."""
+        if self._eligibility is None:
+            return
+        # Copied along with another response's meta, or left by an earlier try.
+        earlier = request.meta.pop(VERDICT_KEY, None)
+        if not self._eligibility.admits(request, response):
+            return
+        identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
+        text = None
+        try:
+            content = self._reader.read(request, response)
+            text = content.text
+            verdict = await self._detector.judge(content, page_id=identity, url=response.url)
+        except (UnjudgedError, StoreCallFailedError) as error:
+            verdict = _unjudged(identity, error.reason, str(error))
+        except Exception as error:
+            # Text and fingerprint are pure, so it is a callable of the user's (WEIGHTS).
+            logger.exception("%s can't be judged", response)
+            verdict = _unjudged(identity, Reason.TEXT_ERROR, repr(error))
+        request.meta[VERDICT_KEY] = verdict
+        self._judged[request] = self._act(request, response, verdict, earlier, text)
+
+    def _act(
+        self,
+        request: Request,
+        response: Response,
+        verdict: Verdict,
+        earlier: object,
+        text: str | None,
+    ) -> Judged:
+        """Decide what to do about a page, and enter it in the ledger."""
+        # A store that took too long may have taken the page all the same.
+        pending = verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT
+        action = self._action(request, verdict, earlier) if verdict.is_duplicate else KEEP
+        if pending:
+            self.ledger.begin(verdict.page_id, redact(response.url))
+        if verdict.is_duplicate and verdict.match is not None:
+            self.ledger.repeated(
+                verdict.match.page_id,
+                redact(response.url),
+                delivered=action not in _WITHHOLDING,
+            )
+        return Judged(
+            verdict=verdict,
+            action=action,
+            pending=pending,
+            links=count_targets(response) if action in {DROP, FLAG} else 0,
+            text=text if self.settings.audit_text else None,
+        )
+
+    def _action(self, request: Request, duplicate: Verdict, earlier: object) -> str:
+        meta = request.meta
+        if self.settings.keep_start and meta.get("is_start_request") and not meta.get("depth"):
+            # `depth` too: spiders that copy `response.meta` mark everything as start.
+            return KEEP_START
+        if self.settings.action != DROP:
+            return self.settings.action
+        identity = duplicate.page_id
+        dropped_before = identity in self._dropped or (
+            isinstance(earlier, Verdict) and earlier.is_duplicate and earlier.page_id == identity
+        )
+        if dropped_before:
+            return KEEP_AGAIN
+        if request.errback is not None:
+            # It may schedule the request again, with its meta or (hence this) without.
+            self._dropped[identity] = None
+            if len(self._dropped) > REMEMBERED_DROPS:
+                self._dropped.popitem(last=False)
+        return DROP
+
+    def _store_failed(self, failure: StoreCallFailedError) -> None:
+        self.report.count("store/errors")
+        logger.log(
+            logging.DEBUG if self._failure_logged else logging.ERROR,
+            "The near-duplicate store %s failed: %s",
+            redact(self._uri),
+            failure,
+        )
+        self._failure_logged = True
+        if self.settings.on_error == "close" and self._closing is None:
+            # Not awaited: closing waits for the pages that wait for the store.
+            self._closing = asyncio.get_running_loop().create_task(
+                close_spider(self._crawler, STORE_ERROR)
+            )
+
+
+def _unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
+    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
+
+
+def _default_uri(crawler: Crawler) -> str:
+    """Return where fingerprints live by default: as long as Scrapy's own seen requests."""
+    folder = job_dir(crawler.settings)
+    return "memory:" if folder is None else f"sqlite:{Path(folder, 'neardup.sqlite')}"

@@ -1,0 +1,286 @@
+"""The ``NEARDUP_*`` settings: read, checked, turned into plain values.
+
+Rule of this module: every setting is one row of `SETTINGS`. A name that is not there and
+a value that can't be used stop the crawl at start, with a message that says what would
+be right. Strings are accepted wherever a command line or the environment can bring them
+(``-s NEARDUP_MAX_DISTANCE=3``), as Scrapy does.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from scrapy.utils.misc import load_object
+
+from scrapy_neardup.detector import Parameters
+from scrapy_neardup.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+PREFIX = "NEARDUP_"
+
+DROP, DROP_LINKS, DROP_ITEMS, DEPRIORITIZE, FLAG = ACTIONS = (
+    "drop",
+    "drop-links",
+    "drop-items",
+    "deprioritize",
+    "flag",
+)
+
+_SECRET = {"STORE", "HASH_KEY"}
+"""Values that no message may show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlSettings:
+    """What the settings say, less what `Parameters` covers; names as in ``NEARDUP_*``.
+
+    ``text_of`` is the user's callable behind ``NEARDUP_TEXT``, or None for ``"main"`` and
+    ``"full"``.
+    """
+
+    parameters: Parameters
+    text_of: Callable[[Response], str] | None
+    store: str | None
+    namespace: str | None
+    expected_pages: int
+    action: str
+    priority_adjust: int
+    deny: Sequence[re.Pattern[str]]
+    keep_start: bool
+    on_error: str
+    timeout: float
+    audit: str | None
+    audit_text: bool
+
+
+def enabled(settings: BaseSettings) -> bool:
+    """Return whether ``NEARDUP_ENABLED`` is on."""
+    return bool(_read(settings, "ENABLED"))
+
+
+def read_settings(settings: BaseSettings) -> CrawlSettings:
+    """Read and check all of them.
+
+    Raises
+    ------
+    ConfigurationError
+        Naming the setting that is unknown or can't be used.
+    """
+    _reject_unknown(settings)
+    values = {name.lower(): _read(settings, name) for name in SETTINGS}
+    text = values["text"]
+    if callable(text):
+        values["text"] = _name_of(text)
+    if values["audit_text"] and not values["audit"]:
+        raise ConfigurationError(
+            "NEARDUP_AUDIT_TEXT writes into the audit file: set NEARDUP_AUDIT to its path"
+        )
+    parameters = Parameters(**{field.name: values[field.name] for field in fields(Parameters)})
+    own = {field.name for field in fields(CrawlSettings)} & values.keys()
+    return CrawlSettings(
+        parameters=parameters,
+        text_of=text if callable(text) else None,
+        **{name: values[name] for name in own},
+    )
+
+
+def resolve_namespace(template: str | None, *, bot: str, spider: str, now: str) -> str:
+    """Return the namespace to use: ``BOT.SPIDER`` unless the setting says otherwise.
+
+    ``%(time)s`` becomes `now`; everything outside ``[A-Za-z0-9._-]`` is percent-encoded.
+
+    Raises
+    ------
+    ConfigurationError
+        For another placeholder than ``%(time)s``.
+    """
+    if template is None:
+        template = f"{bot}.{spider}"
+    elif (other := re.search(r"%\((?!time\)s)[^)]*\)?", template)) is not None:
+        raise ConfigurationError(
+            f"NEARDUP_NAMESPACE knows no {other[0]!r}: the only placeholder is '%(time)s'"
+        )
+    return quote(template.replace("%(time)s", now), safe="").replace("~", "%7E")
+
+
+def _read(settings: BaseSettings, name: str) -> Any:
+    default, parse = SETTINGS[name]
+    value = settings.get(PREFIX + name)
+    if value is None:
+        return default
+    try:
+        return parse(value)
+    except ValueError as error:
+        shown = f"a {type(value).__name__}" if name in _SECRET else repr(value)
+        raise ConfigurationError(f"{PREFIX}{name} must be {error}, not {shown}") from None
+
+
+def _reject_unknown(settings: BaseSettings) -> None:
+    for key in settings:
+        name = str(key)
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in SETTINGS:
+            close = get_close_matches(name, [PREFIX + known for known in SETTINGS], n=1)
+            hint = f"did you mean {close[0]}?" if close else "docs/settings.md lists all of them"
+            raise ConfigurationError(f"{name} is not a setting of scrapy-neardup; {hint}")
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Return the dotted name that a store records for a user's callable."""
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+# Parsers: value of a setting -> value to use, or ValueError("what it must be").
+
+
+def _boolean(value: object) -> bool:
+    words = {"1": True, "true": True, "0": False, "false": False}
+    try:
+        return words[str(value).strip().lower()]
+    except KeyError:
+        raise ValueError("True or False") from None
+
+
+def _whole(least: float = -math.inf) -> Callable[[Any], int]:
+    def parse(value: Any) -> int:
+        with suppress(TypeError, ValueError):
+            if not isinstance(value, (bool, float)) and (number := int(value)) >= least:
+                return number
+        raise ValueError("a whole number" + (f", {least} or more" if least > -math.inf else ""))
+
+    return parse
+
+
+def _seconds(value: Any) -> float:
+    with suppress(TypeError, ValueError):
+        if not isinstance(value, bool) and 0 < (number := float(value)) < math.inf:
+            return number
+    raise ValueError("a number of seconds above 0")
+
+
+def _one_of(*words: str) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        raise ValueError(" or ".join((", ".join(map(repr, words[:-1])), repr(words[-1]))))
+
+    return parse
+
+
+def _string(value: object) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError("a text that is not empty")
+
+
+def _path(value: object) -> str:
+    if isinstance(value, (str, os.PathLike)) and (path := os.fspath(value)):
+        return str(path)
+    raise ValueError("the path of a file")
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    """Accept a list, a JSON list, or a text that separates its entries by commas."""
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = None
+        value = parsed if isinstance(parsed, list) else _split(value)
+    if isinstance(value, Iterable):
+        entries = tuple(value)
+        if all(isinstance(entry, str) for entry in entries):
+            return entries
+    raise ValueError("a list of texts")
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that stand outside brackets: ``a{1,3}`` and ``:is(a, b)`` stay whole."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _patterns(value: object) -> tuple[re.Pattern[str], ...]:
+    try:
+        return tuple(map(re.compile, _strings(value)))
+    except re.error as error:
+        raise ValueError(f"a list of regular expressions ({error}: {error.pattern!r})") from None
+
+
+def _key(value: object) -> bytes:
+    if isinstance(value, str):
+        value = value.encode()
+    if isinstance(value, bytes) and value:
+        return value
+    raise ValueError("a text or bytes that is not empty")
+
+
+def _store_urls(value: object) -> bool | str:
+    if value == "hash":
+        return "hash"
+    try:
+        return _boolean(value)
+    except ValueError:
+        raise ValueError("True, False or 'hash'") from None
+
+
+def _callable_or(*words: str) -> Callable[[object], str | Callable[..., Any]]:
+    wanted = f"{', '.join(map(repr, words))}, or a callable or the dotted path of one"
+
+    def parse(value: object) -> str | Callable[..., Any]:
+        if isinstance(value, str) and value in words:
+            return value
+        if isinstance(value, str):
+            try:
+                value = load_object(value)
+            except (ImportError, NameError, ValueError) as error:
+                raise ValueError(f"{wanted} ({error})") from None
+        if callable(value):
+            return value
+        raise ValueError(wanted)
+
+    return parse
+
+
+SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "ENABLED": (True, _boolean),
+    "STORE": (None, _string),
+    "NAMESPACE": (None, _string),
+    "EXPECTED_PAGES": (1_000_000, _whole(1)),
+    "MAX_DISTANCE": (3, _whole()),
+    "ACTION": (DROP, _one_of(*ACTIONS)),
+    "PRIORITY_ADJUST": (-10, _whole()),
+    "SHINGLE_SIZE": (3, _whole()),
+    "WEIGHTS": ("set", _callable_or("set", "tf", "sqrt", "log")),
+    "TEXT": ("main", _callable_or("main", "full")),
+    "IGNORE": ((), _strings),
+    "MIN_TOKENS": (32, _whole()),
+    "SCOPE": ("all", _one_of("all", "host", "domain")),
+    "DENY": ((), _patterns),
+    "HASH_KEY": (None, _key),
+    "STORE_URLS": (True, _store_urls),
+    "KEEP_START": (True, _boolean),
+    "ON_ERROR": ("keep", _one_of("keep", "close")),
+    "TIMEOUT": (5.0, _seconds),
+    "AUDIT": (None, _path),
+    "AUDIT_TEXT": (False, _boolean),
+}
+"""Name without its prefix -> (default, parser)."""

@@ -1,0 +1,6 @@
+"""Signals, to be connected with ``crawler.signals.connect``."""
+
+near_duplicate = object()
+"""Sent as ``near_duplicate(response, verdict, spider)`` for every page that repeats a kept
+one, whatever is then done about it. Handlers are called synchronously.
+"""

@@ -1,0 +1,38 @@
+import inspect
+
+import pytest
+from crawl_client import Worker
+from site_server import Site
+
+
+@pytest.fixture(scope="session")
+def worker():
+    process = Worker()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def site():
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture
+def crawl(worker, site):
+    """Crawl `site` with a spider class that stands in a file of its own name."""
+
+    def run(spider, *paths, settings=None, **arguments):
+        [outcome] = worker.crawl(part(spider, *paths, settings=settings, **arguments))
+        return outcome
+
+    def part(spider, *paths, settings=None, **arguments):
+        return {
+            "file": inspect.getfile(spider),
+            "spider": spider.__name__,
+            "settings": settings or {},
+            "arguments": {"site": site.url, "paths": paths, **arguments},
+        }
+
+    run.part = part
+    return run

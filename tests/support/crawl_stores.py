@@ -1,0 +1,119 @@
+"""A store of one's own: remembers by brute force, and misbehaves when its URI says so.
+
+``toy:`` works. Other words after the colon, in any number and separated by commas:
+
+``refuse``          can't be opened
+``hang=VERB``       that verb never ends
+``fail=VERB``       that verb raises StoreUnavailableError
+``break=VERB``      that verb raises something that no store should
+``slow``            every verb gives way to the event loop first
+``recover=N``       the N-th misbehaviour was the last one
+"""
+
+import asyncio
+
+from scrapy_neardup.errors import StoreLockedError, StoreUnavailableError
+from scrapy_neardup.stores import SCHEMES, Store, StoreStats, contradicts
+from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+
+JOURNAL = []
+"""What was asked of all toy stores, in order: ``"VERB URL"``."""
+
+
+class ToyStore(Store):
+    def __init__(self, uri, options):
+        self.uri, self.options = uri, options
+        words = uri.partition(":")[2].rpartition("@")[2].split(",")
+        self.ways = dict(word.partition("=")[::2] for word in words)
+        self.left = int(self.ways.get("recover", 10**9))
+        self.pages, self.pending, self.matched = {}, set(), {}
+
+    async def _ask(self, verb, url):
+        JOURNAL.append(f"{verb} {url}".rstrip())
+        if "slow" in self.ways:
+            await asyncio.sleep(0.01)
+        misbehaves = [way for way in ("hang", "fail", "break") if self.ways.get(way) == verb]
+        if misbehaves and self.left > 0:
+            self.left -= 1
+            match misbehaves[0]:
+                case "hang":
+                    await asyncio.sleep(3600)
+                case "fail":
+                    raise StoreUnavailableError(f"{self.uri} is away")
+                case "break":
+                    raise KeyError(self.uri)
+
+    async def open(self):
+        JOURNAL.append(f"open {self.options.namespace}")
+        if "refuse" in self.ways:
+            raise StoreLockedError(f"NEARDUP_STORE: {self.uri.rpartition('@')[2]} is locked")
+
+    async def close(self):
+        await self._ask("close", "")
+
+    async def check_and_add(self, page):
+        await self._ask("check", page.url)
+        own = None
+        candidates = []
+        for old in self.pages.values():
+            distance = (old.fingerprint ^ page.fingerprint).bit_count()
+            limit = 0 if page.exact else self.options.max_distance
+            same_kind = (old.exact, old.scope) == (page.exact, page.scope)
+            if same_kind and distance <= limit and not contradicts(page, old.title, old.content):
+                if old.id == page.id:
+                    own = Match(page_id=old.id, distance=distance, url=old.url)
+                candidates.append((distance, old.id))
+        if own:
+            return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own)
+        if candidates:
+            distance, identity = min(candidates)
+            self.matched[identity] += 1
+            match = Match(page_id=identity, distance=distance, url=self.pages[identity].url)
+            reason = Reason.EQUAL if page.exact else Reason.NEAR
+            return self._verdict(page, Decision.DUPLICATE, reason, match)
+        reason = Reason.CHANGED if page.id in self.pages else Reason.UNMATCHED
+        self.pages[page.id], self.matched[page.id] = page, 0
+        self.pending.add(page.id)
+        return self._verdict(page, Decision.NEW, reason, None)
+
+    @staticmethod
+    def _verdict(page, decision, reason, match):
+        return Verdict(
+            decision=decision,
+            reason=reason,
+            page_id=page.id,
+            match=match,
+            fingerprint=page.fingerprint,
+            tokens=page.tokens,
+        )
+
+    def _url(self, page_id):
+        return self.pages[page_id].url if page_id in self.pages else "?"
+
+    async def confirm(self, page_id):
+        await self._ask("confirm", self._url(page_id))
+        self.pending.discard(page_id)
+
+    async def forget(self, page_id):
+        await self._ask("forget", self._url(page_id))
+        if page_id not in self.pending:
+            return 0
+        self.pending.discard(page_id)
+        del self.pages[page_id]
+        return self.matched.pop(page_id)
+
+    async def stats(self):
+        matched = sum(self.matched.values())
+        return StoreStats(
+            pages=len(self.pages), pending=len(self.pending), dropped=matched, overflowed=0
+        )
+
+    async def __aenter__(self):
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_):
+        await self.close()
+
+
+SCHEMES["toy"] = ToyStore

@@ -1,0 +1,107 @@
+"""Runs crawls in a process of its own: one JSON job a line in, one JSON result a line out.
+
+A job is a list of crawls that run at the same time, each
+``{"file": ..., "spider": ..., "settings": {...}, "arguments": {...}}``; its result is the
+list of what `outcome` tells about each. The process stays, as starting Scrapy takes
+longer than most crawls. The last line of a job's log may come from another crawl of it.
+"""
+
+import importlib.util
+import json
+import logging
+import sys
+from pathlib import Path
+
+from scrapy import signals
+from scrapy.crawler import CrawlerRunner
+from scrapy.utils.reactor import install_reactor
+
+install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+
+from crawl_stores import JOURNAL  # noqa: E402
+from twisted.internet import defer, reactor, threads  # noqa: E402
+
+DEFAULTS = {
+    "TELNETCONSOLE_ENABLED": False,
+    "RETRY_ENABLED": False,
+    "LOGSTATS_INTERVAL": 0,
+    "ADDONS": {"scrapy_neardup.Addon": 500},
+}
+
+
+class Log(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def emit(self, record):
+        message = self.format(record)  # with the traceback, if there is one
+        self.lines.append([record.levelname, record.name, message])
+
+
+def load(file, name):
+    """Return the object `name` of the Python file."""
+    key = f"crawl_worker_{Path(file).stem}"
+    if key not in sys.modules:
+        spec = importlib.util.spec_from_file_location(key, file)
+        sys.modules[key] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return getattr(sys.modules[key], name)
+
+
+@defer.inlineCallbacks
+def run(job):
+    log = Log()
+    JOURNAL.clear()
+    root = logging.getLogger()
+    root.addHandler(log)
+    runner = CrawlerRunner()
+    crawlers, finished = [], []
+    for part in job:
+        spider = load(part["file"], part["spider"])
+        crawler = runner.create_crawler(with_settings(spider, part["settings"]))
+        crawler.items, crawler.log = [], log.lines
+        crawler.signals.connect(lambda item, c=crawler: c.items.append(item),
+                                signals.item_scraped, weak=False)  # fmt: skip
+        crawlers.append(crawler)
+        finished.append(runner.crawl(crawler, **part["arguments"]))
+    results = yield defer.DeferredList(finished, consumeErrors=True)
+    root.removeHandler(log)
+    return [outcome(crawler, *result) for crawler, result in zip(crawlers, results, strict=True)]
+
+
+def with_settings(spider, settings):
+    """Return the spider class with `settings` over its own."""
+    own = DEFAULTS | (spider.custom_settings or {}) | settings
+    return type(spider.__name__, (spider,), {"custom_settings": own})
+
+
+def outcome(crawler, ended_well, result):
+    stats = crawler.stats.get_stats() if crawler.stats else {}
+    return {
+        "stats": {name: value for name, value in stats.items() if not name.endswith("_time")},
+        "notes": getattr(crawler.spider, "notes", []),
+        "items": [dict(item) for item in crawler.items],
+        "log": crawler.log,
+        "journal": list(JOURNAL),
+        "error": "" if ended_well else f"{result.type.__name__}: {result.value}",
+    }
+
+
+@defer.inlineCallbacks
+def serve():
+    while line := (yield threads.deferToThread(sys.stdin.readline)):
+        try:
+            result = yield run(json.loads(line))
+        except Exception as error:  # noqa: BLE001  (the test that asked gets to see it)
+            result = repr(error)
+        sys.stdout.write(json.dumps(result, default=str) + "\n")
+        sys.stdout.flush()
+    reactor.stop()
+
+
+if __name__ == "__main__":
+    logging.getLogger().setLevel(logging.DEBUG)
+    logging.captureWarnings(capture=True)
+    reactor.callWhenRunning(serve)
+    reactor.run()

@@ -1,0 +1,103 @@
+"""A small web site on 127.0.0.1, for crawls that are real."""
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+WORDS = [first + last for first in "bcdfghjklmnprstvw" for last in "a e i o u al en ir os um".split()]
+
+
+def text(group: str, variant: int = 0, words: int = 400) -> str:
+    """Return prose: of one group always the same, but for one word that says the variant.
+
+    Groups have nothing in common. At 400 words variants of a group are near-duplicates.
+    """
+    source = random.Random(group)
+    prose = ["".join(source.choices(WORDS, k=3)) for _ in range(words)]
+    return " ".join([*prose, f"variant{variant}"])
+
+
+def page(prose: str, *links: str, title: str = "Title", head: str = "") -> str:
+    """Return an HTML page."""
+    anchors = " ".join(f'<a href="{link}">.</a>' for link in links)
+    return (
+        f"<!DOCTYPE html><html><head><title>{title}</title>{head}</head>"
+        f"<body><p>{prose}</p>{anchors}</body></html>"
+    )
+
+
+@dataclass
+class Answer:
+    body: str | bytes = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Route = Answer | str | Callable[[BaseHTTPRequestHandler], Answer]
+
+
+class Site:
+    """Answers with `routes` (path -> answer, page, or function), and notes every request.
+
+    A path ``/GROUP/VARIANT`` without a route is a page of `text`.
+    """
+
+    def __init__(self) -> None:
+        self.routes: dict[str, Route] = {}
+        self.requests: list[str] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                site._answer(self)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                site._answer(self)
+
+            def log_message(self, *_) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+        self.requests.append(handler.path)
+        route = self.routes.get(handler.path) or self._default(handler.path)
+        answer = route(handler) if callable(route) else route
+        if isinstance(answer, str):
+            answer = Answer(answer)
+        body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+        headers = {"Content-Type": "text/html; charset=utf-8", **answer.headers}
+        try:
+            handler.send_response(answer.status)
+            for name, value in headers.items():
+                handler.send_header(name, value)
+            handler.send_header("Content-Length", str(len(body)))
+            handler.end_headers()
+            handler.wfile.write(body)
+        except OSError:  # the crawler was killed
+            handler.close_connection = True
+
+    @staticmethod
+    def _default(path: str) -> Route:
+        match path.split("?")[0].strip("/").split("/"):
+            case [group, variant] if variant.isdigit():
+                return page(text(group, int(variant)))
+            case [name] if name.endswith(".json"):
+                return Answer("{}", headers={"Content-Type": "application/json"})
+            case _:
+                return Answer("", status=404)
+
+    def __enter__(self) -> "Site":
+        threading.Thread(target=self._server.serve_forever, daemon=True, args=(0.05,)).start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._server.shutdown()
+        self._server.server_close()
