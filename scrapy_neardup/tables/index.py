@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
-from sys import byteorder, getsizeof
+from sys import getsizeof
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ _WIDTH = 8
 
 _COPIED = 4096
 """Bytes up to which a bucket is copied to grow: some 0.1 µs."""
+
+_FEW = 4096
+"""Fingerprints that are stored sooner one by one than by visiting all buckets."""
 
 _SLICE = 1 << 21
 """Fingerprints that a bulk load sorts at once: what bounds its transient memory."""
@@ -99,8 +102,10 @@ class HammingIndex:
     ) -> None:
         if not 0 <= max_distance <= 8:
             raise ConfigurationError(f"max_distance must be 0 to 8 bits, not {max_distance}")
+        if max_bucket is not None and max_bucket < 1:
+            raise ConfigurationError(f"max_bucket must be 1 or more, or None, not {max_bucket}")
         if design is None:
-            design = TableDesign.online(max_distance)
+            design = TableDesign.online(max_distance, expected)
         if design.bits != 64 or design.max_distance < max_distance or design.probes > MOST_PROBES:
             raise ConfigurationError(
                 f"design {design.name} ({design.bits} bits, distance {design.max_distance}, "
@@ -121,7 +126,7 @@ class HammingIndex:
                 (buckets, table.prefix_mask, flip)
                 for flip in _within(table.prefix_mask, table.radius)
             ]
-        # A query's operand is kept: to make an array takes longer than to fill one.
+        # An operand that is kept: to make an array takes longer than to fill one.
         self._key = np.zeros((), np.uint64)
 
     def __len__(self) -> int:
@@ -143,14 +148,14 @@ class HammingIndex:
         list of (fingerprint, distance)
             Each fingerprint once, the nearest first, the smaller first among equals.
         """
+        key = self._key
+        key[()] = fingerprint
         count = self._count
         found = b"".join(
             [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
         )
         if not found:
             return []
-        key = self._key
-        key[()] = fingerprint
         candidates = np.frombuffer(found, np.uint64)
         distances = np.bitwise_count(candidates ^ key)
         # Most pages are new: one look at the smallest distance ends it.
@@ -168,7 +173,9 @@ class HammingIndex:
         bool
             False if one of its buckets is full; nothing is stored then.
         """
-        packed = fingerprint.to_bytes(_WIDTH, byteorder)
+        key = self._key
+        key[()] = fingerprint
+        packed = key.tobytes()
         count = self._count
         limit = self._limit
         if limit is not None:
@@ -178,12 +185,10 @@ class HammingIndex:
         for buckets, mask in self._tables:
             place = (fingerprint & mask) % count
             bucket = buckets[place]
-            if len(bucket) < _COPIED:
-                buckets[place] = bucket + packed
-            elif isinstance(bucket, bytearray):
-                bucket += packed
-            else:
-                buckets[place] = bytearray(bucket) + packed
+            if len(bucket) >= _COPIED and isinstance(bucket, bytes):
+                bucket = bytearray(bucket)
+            bucket += packed
+            buckets[place] = bucket
         self._size += 1
         return True
 
@@ -195,7 +200,7 @@ class HammingIndex:
             copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == np.uint64(fingerprint))
             if not len(copies):
                 return False
-            start = int(copies[0]) * _WIDTH
+            start = copies.item(0) * _WIDTH
             buckets[place] = bucket[:start] + bucket[start + _WIDTH :]
         self._size -= 1
         return True
@@ -218,6 +223,8 @@ class HammingIndex:
         Costs O(n) for each table, and up to some 20 bytes a fingerprint meanwhile.
         """
         fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
+        if len(fingerprints) < _FEW:
+            return np.array([self.add(each) for each in fingerprints.tolist()], np.bool_)
         stored = np.ones(len(fingerprints), np.bool_)
         if self._limit is None:
             self._load(fingerprints)
@@ -297,7 +304,8 @@ class HammingIndex:
                 bounds = [0, *(starts * _WIDTH).tolist(), len(packed)]
                 filled = [int(keys[0]), *keys[starts].tolist()]
                 for key, start, stop in zip(filled, bounds, bounds[1:], strict=False):
-                    bucket = buckets[low + key] + packed[start:stop]
+                    bucket = buckets[low + key]
+                    bucket += packed[start:stop]
                     buckets[low + key] = bucket
         self._size += len(fingerprints)
 
