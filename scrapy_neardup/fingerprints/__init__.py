@@ -5,9 +5,9 @@
 0
 """
 
-from scrapy_neardup.fingerprints.features import Weights, features
-from scrapy_neardup.fingerprints.hashing import HASH_VERSION, digest, token_hashes
 from scrapy_neardup.fingerprints.charikar import hamming_distance, simhash, simhash_features
+from scrapy_neardup.fingerprints.hashing import HASH_VERSION, digest, token_hashes
+from scrapy_neardup.fingerprints.shingles import Weights, features
 
 __all__ = [
     "HASH_VERSION",

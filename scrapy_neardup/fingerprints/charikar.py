@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
-from scrapy_neardup.fingerprints.features import Weights, features
 from scrapy_neardup.fingerprints.hashing import token_hashes
+from scrapy_neardup.fingerprints.shingles import Weights, features
 
 _BITS = 64
 _WEIGHT_UNITS = 1 << 16
@@ -93,7 +93,7 @@ def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | 
         total = float(units.sum())
         if not total < _EXACT:
             raise ConfigurationError(
-                f"NEARDUP_WEIGHTS add up to {weights.sum():.3g}: more than {_EXACT // _WEIGHT_UNITS}"
+                f"NEARDUP_WEIGHTS add up to {weights.sum():.3g}: they must stay below 2**37"
             )
         ones = _weigh(hashes, units)
     if not total:

@@ -2,7 +2,9 @@
 
 from scrapy_neardup.text.content import Content, Extractor
 from scrapy_neardup.text.links import count_links
-from scrapy_neardup.text.parse import looks_like_html, lost_content, parse_html
+from scrapy_neardup.text.nesting import lost_content
+from scrapy_neardup.text.parse import parse_html
+from scrapy_neardup.text.sniff import looks_like_html
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
 
 __all__ = [

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, cast
 
 from cssselect import HTMLTranslator, SelectorError
 from lxml import etree
@@ -31,6 +31,7 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.text.embedded import image_source, is_state
+from scrapy_neardup.text.nesting import shallow
 from scrapy_neardup.text.tokens import has_tokens
 
 View = Literal["main", "full"]
@@ -179,6 +180,12 @@ class Extractor:
             root = deepcopy(root)
             for element in self._find_ignored(root):
                 element.tag = _IGNORED
+        try:
+            return self._extract(root)
+        except etree.XSLTApplyError:  # a tree of more than 3,000 levels; see nesting.py
+            return self._extract(shallow(root))
+
+    def _extract(self, root: HtmlElement) -> Content:
         content = _read(_stylesheet(self.mode)(root))
         if self.mode == "main" and not has_tokens(content.text, MIN_MAIN_TOKENS):
             return _read(_stylesheet("full")(root))
@@ -215,7 +222,7 @@ def _read(result: etree._XSLTResultTree) -> Content:
 def _stylesheet(view: View) -> etree.XSLT:
     return etree.XSLT(
         etree.XML(_FULL % (_FURNITURE if view == "main" else "")),
-        access_control=etree.XSLTAccessControl.DENY_ALL,
+        access_control=etree.XSLTAccessControl.DENY_ALL,  # type: ignore[attr-defined]  # stubs
     )
 
 
@@ -230,4 +237,4 @@ def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlEleme
             raise ConfigurationError(
                 f"NEARDUP_IGNORE: {selector!r} is no CSS selector of elements: {error}"
             ) from None
-    return etree.XPath(" | ".join(paths))
+    return cast("Callable[[HtmlElement], list[HtmlElement]]", etree.XPath(" | ".join(paths)))

@@ -1,0 +1,105 @@
+"""Pages nested so deeply that the usual tools give up.
+
+Rule of this room: no text is lost to nesting, nothing here recurses, and time grows with
+the page's size only.
+
+libxml2 from 2.13 on ends a page, without a word, at the 2,048th open element
+(``huge_tree``, as parsel parses; at the 256th without), and an older one builds a tree
+that libxslt refuses from a depth of 3,000 on. Its tokeniser knows no such limit: fed with
+its events, `ShallowBuilder` makes a tree with all the text in its order, in which what is
+nested deeper than `MAX_DEPTH` are siblings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser
+
+MAX_DEPTH = 256
+"""Nesting up to here stays as it is; browsers stop at 512, libxml2 at 256 by default."""
+
+_DEEPEST_TREE = 2046
+"""Shortest chain of open elements at which a libxml2 has ended a page."""
+
+
+class ShallowBuilder:
+    """A parser target (see lxml, "the target parser interface") that limits the depth.
+
+    An element nested too deeply is closed where the next one starts, so that it has its
+    own text and nothing else; the text of a script stays the text of a script.
+    """
+
+    def __init__(self) -> None:
+        self._builder = etree.TreeBuilder(element_factory=HTMLParser().makeelement)  # type: ignore[arg-type]  # stubs
+        self._depth = 0
+        self._deep = ""  # tag of the open element that is nested too deeply
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Open an element."""
+        self._close_deep()
+        self._depth += 1
+        self._builder.start(tag, dict(attributes))  # type: ignore[arg-type]  # stubs
+        if self._depth > MAX_DEPTH:
+            self._deep = tag
+
+    def end(self, tag: str) -> None:
+        """Close an element."""
+        if self._depth > MAX_DEPTH:
+            self._close_deep()
+        else:
+            self._builder.end(tag)
+        self._depth -= 1
+
+    def data(self, text: str) -> None:
+        """Add text."""
+        self._builder.data(text)
+
+    def close(self) -> HtmlElement:
+        """Return the root."""
+        return self._builder.close()
+
+    def _close_deep(self) -> None:
+        if self._deep:
+            self._builder.end(self._deep)
+            self._deep = ""
+
+
+def lost_content(root: HtmlElement, body_length: int) -> bool:
+    """Return whether the parser gave up on a page before its end.
+
+    Parameters
+    ----------
+    root
+        What parsel, or lxml with ``huge_tree``, made of the page.
+    body_length
+        Length of the page in bytes or characters.
+
+    Notes
+    -----
+    When libxml2 gives up, the elements that were open are those on the way to the last
+    one: only that way is looked at. O(its length), a microsecond on an ordinary page.
+    """
+    if not len(root):
+        return body_length > 0
+    depth = 0
+    while len(root):
+        root = root[-1]
+        depth += 1
+    return depth >= _DEEPEST_TREE
+
+
+def shallow(root: HtmlElement) -> HtmlElement:
+    """Return a copy of a tree, without comments, that is no deeper than `MAX_DEPTH`."""
+    builder = ShallowBuilder()
+    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if event == "start":
+            builder.start(element.tag, element.attrib)
+            builder.data(element.text or "")
+            continue
+        if event == "end":
+            builder.end(element.tag)
+        if element is not root:
+            builder.data(element.tail or "")
+    return builder.close()
