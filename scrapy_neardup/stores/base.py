@@ -20,7 +20,9 @@ The rule, applied by `check_and_add` in one atomic step:
 2. The entry with the page's own id is a candidate: SEEN, and nothing changes.
 3. Any other candidate: DUPLICATE of the nearest (smallest page id among equals); its
    count of collapsed pages grows by one; the page's own old entry is withdrawn.
-4. Otherwise NEW: the page is stored as pending, in place of its own old entry.
+4. Otherwise NEW: the page is stored as pending, in place of its own old entry, whose
+   count ends with it.
+5. Where the buckets it belongs to are full: UNJUDGED (overflow), and nothing changes.
 
 So no two stored pages are duplicates under the rule in force.
 """
@@ -69,7 +71,7 @@ class StoreStats:
     dropped: int
     """Pages that were found to be duplicates of an entry that is still held."""
     overflowed: int
-    """Pages kept but not remembered, as their buckets were full."""
+    """Pages kept but not remembered, as their buckets were full, since it was opened."""
     memory_bytes: int | None = None
 
 
@@ -111,14 +113,17 @@ class Store(Protocol):
     async def stats(self) -> StoreStats:
         """Count what is held."""
 
-    async def __aenter__(self) -> Self: ...
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
 
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        await self.close()
 
 
 def contradicts(page: Page, title: int, content: int) -> bool:

@@ -1,0 +1,81 @@
+"""``memory:``, a store that lives and dies with its process."""
+
+from __future__ import annotations
+
+from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
+from scrapy_neardup.stores.embedded import EmbeddedIndex
+from scrapy_neardup.stores.urlheap import UrlHeap
+from scrapy_neardup.urls import redact
+from scrapy_neardup.verdict import Decision, Page, Verdict
+
+
+class MemoryStore(Store):
+    """The embedded index and nothing else.
+
+    Parameters
+    ----------
+    uri
+        ``memory:``
+    options
+        Every store that is opened is one of its own, whatever its namespace.
+
+    Raises
+    ------
+    ConfigurationError
+        For anything behind ``memory:``.
+    """
+
+    def __init__(self, uri: str, options: StoreOptions) -> None:
+        if uri.partition(":")[2]:
+            raise ConfigurationError(
+                f"NEARDUP_STORE: {redact(uri)!r} names a place, and a store in memory has none;"
+                " use 'memory:', or 'sqlite:PATH' for a store that outlives the crawl"
+            )
+        self._options = options
+        self._opened: tuple[EmbeddedIndex, UrlHeap] | None = None
+
+    async def open(self) -> None:
+        """Start empty."""
+        if self._opened is None:
+            options = self._options
+            index = EmbeddedIndex(options.max_distance, options.expected_pages)
+            self._opened = index, UrlHeap()
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        self._opened = None
+
+    async def check_and_add(self, page: Page) -> Verdict:
+        """Judge `page`, and remember it if it is new."""
+        index, urls = self._open()
+        outcome = index.check_and_add(page)
+        if outcome.withdrawn >= 0:
+            urls.set(outcome.withdrawn, None)
+            index.release(outcome.withdrawn)
+        if outcome.decision is Decision.NEW:
+            urls.set(outcome.row, page.url)
+        return index.verdict(page, outcome, urls.get(outcome.row))
+
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry final."""
+        self._open()[0].confirm(page_id)
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry; return how many pages repeated it."""
+        index, urls = self._open()
+        row, dropped = index.forget(page_id)
+        if row >= 0:
+            urls.set(row, None)
+            index.release(row)
+        return dropped
+
+    async def stats(self) -> StoreStats:
+        """Count what is held. Costs O(number of buckets)."""
+        index, urls = self._open()
+        return index.stats(other_bytes=urls.nbytes)
+
+    def _open(self) -> tuple[EmbeddedIndex, UrlHeap]:
+        if self._opened is None:
+            raise StoreUnavailableError("the store in memory isn't open")
+        return self._opened

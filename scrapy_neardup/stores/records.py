@@ -1,0 +1,81 @@
+"""What every store shares: partitions, stored keys, and the record of an entry.
+
+Rule of this room: pure values; whatever is written to a file or a server is defined
+here, once, and never changes meaning without a new format version.
+
+A page is compared only with pages of its own *partition*: its scope and its kind (a
+simhash, or the digest of an exact page). All partitions of a store share one set of
+tables, so that a million hosts don't need a million of them:
+
+- The *key* that goes into the tables is ``fingerprint XOR mask``, where the mask is
+  the partition's. Inside a partition Hamming distances stay as they are; pages of two
+  partitions land far apart, and prefixes that are frequent in all of them (shops with
+  the same terms) are spread over all buckets.
+- The partition's *tag* is stored with every entry and compared for every candidate, so
+  that two partitions don't meet where their keys do.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from struct import Struct
+from typing import Final, NamedTuple
+
+import numpy as np
+
+ENTRY: Final = Struct("<QQIIII")
+"""Packs key, page id, tag, title, content, duplicates: 32 bytes."""
+
+ENTRY_DTYPE: Final = np.dtype(
+    [
+        ("key", "<u8"),
+        ("page_id", "<u8"),
+        ("tag", "<u4"),
+        ("title", "<u4"),
+        ("content", "<u4"),
+        ("duplicates", "<u4"),
+    ]
+)
+"""The same bytes for numpy."""
+
+EXACT_BIT: Final = 1
+"""Set in the tags of exact pages."""
+
+
+class Partition(NamedTuple):
+    """Pages that are compared with each other.
+
+    Parameters
+    ----------
+    tag
+        31 bits of a digest of the scope; `EXACT_BIT` is set for exact pages.
+    mask
+        64 bits of the same digest; 0 for the simhashes of the scope ``""``, so that in
+        the usual store a key *is* the fingerprint.
+    """
+
+    tag: int
+    mask: int
+
+
+@lru_cache(maxsize=4096)
+def partition(scope: str, exact: bool) -> Partition:
+    """Return the partition of the pages of this scope and kind.
+
+    Notes
+    -----
+    Tag and mask are no secret. Who chooses both a host name and the text of its pages
+    can search for a name whose tag is another host's; what stops that is a secret
+    ``NEARDUP_HASH_KEY``, as the keys to collide with are then unknown.
+    """
+    if not scope and not exact:
+        return Partition(0, 0)
+    kind = b"exact" if exact else b"simhash"
+    name = scope.encode("utf-8", "surrogatepass")
+    digest = blake2b(name, digest_size=12, person=kind).digest()
+    tag = int.from_bytes(digest[:4], "little")
+    return Partition(
+        tag | EXACT_BIT if exact else tag & ~EXACT_BIT,
+        int.from_bytes(digest[4:], "little"),
+    )

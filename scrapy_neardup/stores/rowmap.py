@@ -1,0 +1,178 @@
+"""A compact multimap from the values of a column to its row numbers.
+
+Rule of this room: the values live in the column and nowhere else. A slot is a 4-byte
+row number, so that a map of ten million pages takes 6 bytes a page where a dict of
+Python ints takes more than 100.
+
+Open addressing with linear probing, and deletion that moves later entries back in place
+of leaving tombstones (Knuth, The Art of Computer Programming, volume 3, section 6.4,
+algorithms L and R). The table is cut into 256 shards that grow one by one, each by a
+quarter: no insertion waits for ten million others to be moved, and no more than 40 % of
+the slots are ever empty.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SHARD_BITS: Final = 8
+_MULTIPLIER: Final = 0x9E3779B97F4A7C15
+"""2^64 divided by the golden ratio: multiplicative hashing (Knuth, section 6.4)."""
+_WORD: Final = (1 << 64) - 1
+_HALF: Final = (1 << 32) - 1
+_MAX_LOAD: Final = 0.75
+_GROWTH: Final = 1.25
+_SMALLEST: Final = 8
+
+
+class RowMap:
+    """Row numbers by value.
+
+    Parameters
+    ----------
+    column
+        The values, uint64, by row. It is read whenever a row is looked up: the value of
+        a mapped row mustn't change.
+
+    Notes
+    -----
+    All methods cost O(1) on average, and O(n) for n rows of one value.
+    """
+
+    __slots__ = ("_column", "_counts", "_shards")
+
+    def __init__(self, column: array[int]) -> None:
+        self._column = column
+        # A slot holds a row number plus one; 0 is an empty slot.
+        self._shards = [array("I", bytes(4 * _SMALLEST)) for _ in range(1 << _SHARD_BITS)]
+        self._counts = [0] * len(self._shards)
+
+    def __len__(self) -> int:
+        return sum(self._counts)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return sum(shard.itemsize * len(shard) for shard in self._shards)
+
+    def rows(self, value: int) -> Iterator[int]:
+        """Yield all rows of `value`; the map mustn't change meanwhile."""
+        hashed = (value * _MULTIPLIER) & _WORD
+        slots = self._shards[hashed >> (64 - _SHARD_BITS)]
+        size = len(slots)
+        slot = ((hashed >> 24 & _HALF) * size) >> 32
+        column = self._column
+        while row := slots[slot]:
+            if column[row - 1] == value:
+                yield row - 1
+            slot += 1
+            if slot == size:
+                slot = 0
+
+    def add(self, row: int) -> None:
+        """Map the column's value at `row` to it.
+
+        Raises
+        ------
+        MemoryError
+            The map is as it was.
+        """
+        hashed = (self._column[row] * _MULTIPLIER) & _WORD
+        shard = hashed >> (64 - _SHARD_BITS)
+        count = self._counts[shard] + 1
+        slots = self._shards[shard]
+        if count > _MAX_LOAD * len(slots):
+            slots = self._rebuilt(slots, np.empty(0, np.uint32), int(len(slots) * _GROWTH))
+            self._shards[shard] = slots
+        _put(slots, hashed >> 24 & _HALF, row)
+        self._counts[shard] = count
+
+    def add_many(self, rows: NDArray[np.uint32]) -> None:
+        """Map the column's values at `rows`, shape (n,), to them.
+
+        Costs O((n + m) log(n + m)) where m rows are in the map: call it once for many.
+        """
+        shards = (_hashes(self._column, rows) >> np.uint64(64 - _SHARD_BITS)).astype(np.uint8)
+        by_shard = rows[np.argsort(shards, kind="stable")]
+        counts = np.bincount(shards, minlength=len(self._shards)).tolist()
+        end = 0
+        for shard, added in enumerate(counts):
+            start, end = end, end + added
+            count = self._counts[shard] + added
+            size = max(len(self._shards[shard]), int(count / _MAX_LOAD * _GROWTH**0.5) + 1)
+            self._shards[shard] = self._rebuilt(
+                self._shards[shard], by_shard[start:end] + np.uint32(1), size
+            )
+            self._counts[shard] = count
+
+    def remove(self, row: int) -> None:
+        """Take `row` out.
+
+        Raises
+        ------
+        KeyError
+            It isn't in the map.
+        """
+        column = self._column
+        hashed = (column[row] * _MULTIPLIER) & _WORD
+        shard = hashed >> (64 - _SHARD_BITS)
+        slots = self._shards[shard]
+        size = len(slots)
+        hole = ((hashed >> 24 & _HALF) * size) >> 32
+        while slots[hole] != row + 1:
+            if not slots[hole]:
+                raise KeyError(row)
+            hole = (hole + 1) % size
+        slot = (hole + 1) % size
+        while moved := slots[slot]:
+            home = ((((column[moved - 1] * _MULTIPLIER) & _WORD) >> 24 & _HALF) * size) >> 32
+            # It may move back to the hole unless its home lies behind that.
+            if (slot - home) % size >= (slot - hole) % size:
+                slots[hole] = moved
+                hole = slot
+            slot = (slot + 1) % size
+        slots[hole] = 0
+        self._counts[shard] -= 1
+
+    def _rebuilt(self, slots: array[int], added: NDArray[np.uint32], size: int) -> array[int]:
+        """Return the slots of a shard of another size, `added` slot values included."""
+        held = np.frombuffer(slots, np.uint32)
+        values = np.concatenate([held[held > 0], added])
+        hashes = _hashes(self._column, values - np.uint32(1)) >> np.uint64(24) & np.uint64(_HALF)
+        homes = (hashes * np.uint64(size)) >> np.uint64(32)
+        order = np.argsort(homes, kind="stable")
+        # Linear probing in the order of homes: each takes the first slot at or after its
+        # home and after its predecessor's.
+        steps = np.arange(len(values))
+        places = np.maximum.accumulate(homes[order].astype(np.int64) - steps) + steps
+        fitting = places < size
+        rebuilt = np.zeros(size, np.uint32)
+        rebuilt[places[fitting]] = values[order][fitting]
+        result = array("I", rebuilt.tobytes())
+        for value, home in zip(
+            values[order][~fitting].tolist(), hashes[order][~fitting].tolist(), strict=True
+        ):
+            _put(result, home, value - 1)
+        return result
+
+
+def _put(slots: array[int], hashed: int, row: int) -> None:
+    """Put `row` into the first empty slot at or after the home of a 32-bit hash."""
+    size = len(slots)
+    slot = (hashed * size) >> 32
+    while slots[slot]:
+        slot += 1
+        if slot == size:
+            slot = 0
+    slots[slot] = row + 1
+
+
+def _hashes(column: array[int], rows: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    values = np.frombuffer(column, np.uint64)[rows]
+    hashes: NDArray[np.uint64] = values * np.uint64(_MULTIPLIER)
+    return hashes
