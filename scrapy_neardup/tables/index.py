@@ -253,9 +253,9 @@ class HammingIndex:
         """
         fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
         parts = [
-            self._compare(fingerprints, owners, found)
+            part
             for buckets, mask, flip in self._lookups
-            for owners, found in self._retrieve(fingerprints, buckets, mask, flip)
+            for part in self._matches(fingerprints, buckets, mask, flip)
         ]
         queries = np.concatenate([part[0] for part in parts] or [np.empty(0, np.intp)])
         matches = np.concatenate([part[1] for part in parts] or [np.empty(0, np.uint64)])
@@ -309,10 +309,10 @@ class HammingIndex:
                     buckets[low + key] = bucket
         self._size += len(fingerprints)
 
-    def _retrieve(
+    def _matches(
         self, fingerprints: NDArray[np.uint64], buckets: list[Bucket], mask: int, flip: int
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint64]]]:
-        """Yield the candidates of all queries in one table, batch by batch, and whose they are."""
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]]:
+        """Yield what `query_many` returns, unsorted, of one look-up, batch by batch."""
         places = (fingerprints & np.uint64(mask) ^ np.uint64(flip)) % np.uint64(self._count)
         found = [buckets[place] for place in places.tolist()]
         lengths = np.fromiter(map(len, found), np.intp, len(found)) // _WIDTH
@@ -321,19 +321,12 @@ class HammingIndex:
         while start < len(found):
             before = ends[start] - lengths[start]
             stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
-            owners = np.repeat(np.arange(start, stop), lengths[start:stop])
-            yield owners, np.frombuffer(b"".join(found[start:stop]), np.uint64)
+            candidates = np.frombuffer(b"".join(found[start:stop]), np.uint64)
+            wanted = np.repeat(fingerprints[start:stop], lengths[start:stop])
+            distances = np.bitwise_count(candidates ^ wanted)
+            near = np.flatnonzero(distances <= self.max_distance)
+            yield np.searchsorted(ends, near + before, "right"), candidates[near], distances[near]
             start = stop
-
-    def _compare(
-        self,
-        fingerprints: NDArray[np.uint64],
-        owners: NDArray[np.intp],
-        candidates: NDArray[np.uint64],
-    ) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]:
-        distances = np.bitwise_count(candidates ^ fingerprints[owners])
-        near = np.flatnonzero(distances <= self.max_distance)
-        return owners[near], candidates[near], distances[near]
 
     def _check(self) -> None:
         """Raise AssertionError unless every table holds the same fingerprints in their places."""
