@@ -1,0 +1,148 @@
+-- Packed, sorted buckets in hashes (Manku et al. 2007, section 3.2's idea of small sorted
+-- blocks): what every script of every layout begins with.
+--
+-- Units. Fingerprints and page ids are 8-byte strings, most significant byte first. Times
+-- are seconds since the epoch, leases milliseconds. Lua numbers are doubles and `bit` knows
+-- 32 bits, so everything works on bytes and on 24-bit halves.
+--
+-- A tree is 256 hashes, one for each first byte. A field names a bucket by its level and the
+-- further bits that its entries share: level L stands for 16 + L bits. The level byte keeps
+-- a bucket's name apart from that of its children. A bucket's value is a sorted string of
+-- entries, each the last six bytes of its key and a payload; a value of one byte says that
+-- the bucket was split in two, so look one level deeper.
+--
+-- Set in front of this text, from the table design:
+--   WIDTHS  bits of the blocks, leading one first     ORDERS  block numbers of each table
+--   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
+--   DEPTH   levels that a table may be split (smallest p - 16)
+--   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
+
+local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
+local bxor, call, concat, format = bit.bxor, redis.call, table.concat, string.format
+
+-- A literal costs nothing at each call; a table of 256 numbers would cost 12 microseconds.
+local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\4\5\5\6\5\6\6\7\5\6\6\7\6\7\7\8'
+
+local function u(n, bytes)
+  local out = {}
+  for i = bytes, 1, -1 do
+    out[i] = char(n % 256)
+    n = floor(n / 256)
+  end
+  return concat(out)
+end
+
+local function number(s, from, to)
+  local n = 0
+  for i = from, to do n = n * 256 + byte(s, i) end
+  return n
+end
+
+local function field(f, level)
+  local whole, rest = floor(level / 8), level % 8
+  local name = char(level) .. sub(f, 2, 2 + whole)
+  if rest == 0 then return name end
+  local b = byte(f, 3 + whole)
+  return name .. char(b - b % 2 ^ (8 - rest))
+end
+
+-- The bucket of f: its entries, its field, its level.
+local function bucket(key, f)
+  local level, name = 0, field(f, 0)
+  local s = call('HGET', key, name)
+  while s and #s == 1 do
+    level = level + 1
+    name = field(f, level)
+    s = call('HGET', key, name)
+  end
+  return s or '', name, level
+end
+
+-- Offset of the first entry that is not smaller than the suffix (high, low), 24 bits each.
+local function lower_bound(s, width, high, low)
+  local a, b = 0, #s / width
+  while a < b do
+    local m = floor((a + b) / 2)
+    local q, r, t, v, w, x = byte(s, m * width + 1, m * width + 6)
+    local h = q * 65536 + r * 256 + t
+    if h < high or (h == high and v * 65536 + w * 256 + x < low) then a = m + 1 else b = m end
+  end
+  return a * width
+end
+
+local function find(s, width, f)
+  return lower_bound(s, width, number(f, 3, 5), number(f, 6, 8))
+end
+
+local function store(key, name, level, f, width, depth, s)
+  if #s == 0 then return call('HDEL', key, name) end
+  if #s <= SPLIT * width or level >= depth then return call('HSET', key, name, s) end
+  -- Sorted entries that share 16 + level bits: those whose next bit is 0 come first.
+  local place = 3 + floor(level / 8)
+  local half = 2 ^ (7 - level % 8)
+  local cut = #s
+  for o = 0, #s - 1, width do
+    if byte(s, o + place - 2) % (2 * half) >= half then
+      cut = o
+      break
+    end
+  end
+  call('HSET', key, name, '\1')
+  for side = 0, 1 do
+    local part = side == 0 and sub(s, 1, cut) or sub(s, cut + 1)
+    if #part > 0 then
+      local g = sub(f, 1, 2) .. sub(part, 1, 6)
+      store(key, field(g, level + 1), level + 1, g, width, depth, part)
+    end
+  end
+end
+
+local function insert(key, f, payload, depth)
+  local width = 6 + #payload
+  local s, name, level = bucket(key, f)
+  local o = find(s, width, f)
+  s = sub(s, 1, o) .. sub(f, 3, 8) .. payload .. sub(s, o + 1)
+  store(key, name, level, f, width, depth, s)
+end
+
+-- Remove one entry of f; of several with this suffix the one that has this payload.
+local function remove(key, f, payload, depth)
+  local width = 6 + #payload
+  local s, name, level = bucket(key, f)
+  local wanted = sub(f, 3, 8) .. payload
+  local o = find(s, width, f)
+  while o < #s and sub(s, o + 1, o + 6) == sub(f, 3, 8) do
+    if sub(s, o + 1, o + width) == wanted then
+      return store(key, name, level, f, width, depth, sub(s, 1, o) .. sub(s, o + width + 1))
+    end
+    o = o + width
+  end
+end
+
+-- Offsets of the entries of bucket s that share f's prefix and are within `limit` bits of it
+-- (nil if there are none), and the offset where f itself would go.
+local function probe(s, width, f, range, limit)
+  local q1, q2, q3, q4, q5, q6 = byte(f, 3, 8)
+  local high, low = q1 * 65536 + q2 * 256 + q3, q4 * 65536 + q5 * 256 + q6
+  local from = high - high % range
+  local to = from + range
+  local o, size, near, place = lower_bound(s, width, from, 0), #s, nil, nil
+  while o < size do
+    local x, y, z, v, w, t = byte(s, o + 1, o + 6)
+    local h = x * 65536 + y * 256 + z
+    if h >= to then break end
+    local d = byte(POPCOUNT, bxor(x, q1) + 1) + byte(POPCOUNT, bxor(y, q2) + 1)
+      + byte(POPCOUNT, bxor(z, q3) + 1)
+    if d <= limit then
+      d = d + byte(POPCOUNT, bxor(v, q4) + 1) + byte(POPCOUNT, bxor(w, q5) + 1)
+        + byte(POPCOUNT, bxor(t, q6) + 1)
+      if d <= limit then
+        near = near or {}
+        near[#near + 1] = o
+      end
+    end
+    if not place and (h > high or (h == high and v * 65536 + w * 256 + t > low)) then place = o end
+    o = o + width
+  end
+  return near, place or o
+end

@@ -1,0 +1,123 @@
+-- Judge a page and remember it if it is new: the rule of stores/base.py, in one step.
+--
+-- ARGV: prefix, limit (bits), page id, evidence (tag 2, title 2, content 2), URL or '',
+--       lease (ms), retention (s, 0: none), then the key in the order of each table
+-- Reply: {'new'} | {'changed'} | {'overflow'} | {'seen', distance}
+--        | {'duplicate', distance, page id, URL}
+
+local limit, id, evidence, url = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
+local lease, retention = tonumber(ARGV[6]), tonumber(ARGV[7])
+local KEY = ARGV[8]
+
+local function contradicts(other)
+  return sub(evidence, 3, 4) ~= sub(other, 3, 4) and sub(evidence, 5, 6) ~= sub(other, 5, 6)
+end
+
+local function alike(r, d)
+  return d <= limit and sub(evidence, 1, 2) == sub(r.evidence, 1, 2) and not contradicts(r.evidence)
+end
+
+-- Seen again: keep it from expiring, but write no more often than that needs.
+local function touch(page, r)
+  if retention == 0 or NOW - number(r.seen, 1, 4) <= retention / 16 then return end
+  remove(hash('page', page), page, payload_of(r), PAGE_DEPTH)
+  r.seen = u(NOW, 4)
+  insert(hash('page', page), page, payload_of(r), PAGE_DEPTH)
+end
+
+-- The nearest living entry of `keys` that is like the page; smallest page id among equals.
+local function nearest(keys)
+  local order = {}
+  for key in pairs(keys) do
+    local s = bucket(hash('t1', key), key)
+    local o = find(s, 6 + ID, key)
+    while o < #s and sub(s, o + 1, o + 6) == sub(key, 3, 8) do
+      order[#order + 1] = { d = distance(key, KEY), id = sub(s, o + 7, o + 14) }
+      o = o + 6 + ID
+    end
+  end
+  table.sort(order, function(a, b)
+    if a.d ~= b.d then return a.d < b.d end
+    local x, y = number(a.id, 1, 4), number(b.id, 1, 4)
+    return x < y or (x == y and number(a.id, 5, 8) < number(b.id, 5, 8))
+  end)
+  for _, entry in ipairs(order) do
+    if entry.id ~= id then
+      local r = record_of(entry.id)
+      if alike(r, entry.d) then
+        if alive(entry.id, r, retention) then return entry, r end
+        withdraw(entry.id, r)
+      end
+    end
+  end
+end
+
+-- 1. The same page again?
+local old = record_of(id)
+if old and not alive(id, old, retention) then
+  withdraw(id, old)
+  old = nil
+end
+if old then
+  local d = distance(old.key, KEY)
+  if alike(old, d) then
+    touch(id, old)
+    return { 'seen', d }
+  end
+end
+
+-- 2. A page like it?
+local buckets, keys, any = {}, {}, false
+local match, matched
+for i = 1, TABLES do
+  local f = ARGV[7 + i]
+  local width = i == 1 and 6 + ID or 6
+  local key = hash('t' .. i, f)
+  local s, name, level = bucket(key, f)
+  local near, place = probe(s, width, f, RANGES[i], limit)
+  buckets[i] = { key, s, name, level, place }
+  if near then
+    any = true
+    for _, o in ipairs(near) do
+      keys[original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6))] = true
+    end
+    -- All entries at distance 0 are in table 1: none can be nearer, and none is elsewhere.
+    if i == 1 and keys[KEY] then
+      match, matched = nearest({ [KEY] = true })
+      if match then break end
+    end
+  end
+end
+if any and not match then match, matched = nearest(keys) end
+if match then
+  call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
+  call('HINCRBY', PREFIX .. 'counters', 'dropped', 1)
+  touch(match.id, matched)
+  if old then withdraw(id, old) end
+  local shown = call('HGET', PREFIX .. 'url:' .. format('%02x', (byte(match.id))), match.id)
+  return { 'duplicate', match.d, match.id, shown or '' }
+end
+
+-- 3. New: remember it.
+for i = 1, TABLES do
+  if #buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) then
+    call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
+    return { 'overflow' }
+  end
+end
+if old then withdraw(id, old) end
+for i = 1, TABLES do
+  local f, payload = ARGV[7 + i], i == 1 and id or ''
+  local key, s, name, level, place = unpack(buckets[i])
+  if old or any then
+    insert(key, f, payload, DEPTH) -- something was withdrawn: the buckets may have moved
+  else
+    s = sub(s, 1, place) .. sub(f, 3, 8) .. payload .. sub(s, place + 1)
+    store(key, name, level, f, 6 + #payload, DEPTH, s)
+  end
+end
+insert(hash('page', id), id, KEY .. evidence .. u(NOW, 4), PAGE_DEPTH)
+call('ZADD', PREFIX .. 'pending', NOW_MS + lease, id)
+if url ~= '' then call('HSET', PREFIX .. 'url:' .. format('%02x', (byte(id))), id, url) end
+call('HINCRBY', PREFIX .. 'counters', 'pages', 1)
+return { old and 'changed' or 'new' }

@@ -1,0 +1,72 @@
+-- Table 1 of a cluster holds the entries themselves: the one place where an attempt's fate is
+-- decided. docs/cluster.md proves what follows from it.
+--
+-- An entry is known by its key and its attempt; both together are its name (12 bytes).
+-- Record: key suffix 6, attempt 4, page id 8, evidence 6 (tag, title, content), state 1, time 6
+--   'p'  pending: undecided; its attempt fails when the time (ms) is over and someone asks
+--   'l'  kept, not confirmed; counts until the time (ms) is over
+--   'k'  kept and confirmed; last seen at the time (ms)
+-- The same hash holds, under names that no bucket has, since a level is at most 48:
+--   'n' name   pages dropped for an entry      'u' name  its URL
+--   'x'        tombstones: attempts that have ended, 12 bytes and the time (ms) each
+--   'P', 'L', 'D', 'O'  pages, those not confirmed, dropped, overflowed
+
+local KEY = KEYS[1]
+local PAYLOAD = 25
+local WIDTH = 6 + PAYLOAD
+local TOMBSTONE_MS = 600000 -- an attempt gives up long before, see store
+
+local clock = call('TIME')
+local NOW_MS = tonumber(clock[1]) * 1000 + floor(tonumber(clock[2]) / 1000)
+
+-- The bucket of an entry and its offset there; nil if there is no such entry.
+local function locate(f, attempt)
+  local s, name, level = bucket(KEY, f)
+  local o, suffix = find(s, WIDTH, f), sub(f, 3, 8)
+  while o < #s and sub(s, o + 1, o + 6) == suffix do
+    if sub(s, o + 7, o + 10) == attempt then return s, o, name, level end
+    o = o + WIDTH
+  end
+end
+
+local function state_at(s, o) return sub(s, o + 25, o + 25), number(s, o + 26, o + 31) end
+
+local function set_state(f, attempt, state, time)
+  local s, o, name = locate(f, attempt)
+  call('HSET', KEY, name, sub(s, 1, o + 24) .. state .. u(time, 6) .. sub(s, o + WIDTH + 1))
+end
+
+local function buried(f, attempt)
+  local graves = call('HGET', KEY, 'x')
+  return graves and string.find(graves, f .. attempt, 1, true) ~= nil
+end
+
+local function bury(f, attempt)
+  local graves = call('HGET', KEY, 'x') or ''
+  local first = 0
+  while first < #graves and number(graves, first + 13, first + 18) + TOMBSTONE_MS < NOW_MS do
+    first = first + 18
+  end
+  call('HSET', KEY, 'x', sub(graves, first + 1) .. f .. attempt .. u(NOW_MS, 6))
+end
+
+-- End an entry: from here on its attempt can't come back. Returns the pages dropped for it.
+local function finish(f, attempt)
+  local s, o, name, level = locate(f, attempt)
+  if not s then return 0 end
+  bury(f, attempt)
+  local state = state_at(s, o)
+  store(KEY, name, level, f, WIDTH, DEPTH, sub(s, 1, o) .. sub(s, o + WIDTH + 1))
+  if state == 'p' then return 0 end
+  local collapsed = tonumber(call('HGET', KEY, 'n' .. f .. attempt) or 0)
+  call('HDEL', KEY, 'n' .. f .. attempt, 'u' .. f .. attempt)
+  call('HINCRBY', KEY, 'P', -1)
+  if state == 'l' then call('HINCRBY', KEY, 'L', -1) end
+  if collapsed > 0 then call('HINCRBY', KEY, 'D', -collapsed) end
+  return collapsed
+end
+
+local function over(state, time, retention)
+  if state == 'k' then return retention > 0 and time + retention < NOW_MS end
+  return time < NOW_MS
+end

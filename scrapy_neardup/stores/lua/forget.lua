@@ -1,0 +1,9 @@
+-- Withdraw a pending entry, as its processing failed.
+--
+-- ARGV: prefix, page id
+-- Reply: how many pages had been dropped as duplicates of it; 0 if none is pending
+
+local id = ARGV[2]
+if not call('ZSCORE', PREFIX .. 'pending', id) then return 0 end
+local r = record_of(id)
+return r and withdraw(id, r) or 0

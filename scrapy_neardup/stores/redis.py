@@ -1,0 +1,205 @@
+"""A memory that many crawlers share: packed buckets in one Redis (6.2 or newer) or Valkey.
+
+Every verb is one Lua script, so what it decides is atomic for all crawlers of the
+namespace, and a page costs one round trip. The scripts and their format are in ``lua/``.
+
+A pending entry has a lease, which its crawler renews while it lives; the entries of a
+crawler that died stop matching when the lease ends and are cleared away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from types import TracebackType
+from typing import Any, Self
+
+from scrapy_neardup.errors import StoreError, StoreUnavailableError
+from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.stores.records import partition
+from scrapy_neardup.stores.redis_client import Scripts, connect, explained, shown
+from scrapy_neardup.stores.redis_layout import Layout, prefix
+from scrapy_neardup.stores.redis_schema import agree
+from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
+
+logger = logging.getLogger(__name__)
+
+LEASE = 60.0
+"""Seconds that a pending entry outlives its crawler."""
+
+_CLEARED = 2  # lapsed entries that a confirm clears away
+_SWEEP_PAUSE = 0.2  # seconds between two steps of the sweep, over all crawlers
+_SWEEP_FIELDS = 16
+_SWEEP_MOST = 64  # entries that a step withdraws: about 3 ms of the server
+_VERBS = ("check_and_add", "confirm", "forget", "renew", "sweep")
+
+
+class RedisStore:
+    """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store` for what it does.
+
+    Parameters
+    ----------
+    uri
+        ``redis://``, ``rediss://``, ``unix://`` or ``redis+sentinel://``; see
+        `scrapy_neardup.stores.redis_client.connect`.
+    layout
+        Table design for a namespace that doesn't exist yet.
+    """
+
+    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
+        self._uri = uri
+        self._options = options
+        self._layout = layout or Layout.choose(options.max_distance, options.expected_pages)
+        self._client = connect(uri)
+        self._prefix = prefix(options.namespace)
+        self._retention = int(options.retention)
+        self._pending: set[int] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def open(self) -> None:
+        """Connect, and agree on the parameters with whoever uses the namespace already."""
+        try:
+            await self._check_server()
+            self._layout = await agree(
+                self._client, f"{self._prefix}schema", self._uri, self._options, self._layout
+            )
+            sources = {verb: self._layout.script("pages", verb) for verb in _VERBS}
+            self._scripts = Scripts(self._client, sources, self._uri)
+            await self._scripts.load()
+        except StoreError:
+            await self._client.aclose()
+            raise
+        except Exception as error:
+            await self._client.aclose()
+            raise explained(error, self._uri) from error
+        self._tasks.append(asyncio.create_task(self._repeat(self._renew, LEASE / 3)))
+        if self._retention:
+            self._tasks.append(asyncio.create_task(self._repeat(self._sweep, _SWEEP_PAUSE)))
+
+    async def _check_server(self) -> None:
+        memory = await self._client.info("memory")
+        policy = memory.get("maxmemory_policy", "noeviction")
+        if policy != "noeviction" and memory.get("maxmemory"):
+            logger.warning(
+                "%s has maxmemory-policy %s: when it is full it forgets pages silently, and their "
+                "duplicates are kept; noeviction reports it instead",
+                shown(self._uri),
+                policy,
+            )
+
+    async def close(self) -> None:
+        """Give up what is pending and disconnect."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            with contextlib.suppress(StoreError):
+                for page_id in list(self._pending):
+                    await self.forget(page_id)
+        await self._client.aclose()
+
+    async def check_and_add(self, page: Page) -> Verdict:
+        """Judge `page` and remember it if it is new; see `Store.check_and_add`."""
+        tag, mask = partition(page.scope, page.exact)
+        evidence = b"".join(
+            (value & 0xFFFF).to_bytes(2, "big") for value in (tag, page.title, page.content)
+        )
+        reply = await self._scripts.call(
+            "check_and_add",
+            self._prefix,
+            0 if page.exact else self._options.max_distance,
+            page.id.to_bytes(8, "big"),
+            evidence,
+            page.url or "",
+            int(LEASE * 1000),
+            self._retention,
+            *self._layout.permuted(page.fingerprint ^ mask),
+        )
+        decision, reason, match = _read(page, reply)
+        if decision is Decision.NEW:
+            self._pending.add(page.id)
+        return Verdict(
+            decision=decision,
+            reason=reason,
+            page_id=page.id,
+            match=match,
+            fingerprint=page.fingerprint,
+            tokens=page.tokens,
+        )
+
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry final; see `Store.confirm`."""
+        await self._scripts.call("confirm", self._prefix, _CLEARED, page_id.to_bytes(8, "big"))
+        self._pending.discard(page_id)
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry; see `Store.forget`."""
+        self._pending.discard(page_id)
+        return int(await self._scripts.call("forget", self._prefix, page_id.to_bytes(8, "big")))
+
+    async def stats(self) -> StoreStats:
+        """Count what the namespace holds, for all crawlers."""
+        try:
+            counters = await self._client.hgetall(f"{self._prefix}counters")
+            pending = await self._client.zcard(f"{self._prefix}pending")
+        except Exception as error:
+            raise explained(error, self._uri) from error
+        return StoreStats(
+            pages=int(counters.get(b"pages", 0)),
+            pending=pending,
+            dropped=int(counters.get(b"dropped", 0)),
+            overflowed=int(counters.get(b"overflowed", 0)),
+        )
+
+    async def _renew(self) -> None:
+        ids = [page_id.to_bytes(8, "big") for page_id in self._pending]
+        for start in range(0, len(ids), 1000):
+            lease = int(LEASE * 1000)
+            await self._scripts.call("renew", self._prefix, lease, *ids[start : start + 1000])
+
+    async def _sweep(self) -> None:
+        pause = int(_SWEEP_PAUSE * 1000)
+        arguments = (self._retention, pause, _SWEEP_FIELDS, _SWEEP_MOST)
+        await self._scripts.call("sweep", self._prefix, *arguments)
+
+    @staticmethod
+    async def _repeat(step: Any, pause: float) -> None:
+        while True:
+            await asyncio.sleep(pause)
+            # While the server is away there is nothing to do; pages report it.
+            with contextlib.suppress(StoreUnavailableError):
+                await step()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def _read(page: Page, reply: list[Any]) -> tuple[Decision, Reason, Match | None]:
+    """Return what a reply of ``check_and_add.lua`` says."""
+    match reply:
+        case [b"new"]:
+            return Decision.NEW, Reason.UNMATCHED, None
+        case [b"changed"]:
+            return Decision.NEW, Reason.CHANGED, None
+        case [b"seen", distance]:
+            seen = Match(page_id=page.id, distance=distance, url=page.url)
+            return Decision.SEEN, Reason.SAME_PAGE, seen
+        case [b"duplicate", distance, page_id, url]:
+            reason = Reason.EQUAL if page.exact else Reason.NEAR
+            matched = int.from_bytes(page_id, "big")
+            match = Match(page_id=matched, distance=distance, url=url.decode() or None)
+            return Decision.DUPLICATE, reason, match
+        case [b"overflow"]:
+            return Decision.UNJUDGED, Reason.OVERFLOW, None
+    raise StoreError(f"a script answered {reply!r}")

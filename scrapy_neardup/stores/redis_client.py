@@ -1,0 +1,201 @@
+"""Talking to Redis: connect, share pipelines, tell what went wrong.
+
+Rule of this room: nothing here knows a fingerprint. Errors leave it as those of
+`scrapy_neardup.errors`, and no message shows a password.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from redis import exceptions
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.sentinel import Sentinel
+
+from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
+from scrapy_neardup.urls import redact
+
+_SECRETS = {"password", "username", "sentinel_password", "sentinel_username"}
+_MOST_CALLS = 256  # in one pipeline: bounds what one reply may weigh
+
+
+def shown(uri: str) -> str:
+    """Return a store's URI as it may be shown: no userinfo, no secret parameter."""
+    parts = urlsplit(redact(uri))
+    query = [(name, value) for name, value in parse_qsl(parts.query) if name not in _SECRETS]
+    return urlunsplit(parts._replace(query=urlencode(query)))
+
+
+def connect(uri: str) -> Redis:
+    """Return a client for `uri`; no connection is made yet.
+
+    ``redis://``, ``rediss://`` and ``unix://`` are read by redis-py, with its parameters;
+    ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master.
+
+    Raises
+    ------
+    ConfigurationError
+        The URI can't be read.
+    """
+    try:
+        if uri.startswith("redis+sentinel:"):
+            return _connect_by_sentinel(uri)
+        return Redis.from_url(uri, decode_responses=False)
+    except (ValueError, TypeError, exceptions.RedisError) as error:
+        raise ConfigurationError(f"NEARDUP_STORE: can't read {shown(uri)}: {error}") from None
+
+
+def _connect_by_sentinel(uri: str) -> Redis:
+    parts = urlsplit(uri)
+    user, _, hosts = parts.netloc.rpartition("@")
+    service, _, database = parts.path.strip("/").partition("/")
+    if not hosts or not service:
+        raise ValueError("write redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB")
+    name, _, password = user.partition(":")
+    options: dict[str, Any] = {"username": unquote(name) or None, "db": int(database or 0)}
+    options["password"] = unquote(password) or None
+    parameters = dict(parse_qsl(parts.query))
+    asked = {
+        key.removeprefix("sentinel_"): parameters.pop(key)
+        for key in list(parameters)
+        if key.startswith("sentinel_")
+    }
+    if parameters:
+        raise ValueError(f"unknown parameters: {', '.join(sorted(parameters))}")
+    places = []
+    for host in hosts.split(","):
+        address, _, port = host.rpartition(":") if ":" in host else (host, "", "26379")
+        places.append((address, int(port)))
+    return Sentinel(places, sentinel_kwargs=asked).master_for(service, **options)
+
+
+def connect_cluster(uri: str) -> RedisCluster:
+    """Return a client for ``redis+cluster://HOST[:PORT],HOST[:PORT]`` (``rediss+``: with TLS).
+
+    Parameters that follow a ``?`` are those of `redis.asyncio.RedisCluster.from_url`.
+
+    Raises
+    ------
+    ConfigurationError
+        The URI can't be read.
+    """
+    try:
+        parts = urlsplit(uri)
+        user, at, hosts = parts.netloc.rpartition("@")
+        first, *others = hosts.split(",")
+        if not first or parts.path.strip("/"):
+            raise ValueError(
+                "write redis+cluster://HOST:PORT,HOST:PORT (a cluster has one database)"
+            )
+        scheme = parts.scheme.removesuffix("+cluster")
+        plain = urlunsplit((scheme, user + at + first, "", parts.query, ""))
+        nodes = [urlsplit(f"//{other}") for other in others]
+        return RedisCluster.from_url(
+            plain,
+            startup_nodes=[ClusterNode(node.hostname or "", node.port or 6379) for node in nodes],
+        )
+    except (ValueError, TypeError, exceptions.RedisError) as error:
+        raise ConfigurationError(f"NEARDUP_STORE: can't read {shown(uri)}: {error}") from None
+
+
+def explained(error: BaseException, uri: str) -> StoreError:
+    """Return the error to raise for one of redis-py's."""
+    where = shown(uri)
+    match error:
+        case exceptions.AuthenticationError() | exceptions.NoPermissionError():
+            return StoreError(f"NEARDUP_STORE: {where} refused user or password: {error}")
+        case exceptions.ReadOnlyError():
+            return StoreUnavailableError(f"{where} is a read-only replica: name the master")
+        case exceptions.OutOfMemoryError():
+            return StoreUnavailableError(f"{where} is full (maxmemory) and takes no more pages")
+        case _:
+            text = str(error) or type(error).__name__
+            return StoreUnavailableError(f"{where} doesn't answer as it should: {text}")
+
+
+class Scripts:
+    """Calls of scripts; those of one process that are due at once share a pipeline.
+
+    While a pipeline is under way, further calls wait and go together with the next one:
+    a lone page costs one round trip, many pages at a time share it.
+
+    Parameters
+    ----------
+    client
+        Open; closed by the caller.
+    sources
+        Verb -> text of the script.
+    """
+
+    def __init__(self, client: Redis, sources: Mapping[str, str], uri: str) -> None:
+        self._client = client
+        self._sources = sources
+        self._uri = uri
+        self._shas: dict[str, str] = {}
+        self._waiting: list[tuple[str, tuple[Any, ...], asyncio.Future[Any]]] = []
+        self._sender: asyncio.Task[None] | None = None
+
+    async def load(self) -> None:
+        """Make the scripts known to the server."""
+        for verb, source in self._sources.items():
+            sha = await self._client.script_load(source)
+            self._shas[verb] = sha.decode() if isinstance(sha, bytes) else sha
+
+    async def call(self, verb: str, *arguments: Any) -> Any:
+        """Call a script and return its reply.
+
+        Raises
+        ------
+        StoreError
+            As `explained`.
+        """
+        loop = asyncio.get_running_loop()
+        reply: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((verb, arguments, reply))
+        if self._sender is None:
+            self._sender = loop.create_task(self._send())
+        return await reply
+
+    async def _send(self) -> None:
+        try:
+            while self._waiting:
+                calls = self._waiting[:_MOST_CALLS]
+                del self._waiting[:_MOST_CALLS]
+                try:
+                    replies = await self._execute(calls)
+                except (exceptions.RedisError, OSError, asyncio.TimeoutError) as error:
+                    replies = [error] * len(calls)
+                for (_, _, future), reply in zip(calls, replies, strict=True):
+                    if future.done():  # its caller gave up waiting
+                        continue
+                    if isinstance(reply, BaseException):
+                        future.set_exception(explained(reply, self._uri))
+                    else:
+                        future.set_result(reply)
+        finally:
+            self._sender = None
+
+    async def _execute(self, calls: list[tuple[str, tuple[Any, ...], Any]]) -> list[Any]:
+        replies = await self._pipeline(calls)
+        lost = [
+            n for n, reply in enumerate(replies) if isinstance(reply, exceptions.NoScriptError)
+        ]
+        if lost:  # the server was restarted, or its scripts were flushed
+            await self.load()
+            for n, reply in zip(lost, await self._pipeline([calls[n] for n in lost]), strict=True):
+                replies[n] = reply
+        if any(isinstance(reply, exceptions.ReadOnlyError) for reply in replies):
+            # After a failover the connections lead to the old master: look it up anew.
+            await self._client.connection_pool.disconnect(inuse_connections=False)
+        return replies
+
+    async def _pipeline(self, calls: list[tuple[str, tuple[Any, ...], Any]]) -> list[Any]:
+        async with self._client.pipeline(transaction=False) as pipeline:
+            for verb, arguments, _ in calls:
+                pipeline.execute_command("EVALSHA", self._shas[verb], 0, *arguments)
+            replies: list[Any] = await pipeline.execute(raise_on_error=False)
+            return replies

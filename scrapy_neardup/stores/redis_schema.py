@@ -1,0 +1,46 @@
+"""The record of a namespace's parameters: fingerprints of two kinds never mix.
+
+Rule of this room: the first crawl writes the record; a later one adopts the table design
+that it names and refuses to work with other parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.stores.base import StoreOptions
+from scrapy_neardup.stores.redis_client import shown
+from scrapy_neardup.stores.redis_layout import FORMAT, OPEN_SCRIPT, Layout
+
+
+async def agree(client: Any, key: str, uri: str, options: StoreOptions, layout: Layout) -> Layout:
+    """Record the parameters under `key`, or compare them with what is recorded there.
+
+    Returns
+    -------
+    Layout
+        The table design to use.
+
+    Raises
+    ------
+    StoreMismatchError
+        The namespace was made with other parameters; the message shows both.
+    """
+    ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
+    design = {"blocks": layout.blocks, "split": layout.split}
+    words = [str(word) for pair in {**ours, **design}.items() for word in pair]
+    reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, key, *words)]
+    theirs = dict(zip(reply[::2], reply[1::2], strict=True))
+    differences = [
+        f"{name} is {theirs.get(name, 'absent')} there and {value} here"
+        for name, value in ours.items()
+        if theirs.get(name) != str(value)
+    ]
+    if differences:
+        raise StoreMismatchError(
+            f"NEARDUP_STORE: namespace {options.namespace!r} of {shown(uri)} was made with other "
+            f"parameters: {'; '.join(differences)}. Take the same ones, another "
+            f"NEARDUP_NAMESPACE, or clear it"
+        )
+    return Layout(options.max_distance, int(theirs["blocks"]), int(theirs["split"]))

@@ -1,0 +1,152 @@
+import asyncio
+import pickle
+
+import pytest
+
+from scrapy_neardup.detector import Analyser, Detector, Parameters, page_id
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import Content, parse_html
+from scrapy_neardup.verdict import Decision, Page, Reason
+
+LONG = " ".join(f"word{number}" for number in range(200))
+
+
+def analysed(content, url="http://example.com/a", **settings):
+    return Analyser(Parameters(**settings)).page(content, page_id=1, url=url)
+
+
+def judged(*contents, **settings):
+    """Judge each content as a page of its own, in order, over one memory store."""
+
+    async def run():
+        async with open_store("memory:", max_distance=3) as store:
+            detector = Detector(Analyser(Parameters(**settings)), store)
+            return [
+                await detector.judge(content, page_id=number, url=f"http://h{number}.test/")
+                for number, content in enumerate(contents)
+            ]
+
+    return asyncio.run(run())
+
+
+def test_a_near_duplicate_is_recognised_and_explained():
+    longer = " ".join(f"word{number}" for number in range(2000))
+    root = parse_html(f"<title>A</title><nav>menu</nav><p>{longer}</p>")
+    content = Analyser(Parameters()).read(root)
+    first, second = judged(content, Content(text=longer + " one", title="A"))
+    assert first.decision is Decision.NEW
+    assert second.decision is Decision.DUPLICATE
+    assert second.match.page_id == 0
+    assert second.match.url == "http://h0.test/"
+    assert second.match.distance == (first.fingerprint ^ second.fingerprint).bit_count()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        # Application shells: the content sits in embedded data.
+        (Content(LONG, "Ann", data=('{"name":"Ann"}',)), Content(LONG, "Bob", data=('{"name":"Bob"}',))),
+        # Photo pages: the content is the picture.
+        (Content(LONG, "Sunset", images=("/1.jpg",)), Content(LONG, "Dawn", images=("/2.jpg",))),
+        # The same, with a text too short for a simhash.
+        (Content("view this photo full size", "a", images=("/1.jpg",)),
+         Content("view this photo full size", "a", images=("/2.jpg",))),
+        (Content("please turn on your javascript", data=("1",)),
+         Content("please turn on your javascript", data=("2",))),
+        (Content("log in to see this page", "Ann"), Content("log in to see this page", "Bob")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("scope", ["all", "domain"])
+def test_equal_text_is_not_an_equal_page(ours, theirs, scope):
+    assert [verdict.decision for verdict in judged(ours, theirs, scope=scope)] == [Decision.NEW] * 2
+
+
+def test_a_title_alone_does_not_make_another_page():
+    first, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"))
+    assert second.decision is Decision.DUPLICATE
+    assert second.match.distance == 0
+
+
+@pytest.mark.parametrize("text", ["", " \n", "one two three four", "!? … —"])
+def test_next_to_no_text_is_unjudged(text):
+    (verdict,) = judged(Content(text=text, title="whatever", images=("/a.png",)))
+    assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, Reason.EMPTY)
+    assert verdict.fingerprint is None
+
+
+def test_short_pages_are_judged_by_equality():
+    first, same, other = judged(
+        Content("five tokens are just enough", "T"),
+        Content("Five tokens, are just enough!", "T"),
+        Content("five tokens are just plenty", "T"),
+    )
+    assert first.decision is other.decision is Decision.NEW
+    assert (same.decision, same.reason) == (Decision.DUPLICATE, Reason.EQUAL)
+
+
+def test_min_tokens_is_the_boundary():
+    text = " ".join(f"w{number}" for number in range(32))
+    assert not analysed(Content(text)).exact
+    assert analysed(Content(text), min_tokens=33).exact
+
+
+@pytest.mark.parametrize(
+    ("scope", "name"), [("all", ""), ("host", "a.example.co.uk"), ("domain", "example.co.uk")]
+)
+def test_scopes(scope, name):
+    page = analysed(Content(LONG), url="http://a.example.co.uk/x", scope=scope)
+    assert page.scope == name
+
+
+def test_urls_are_redacted_hashed_or_left_out():
+    secret = "http://user:password@example.com/a"
+    assert analysed(Content(LONG), url=secret).url == "http://example.com/a"
+    assert analysed(Content(LONG), url=secret, store_urls=False).url is None
+    hashed = analysed(Content(LONG), url=secret, store_urls="hash").url
+    assert hashed.startswith("blake2b:")
+    assert hashed == analysed(Content(LONG), url="http://example.com/a", store_urls="hash").url
+
+
+def test_a_secret_key_changes_every_fingerprint():
+    for text in (LONG, "just a few short words"):
+        pages = [analysed(Content(text), hash_key=key) for key in (None, b"one", b"two")]
+        assert len({page.fingerprint for page in pages}) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shingle_size": 4}, {"weights": "tf"}, {"text": "full"}, {"ignore": (".ad",)},
+        {"min_tokens": 10}, {"scope": "host"}, {"hash_key": b"secret"},
+    ],
+)  # fmt: skip
+def test_the_schema_tells_fingerprints_apart(change):
+    assert Parameters(**change).schema() != Parameters().schema()
+    assert "secret" not in repr(Parameters(**change).schema())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("max_distance", 9), ("max_distance", -1), ("max_distance", True), ("max_distance", "3"),
+        ("shingle_size", 0), ("shingle_size", 2.0), ("weights", "idf"), ("min_tokens", -1),
+        ("scope", "site"), ("scope", []), ("store_urls", "yes"),
+    ],
+)  # fmt: skip
+def test_a_bad_parameter_is_named(setting, value):
+    with pytest.raises(ConfigurationError, match=f"NEARDUP_{setting.upper()}"):
+        Parameters(**{setting: value})
+
+
+def test_an_analyser_travels_to_other_processes():
+    analyser = pickle.loads(pickle.dumps(Analyser(Parameters(ignore=(".ad",)))))
+    content = analyser.read(parse_html(f"<p>{LONG}</p><p class=ad>buy</p>"))
+    assert isinstance(analyser.page(content, page_id=1, url=None), Page)
+    assert "buy" not in content.text
+
+
+def test_page_ids_are_64_bit_and_stable():
+    assert page_id(b"http://example.com/") == 0x0 + page_id(b"http://example.com/")
+    assert 0 <= page_id(b"") < 2**64
+    assert page_id(b"a") != page_id(b"b")

