@@ -332,13 +332,13 @@ class HammingIndex:
         """Raise AssertionError unless every table holds the same fingerprints in their places."""
         contents = []
         for buckets, mask in self._tables:
-            held = [np.frombuffer(bytes(bucket), np.uint64) for bucket in buckets]
-            for place, bucket in enumerate(held):
-                if np.any((bucket & np.uint64(mask)) % np.uint64(self._count) != place):
-                    raise AssertionError(f"bucket {place} holds what belongs elsewhere")
-            contents.append(np.sort(np.concatenate(held)))
+            held = np.frombuffer(b"".join(buckets), np.uint64)
+            lengths = np.fromiter(map(len, buckets), np.intp, self._count) // _WIDTH
+            if np.any(self._places(held, mask) != np.repeat(np.arange(self._count), lengths)):
+                raise AssertionError("a bucket holds what belongs elsewhere")
+            contents.append(np.sort(held))
         if any(len(content) != self._size for content in contents):
-            raise AssertionError(f"{self._size} fingerprints, tables of {contents}")
+            raise AssertionError(f"{self._size} stored, {[len(held) for held in contents]} held")
         if any(np.any(content != contents[0]) for content in contents):
             raise AssertionError("the tables differ")
 

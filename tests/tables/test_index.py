@@ -1,0 +1,375 @@
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables import HammingIndex, TableDesign
+
+SMALL = 500
+"""An expected size that gives the index its fewest buckets: they are shared more."""
+
+# Beside uniform ones: few values, a few flipped bits, so that distances of 0 to 9 and
+# crowded buckets are common.
+centres = st.sampled_from([0, 2**64 - 1, 0x0123456789ABCDEF, 0x0123456789ABFFFF])
+fingerprints = st.integers(0, 2**64 - 1) | st.builds(
+    lambda centre, flipped: centre ^ sum(1 << bit for bit in flipped),
+    centres,
+    st.sets(st.integers(0, 63), max_size=5),
+)
+
+
+def within(k, stored, query):
+    """Compare with all: the oracle of every test here."""
+    near = {(match, (match ^ query).bit_count()) for match in stored}
+    return sorted((pair for pair in near if pair[1] <= k), key=lambda pair: (pair[1], pair[0]))
+
+
+def uint64(values):
+    return np.array(values, np.uint64)
+
+
+def rows(found):
+    return list(zip(*(column.tolist() for column in found), strict=True))
+
+
+def clustered(rng, n):
+    """Return n fingerprints, most of them a few bits from few centres."""
+    centre = rng.integers(0, 2**64, 1 + n // 50, dtype=np.uint64)
+    values = centre[rng.integers(0, len(centre), n)]
+    for _ in range(6):
+        flips = np.uint64(1) << rng.integers(0, 64, n, dtype=np.uint64)
+        values = np.where(rng.random(n) < 0.5, values ^ flips, values)
+    return values
+
+
+def uniform(rng, n):
+    return rng.integers(0, 2**64, n, dtype=np.uint64)
+
+
+def half_shared(rng, n):
+    """Return n fingerprints with the same upper half: a worst case for its tables."""
+    return rng.integers(0, 2**32, n, dtype=np.uint64) | np.uint64(0xDEADBEEF << 32)
+
+
+EVERY_DESIGN = [
+    pytest.param(k, design, id=f"{k} {design.name}")
+    for k in range(9)
+    for design in (
+        *TableDesign.enumerate(max_distance=k, log2_pages=30, max_tables=64),
+        *([TableDesign.nested(1, levels=(2, 3, 2))] if k == 1 else []),
+    )
+    if design.probes < 800
+]
+
+
+@pytest.mark.parametrize("make", [uniform, clustered, half_shared])
+@pytest.mark.parametrize(("k", "design"), EVERY_DESIGN)
+def test_every_design_answers_as_comparing_with_all_does(k, design, make):
+    rng = np.random.default_rng(k)
+    stored = make(rng, 300)
+    index = HammingIndex(k, SMALL, design)
+    index.add_many(stored)
+    queries = [*stored[:20].tolist(), *uniform(rng, 5).tolist()]
+    for place in range(len(queries)):
+        for bit in rng.permutation(64)[: place % (k + 2)].tolist():
+            queries[place] ^= 1 << bit
+    expected = [within(k, stored.tolist(), query) for query in queries]
+    assert [index.query(query) for query in queries] == expected
+    assert rows(index.query_many(uint64(queries))) == [
+        (place, *pair) for place, pairs in enumerate(expected) for pair in pairs
+    ]
+
+
+@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("expected", [1, 10**6, 10**8])
+def test_the_expected_size_changes_no_answer(k, expected):
+    rng = np.random.default_rng(k)
+    stored = clustered(rng, 200)
+    index = HammingIndex(k, expected)
+    index.add_many(stored)
+    for query in stored[:10].tolist():
+        query ^= 0b1010_0000_0001  # noqa: PLW2901  (as many bits as the smaller k allow)
+        assert index.query(query) == within(k, stored.tolist(), query)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    k=st.integers(0, 8),
+    stored=st.lists(fingerprints, max_size=40),
+    queries=st.lists(fingerprints, max_size=10),
+)
+def test_one_by_one_and_all_at_once_are_the_same(k, stored, queries):
+    single, bulk = HammingIndex(k, SMALL), HammingIndex(k, SMALL)
+    assert all(single.add(fingerprint) for fingerprint in stored)
+    assert bulk.add_many(uint64(stored)).all()
+    expected = [within(k, stored, query) for query in queries]
+    for index in (single, bulk):
+        index._check()
+        assert len(index) == len(stored)
+        assert [index.query(query) for query in queries] == expected
+        assert rows(index.query_many(uint64(queries))) == [
+            (place, *pair) for place, pairs in enumerate(expected) for pair in pairs
+        ]
+
+
+@pytest.mark.parametrize("make", [uniform, clustered, half_shared])
+def test_a_bulk_load_adds_to_what_is_there(make):
+    rng = np.random.default_rng(3)
+    first, second = make(rng, 6000), make(rng, 9000)
+    index = HammingIndex(3, SMALL)
+    index.add_many(first)
+    index.add_many(second)
+    index.add(17)
+    index._check()
+    assert len(index) == 15_001
+    stored = [*first.tolist(), *second.tolist(), 17]
+    for query in (*first[:3].tolist(), *second[:3].tolist(), 16):
+        assert index.query(query ^ 1) == within(3, stored, query ^ 1)
+
+
+def test_a_batch_of_queries_is_cut_where_there_are_too_many_candidates(monkeypatch):
+    monkeypatch.setattr("scrapy_neardup.tables.index._BATCH", 40)
+    rng = np.random.default_rng(4)
+    stored = half_shared(rng, 100)  # two tables yield all 100 of them for each query
+    index = HammingIndex(3, SMALL)
+    index.add_many(stored)
+    queries = np.concatenate([stored[:9], uniform(rng, 3), stored[9:12] ^ np.uint64(7)])
+    assert rows(index.query_many(queries)) == [
+        (place, *pair)
+        for place, query in enumerate(queries.tolist())
+        for pair in within(3, stored.tolist(), query)
+    ]
+
+
+def test_the_types_of_a_batch_of_queries():
+    index = HammingIndex(3, SMALL)
+    for found in (index.query_many(uint64([])), index.query_many(uint64([5]))):
+        assert [column.dtype for column in found] == [np.intp, np.uint64, np.uint8]
+        assert [column.shape for column in found] == [(0,)] * 3
+
+
+def test_copies_are_counted_and_reported_once():
+    index = HammingIndex(3)
+    assert not index.remove(7)
+    for _ in range(3):
+        assert index.add(7)
+    index.add(6)
+    assert len(index) == 4
+    assert index.query(7) == [(7, 0), (6, 1)]
+    assert [index.remove(7) for _ in range(4)] == [True, True, True, False]
+    assert index.query(7) == [(6, 1)]
+    assert len(index) == 1
+    index._check()
+
+
+def test_matches_come_nearest_first_and_then_by_value():
+    index = HammingIndex(2)
+    for fingerprint in (0b110, 0b011, 0b001, 0b100, 0b111):
+        index.add(fingerprint)
+    assert index.query(0) == [(0b001, 1), (0b100, 1), (0b011, 2), (0b110, 2)]
+
+
+def test_all_pairs_within_three_bits_are_found_whichever_bits_differ():
+    index = HammingIndex(3, SMALL)
+    centre = 0x0123456789ABCDEF
+    index.add(centre)
+    for flipped in combinations(range(0, 64, 2), 3):
+        assert index.query(centre ^ sum(1 << bit for bit in flipped)) == [(centre, 3)]
+
+
+@pytest.mark.parametrize("k", [0, 3, 7])
+def test_a_long_bucket_grows_in_place_and_stays_right(k):
+    rng = np.random.default_rng(5)
+    stored = half_shared(rng, 2500).tolist()
+    index = HammingIndex(k, SMALL)
+    for fingerprint in stored[:1500]:
+        index.add(fingerprint)
+    index.add_many(uint64(stored[1500:]))
+    index._check()
+    for fingerprint in stored[:1200]:
+        assert index.remove(fingerprint)
+    del stored[:1200]
+    for fingerprint in stored[:50]:
+        index.add(fingerprint ^ 2)
+    stored += [fingerprint ^ 2 for fingerprint in stored[:50]]
+    index._check()
+    for query in stored[:20]:
+        assert index.query(query ^ 1) == within(k, stored, query ^ 1)
+
+
+class TestBoundedBuckets:
+    def test_one_full_bucket_refuses_and_nothing_is_stored(self):
+        index = HammingIndex(3, design=TableDesign.blocks(3, blocks=4), max_bucket=2)
+        for high in (1 << 60, 2 << 60):
+            assert index.add(high | 0xBEEF)
+        before = index.query(0xBEEF | 1 << 60)
+        # Its last 16 bits are those of the others, and nothing else of it is.
+        assert not index.add(0x0123_4567_89AB_BEEF)
+        assert index.query(0x0123_4567_89AB_BEEF) == []
+        assert index.query(0xBEEF | 1 << 60) == before
+        assert len(index) == 2
+        index._check()
+        assert index.remove(0xBEEF | 1 << 60)
+        assert index.add(0x0123_4567_89AB_BEEF)
+        index._check()
+
+    @settings(deadline=None, max_examples=40)
+    @given(
+        k=st.integers(0, 6),
+        most=st.integers(1, 4),
+        before=st.lists(fingerprints, max_size=10),
+        more=st.lists(fingerprints, max_size=40),
+    )
+    def test_all_at_once_refuses_what_one_by_one_does(self, k, most, before, more):
+        single = HammingIndex(k, SMALL, max_bucket=most)
+        bulk = HammingIndex(k, SMALL, max_bucket=most)
+        for fingerprint in before:
+            assert single.add(fingerprint) == bulk.add(fingerprint)
+        # Long enough for the bulk path, and crowded by repeating what was drawn.
+        rng = np.random.default_rng(len(more))
+        array = np.concatenate([uint64(more), uniform(rng, 3000), clustered(rng, 1500)])
+        stored = [single.add(fingerprint) for fingerprint in array.tolist()]
+        assert bulk.add_many(array).tolist() == stored
+        assert len(single) == len(bulk)
+        single._check()
+        bulk._check()
+
+    def test_no_bucket_is_longer_than_allowed(self):
+        index = HammingIndex(3, SMALL, max_bucket=5)
+        stored = index.add_many(half_shared(np.random.default_rng(6), 5000))
+        assert stored.sum() == 5  # two tables have a single bucket for all of them
+        assert len(index) == 5
+
+
+def test_a_small_index_is_small():
+    index = HammingIndex(3, expected=1_000_000)
+    index.add_many(uniform(np.random.default_rng(7), 1000))
+    assert index.nbytes < 1_500_000
+    assert HammingIndex(3, SMALL).nbytes < 40_000
+
+
+@pytest.mark.parametrize("wrong", [-1, 2**64])
+def test_what_is_no_64_bit_integer_is_refused(wrong):
+    index = HammingIndex(3)
+    for method in (index.add, index.query):
+        with pytest.raises(OverflowError):
+            method(wrong)
+    assert len(index) == 0
+    index._check()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: HammingIndex(9), "max_distance must be 0 to 8"),
+        (lambda: HammingIndex(-1), "max_distance must be 0 to 8"),
+        (lambda: HammingIndex(3, max_bucket=0), "max_bucket must be 1"),
+        (lambda: HammingIndex(4, design=TableDesign.blocks(3, blocks=4)), "distance 4 or more"),
+        (lambda: HammingIndex(3, design=TableDesign.blocks(3, blocks=4, bits=32)), "64 bits"),
+        (lambda: HammingIndex(6, design=TableDesign.probing(6, blocks=2)), "at most 4096 probes"),
+    ],
+)
+def test_what_can_not_be_exact_or_quick_is_refused(make, said):
+    with pytest.raises(ConfigurationError, match=said):
+        make()
+
+
+class IndexMachine(RuleBasedStateMachine):
+    """Any order of calls, against a plain list."""
+
+    @initialize(k=st.integers(0, 8), expected=st.sampled_from([1, 10**5]))
+    def start(self, k, expected):
+        self.index = HammingIndex(k, expected)
+        self.k = k
+        self.stored = []
+
+    @rule(fingerprint=fingerprints)
+    def add(self, fingerprint):
+        assert self.index.add(fingerprint)
+        self.stored.append(fingerprint)
+
+    @rule(many=st.lists(fingerprints, max_size=8))
+    def add_many(self, many):
+        assert self.index.add_many(uint64(many)).tolist() == [True] * len(many)
+        self.stored += many
+
+    @rule(data=st.data())
+    def remove_stored(self, data):
+        if self.stored:
+            fingerprint = data.draw(st.sampled_from(self.stored))
+            assert self.index.remove(fingerprint)
+            self.stored.remove(fingerprint)
+
+    @rule(fingerprint=fingerprints)
+    def remove_any(self, fingerprint):
+        held = fingerprint in self.stored
+        assert self.index.remove(fingerprint) == held
+        if held:
+            self.stored.remove(fingerprint)
+
+    @rule(fingerprint=fingerprints)
+    def query(self, fingerprint):
+        assert self.index.query(fingerprint) == within(self.k, self.stored, fingerprint)
+
+    @rule(many=st.lists(fingerprints, max_size=5))
+    def query_many(self, many):
+        assert rows(self.index.query_many(uint64(many))) == [
+            (place, *pair)
+            for place, query in enumerate(many)
+            for pair in within(self.k, self.stored, query)
+        ]
+
+    @invariant()
+    def holds_what_the_list_holds(self):
+        if hasattr(self, "index"):
+            self.index._check()
+            assert len(self.index) == len(self.stored)
+
+
+TestIndexMachine = IndexMachine.TestCase
+TestIndexMachine.settings = settings(deadline=None, max_examples=25, stateful_step_count=25)
+
+
+def test_the_checker_notices_what_is_wrong():
+    def damaged(index):
+        with pytest.raises(AssertionError):
+            index._check()
+
+    lost = HammingIndex(3, SMALL)
+    lost.add_many(uniform(np.random.default_rng(8), 50))
+    buckets, _ = lost._tables[1]
+    place = next(place for place, bucket in enumerate(buckets) if bucket)
+    kept, buckets[place] = buckets[place], b""
+    damaged(lost)
+    buckets[place] = bytes(7) + b"\1" + kept[8:]
+    damaged(lost)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("k", range(9))
+def test_long_random_runs_agree_with_a_counter(k):
+    rng = np.random.default_rng(100 + k)
+    index = HammingIndex(k, 10_000)
+    model = Counter()
+    for _ in range(20):
+        array = clustered(rng, 5000)
+        index.add_many(array)
+        model.update(array.tolist())
+        for fingerprint in array[:1000].tolist():
+            assert index.remove(fingerprint)
+            model[fingerprint] -= 1
+        model = +model
+        index._check()
+        assert len(index) == model.total()
+        held = np.fromiter(model, np.uint64, len(model))
+        for query in array[-20:].tolist():
+            distances = np.bitwise_count(held ^ np.uint64(query))
+            near = sorted(
+                zip(distances[distances <= k].tolist(), held[distances <= k].tolist(), strict=True)
+            )
+            assert index.query(query) == [(match, distance) for distance, match in near]

@@ -1,0 +1,75 @@
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables import Permutation, TableDesign
+
+fingerprints = st.integers(0, 2**64 - 1)
+
+
+def moved_bit_by_bit(order, fingerprint):
+    bits = "".join(str(fingerprint >> position & 1) for position in order)
+    return int(bits, 2)
+
+
+@settings(deadline=None)
+@given(order=st.permutations(range(64)), fingerprint=fingerprints)
+def test_any_order_does_what_moving_each_bit_does(order, fingerprint):
+    permutation = Permutation(order)
+    permuted = permutation.apply(fingerprint)
+    assert permuted == moved_bit_by_bit(order, fingerprint)
+    assert permutation.invert(permuted) == fingerprint
+
+
+@settings(deadline=None)
+@given(
+    order=st.integers(1, 64).flatmap(lambda bits: st.permutations(range(bits))),
+    seed=st.integers(0, 1000),
+)
+def test_arrays_are_permuted_as_integers_are(order, seed):
+    permutation = Permutation(order)
+    bits = len(order)
+    rng = np.random.default_rng(seed)
+    array = rng.integers(0, 2**bits, (3, 5), dtype=np.uint64, endpoint=False)
+    permuted = permutation.apply_many(array)
+    assert permuted.dtype == np.uint64
+    assert permuted.shape == array.shape
+    assert permuted.ravel().tolist() == [
+        permutation.apply(each) for each in array.ravel().tolist()
+    ]
+    assert np.array_equal(permutation.invert_many(permuted), array)
+
+
+def test_an_order_that_is_kept_changes_nothing():
+    identity = Permutation(range(63, -1, -1))
+    assert identity.apply(0x0123456789ABCDEF) == 0x0123456789ABCDEF
+    assert Permutation.leading([]).order == identity.order
+
+
+def test_leading_blocks_come_first_and_the_rest_keeps_its_order():
+    permutation = Permutation.leading([0x000000000000FF00, 0xFF00000000000000])
+    assert permutation.apply(0x0123456789ABCDEF) == 0xCD0123456789ABEF
+
+
+@pytest.mark.parametrize("blocks", [4, 5, 6])
+def test_distance_is_kept_and_the_prefix_is_the_chosen_blocks(blocks):
+    rng = random.Random(blocks)
+    for table in TableDesign.blocks(3, blocks=blocks).tables:
+        one, two = rng.getrandbits(64), rng.getrandbits(64)
+        same = one & table.prefix_mask | two & ~table.prefix_mask
+        a, b, c = map(table.permutation.apply, (one, two, same))
+        assert (a ^ b).bit_count() == (one ^ two).bit_count()
+        assert a >> 64 - table.prefix_bits == c >> 64 - table.prefix_bits
+        assert (a >> 64 - table.prefix_bits == b >> 64 - table.prefix_bits) == (
+            (one ^ two) & table.prefix_mask == 0
+        )
+
+
+@pytest.mark.parametrize("order", [(0, 0), (1, 2), (0, 1, 3), tuple(range(65))])
+def test_what_is_no_permutation_of_64_bits_is_refused(order):
+    with pytest.raises(ConfigurationError, match="once"):
+        Permutation(order)
