@@ -1,0 +1,255 @@
+"""The fast join: prefix, size, positional and bitmap filters over whole arrays.
+
+Rule of this room: the filters of PPJoin (Xiao et al. 2008, section 3), in the order in which
+arrays like them:
+
+1. *Index.* The prefixes of all sets are sorted by (token, set): an inverted index whose lists
+   are ordered by set size. A token's earlier sets are the partners of a later one, so that
+   for each entry of a prefix the partners are one run of its list.
+2. *Probe.* The runs of some sets at a time are written out as hits, (set, position) against
+   (set, position), in blocks of bounded size.
+3. *Positional filter.* A hit at positions i and j allows an overlap of at most
+   ``1 + min(|x| - i, |y| - j)`` (counted from 1) if it is the pair's first. Every hit is
+   judged so, without knowing about others: the first of a pair has the largest bound, so the
+   pair survives just when its first hit does.
+4. *Bitmap filter* (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact set similarity
+   joins with bitwise operations", Information Systems 88, 2020). Each token of a set flips one
+   of 64 bits, so two sets differ in at least as many tokens as their bitmaps do in bits. It
+   bounds what PPJoin+'s suffix filter bounds, with a popcount instead of a search, and
+   prunes as much where sets are small; where they are large there are few candidates.
+5. *Verify.* What is left once duplicates are gone is counted exactly: the two sorted sets are
+   merged, pairs of like length at a time, and equal neighbours are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.joins.measures import Measure
+from scrapy_neardup.joins.tokens import TokenSets, ranges
+
+Integers = NDArray[np.int64]
+
+_HITS = 1 << 20
+"""Hits of a block: each takes some 60 bytes. One set's are never parted."""
+_MERGED = 1 << 16
+"""Tokens merged at once: they stay in the processor's cache."""
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""2**64 / golden ratio: the top bits of a token's multiple pick its bit in a bitmap."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How much a join looked at."""
+
+    hits: int = 0
+    candidates: int = 0
+
+
+def similar(
+    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: Counts
+) -> tuple[Integers, Integers, Integers]:
+    """Find all similar pairs.
+
+    Parameters
+    ----------
+    sets
+        In increasing size.
+    measure
+        What counts as similar.
+    side
+        bool, one a set: only pairs of a False and a True one count. None: all pairs.
+    counts
+        Is added to.
+
+    Returns
+    -------
+    x, y, overlap
+        int64: the numbers of the two sets, ``x > y`` (so that x is not the smaller one),
+        and how many tokens they share; in no particular order.
+
+    Notes
+    -----
+    O(p log p + h log h + v) for p tokens in all prefixes, h hits, and v tokens in all
+    candidates. The memory is some 60 bytes a prefix token, a block, and the results.
+    """
+    sizes = sets.sizes
+    blocks = [np.empty((3, 0), dtype=np.int64)]
+    for x, y in _candidates(sets, measure, side, counts):
+        overlap = overlaps(sets, x, y)
+        enough = overlap >= measure.required_many(sizes[x], sizes[y])
+        blocks.append(np.stack([x[enough], y[enough], overlap[enough]]))
+    x, y, overlap = np.concatenate(blocks, axis=1)
+    return x, y, overlap
+
+
+def overlaps(sets: TokenSets, x: Integers, y: Integers) -> Integers:
+    """Return how many tokens each pair of sets (by number) has in common; O(their tokens)."""
+    sizes = sets.sizes
+    width = sizes[x] + sizes[y]
+    order = np.argsort(width, kind="stable")
+    result = np.empty(len(x), dtype=np.int64)
+    start = 0
+    while start < len(order):
+        # The widest pair of as many as fit if they are no wider than twice the first.
+        fitting = max(1, _MERGED // max(1, 2 * int(width[order[start]])))
+        stop = min(start + fitting, len(order))
+        while stop - start > 1 and (stop - start) * width[order[stop - 1]] > _MERGED:
+            stop = start + (stop - start) // 2
+        batch = order[start:stop]
+        result[batch] = _merged(sets, sizes, x[batch], y[batch], int(width[batch[-1]]))
+        start = stop
+    return result
+
+
+def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: int) -> Integers:
+    column = np.arange(width)
+    first = sizes[x, None]
+    place = column + np.where(column < first, sets.indptr[x, None], sets.indptr[y, None] - first)
+    both = sets.tokens.take(place, mode="clip")
+    beyond = column >= first + sizes[y, None]
+    np.copyto(both, len(sets.frequency) + column, where=beyond, casting="unsafe")
+    both.sort(axis=1, kind="stable")  # timsort merges the two runs
+    equal: Integers = np.count_nonzero(both[:, 1:] == both[:, :-1], axis=1)
+    return equal
+
+
+def _candidates(
+    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: Counts
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the pairs that the filters leave, block by block, each pair once."""
+    prefixes = _prefixes(sets, measure)
+    if side is None:
+        yield from _probe(prefixes, prefixes.indexed, None, counts)
+        return
+    of_token = side[prefixes.rows]
+    for probing in (of_token, ~of_token):
+        yield from _probe(prefixes, prefixes.indexed & ~probing, probing, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefixes:
+    """The prefixes of all sets, one entry a token, by set and then by position."""
+
+    measure: Measure
+    sizes: Integers
+    """Of every set."""
+    bitmaps: NDArray[np.uint64]
+    """Of every set, see `_bitmaps`."""
+    first: Integers
+    """Of every set its first entry; and the number of entries."""
+    rows: Integers
+    """Of every entry its set."""
+    rest: Integers
+    """Of every entry the number of tokens from it on: the most that two sets share if it is
+    the first that they share."""
+    indexed: NDArray[np.bool_]
+    """Of every entry whether it is in its set's indexing prefix, too."""
+    smallest: Integers
+    """Of every entry the first entry of the smallest set that is large enough for its own."""
+    keys: Integers
+    """``token << bits | entry`` of every entry, sorted: the inverted lists."""
+    bits: int
+
+
+def _prefixes(sets: TokenSets, measure: Measure) -> _Prefixes:
+    sizes = sets.sizes
+    distinct, which = np.unique(sizes, return_inverse=True)
+    bounds = [
+        (measure.probing_prefix(n), measure.indexing_prefix(n), measure.smallest_partner(n))
+        for n in distinct.tolist()
+    ]
+    probing, indexing, smallest = np.array(bounds, dtype=np.int64).reshape(-1, 3)[which].T
+    rows = np.repeat(np.arange(len(sets)), probing)
+    places = ranges(sets.indptr[:-1], probing)
+    tokens = sets.tokens[places]
+    shared = sets.frequency[tokens] > 1  # a token of one set leads nowhere
+    rows, places, tokens = rows[shared], places[shared], tokens[shared]
+    first = np.searchsorted(rows, np.arange(len(sets) + 1))
+    bits = len(rows).bit_length()
+    keys = (tokens.astype(np.int64) << bits) | np.arange(len(rows))
+    keys.sort(kind="stable")
+    return _Prefixes(
+        measure=measure,
+        sizes=sizes,
+        bitmaps=_bitmaps(sets),
+        first=first,
+        rows=rows,
+        rest=sets.indptr[rows + 1] - places,
+        indexed=places - sets.indptr[rows] < indexing[rows],
+        smallest=first[np.searchsorted(sizes, smallest)][rows],
+        keys=keys,
+        bits=bits,
+    )
+
+
+def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
+    """Return 64 bits of every set: each token flips one of them."""
+    flips = np.uint64(1) << (sets.tokens.astype(np.uint64) * _SPREAD >> np.uint64(58))
+    return np.bitwise_xor.reduceat(flips, sets.indptr[:-1])
+
+
+def _probe(
+    prefixes: _Prefixes,
+    indexed: NDArray[np.bool_],
+    probing: NDArray[np.bool_] | None,
+    counts: Counts,
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the candidates between entries that probe (None: all) and those that are indexed."""
+    sizes, first, rows, rest = prefixes.sizes, prefixes.first, prefixes.rows, prefixes.rest
+    bitmaps = prefixes.bitmaps
+    members, start, count = _runs(prefixes, indexed, probing)
+    hits = np.append(0, np.cumsum(count))[first]
+    counts.hits += int(hits[-1])
+    begin = 0
+    while begin < len(sizes):
+        end = max(begin + 1, int(np.searchsorted(hits, hits[begin] + _HITS, "right")) - 1)
+        entries = np.arange(first[begin], first[end])
+        begin = end
+        asking = np.repeat(entries, count[entries])
+        found = members[ranges(start[entries], count[entries])]
+        x, y = rows[asking], rows[found]
+        both = sizes[x] + sizes[y]
+        required = prefixes.measure.required_many(sizes[x], sizes[y])
+        left = np.minimum(rest[asking], rest[found]) >= required
+        left &= np.bitwise_count(bitmaps[x] ^ bitmaps[y]) <= both - 2 * required
+        pairs = x[left] * len(sizes) + y[left]
+        pairs.sort(kind="stable")
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        counts.candidates += len(pairs)
+        if len(pairs):
+            yield np.divmod(pairs, len(sizes))
+
+
+def _runs(
+    prefixes: _Prefixes, indexed: NDArray[np.bool_], probing: NDArray[np.bool_] | None
+) -> tuple[Integers, Integers, Integers]:
+    """Return the indexed entries, list after list, and each entry's run of partners in them.
+
+    The partners of an entry have the same token, come from earlier sets, and these are large
+    enough: ``members[start[e] : start[e] + count[e]]``.
+    """
+    keys, rows = prefixes.keys, prefixes.rows
+    entries = keys & ((1 << prefixes.bits) - 1)
+    is_member = indexed[entries]
+    members = entries[is_member]
+    start, count = np.zeros((2, len(rows)), dtype=np.int64)
+    if not len(members):
+        return members, start, count
+    stop = np.cumsum(is_member) - is_member
+    # The last member before an entry is its largest partner, if it has one at all.
+    member_keys = keys[is_member]
+    last = member_keys[stop - 1]
+    asks = (stop > 0) & (last >> prefixes.bits == keys >> prefixes.bits)
+    asks &= members[stop - 1] >= prefixes.smallest[entries]
+    if probing is not None:
+        asks &= probing[entries]
+    asking = entries[asks]
+    token = keys[asks] >> prefixes.bits << prefixes.bits
+    start[asking] = np.searchsorted(member_keys, token | prefixes.smallest[asking])
+    count[asking] = stop[asks] - start[asking]
+    return members, start, count

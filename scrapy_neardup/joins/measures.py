@@ -1,0 +1,215 @@
+"""What counts as similar: a measure, its threshold, and the overlaps that they require.
+
+Rule of this room: whether a pair reaches its threshold is decided by whole numbers. A
+threshold becomes a ratio of integers once, and every bound of the joins (how small a partner
+may be, how long a prefix, how many common tokens) follows from it without rounding. A pair at
+exactly the threshold is a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from numbers import Rational, Real
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.joins.arguments import whole_number
+
+MeasureName = Literal["jaccard", "cosine", "overlap"]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LARGEST_UNION = 1 << 26
+"""Resemblances of sets with fewer distinct tokens together than this are decided exactly."""
+
+
+def resemblance(a: Collection[Hashable], b: Collection[Hashable]) -> float:
+    """Return the resemblance (Jaccard coefficient) of two sets, 0 where both are empty.
+
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, section 2.
+    """
+    a, b = set(a), set(b)
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0
+
+
+def containment(a: Collection[Hashable], b: Collection[Hashable]) -> float:
+    """Return which share of the set `a` is also in `b`, 0 where `a` is empty.
+
+    References
+    ----------
+    Broder, "On the resemblance and containment of documents", 1997, section 2.
+    """
+    a, b = set(a), set(b)
+    return len(a & b) / len(a) if a else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A similarity with its threshold, seen as the overlap that a pair of sizes requires.
+
+    Sizes are numbers of distinct tokens, at least 1.
+
+    Parameters
+    ----------
+    smallest_partner
+        size -> the least size of a set that can be similar to one that is no smaller.
+    required
+        x, y -> the least overlap with which sets of these sizes are similar.
+    required_many
+        The same for two int64 arrays of one shape.
+    value_many
+        overlap, x, y -> the similarity; int64 arrays of one shape, float64.
+    """
+
+    smallest_partner: Callable[[int], int]
+    required: Callable[[int, int], int]
+    required_many: Callable[[Integers, Integers], Integers]
+    value_many: Callable[[Integers, Integers, Integers], Floats]
+
+    def probing_prefix(self, size: int) -> int:
+        """Return how many of a set's rarest tokens meet each similar set that is not larger.
+
+        The prefix filtering principle (Xiao et al. 2008, lemma 1): sets with an overlap of at
+        least a share a token within their first ``size - a + 1``.
+        """
+        return _prefix(size, self.required(size, self.smallest_partner(size)))
+
+    def indexing_prefix(self, size: int) -> int:
+        """Return the same for partners that are not smaller: fewer are enough (section 3.2)."""
+        return _prefix(size, self.required(size, size))
+
+
+def jaccard(threshold: float | Fraction) -> Measure:
+    """Return the resemblance: overlap / union."""
+    p, q = _comparable(_share("jaccard", threshold)).as_integer_ratio()
+    return Measure(
+        smallest_partner=lambda size: -(-p * size // q),
+        required=lambda x, y: -(-p * (x + y) // (p + q)),
+        required_many=lambda x, y: -(-p * (x + y) // (p + q)),
+        value_many=lambda overlap, x, y: overlap / (x + y - overlap),
+    )
+
+
+def cosine(threshold: float | Fraction) -> Measure:
+    """Return the overlap divided by the geometric mean of the sizes."""
+    p, q = _share("cosine", threshold).as_integer_ratio()
+
+    def required(x: int, y: int) -> int:
+        # o >= p/q * sqrt(x * y) just where o * o >= p * p * x * y / (q * q).
+        return isqrt(-(-p * p * x * y // (q * q)) - 1) + 1
+
+    def required_many(x: Integers, y: Integers) -> Integers:
+        # It depends on the product only, and there are few products; multiplied by p * p
+        # they don't fit into 64 bits, but into Python's integers.
+        products, which = np.unique(x * y, return_inverse=True)
+        table = [required(product, 1) for product in products.tolist()]
+        return np.array(table, dtype=np.int64)[which]
+
+    return Measure(
+        smallest_partner=lambda size: -(-p * p * size // (q * q)),
+        required=required,
+        required_many=required_many,
+        value_many=lambda overlap, x, y: overlap / np.sqrt((x * y).astype(np.float64)),
+    )
+
+
+def overlap(threshold: float | Fraction) -> Measure:
+    """Return the number of common tokens."""
+    least = whole_number("the overlap threshold", threshold, least=1)
+    return Measure(
+        smallest_partner=lambda _: least,
+        required=lambda _, __: least,
+        required_many=lambda x, _: np.full_like(x, least),
+        value_many=lambda overlap, _, __: overlap.astype(np.float64),
+    )
+
+
+def qgram_count(q: int, max_distance: int) -> Measure:
+    """Return the number of common q-grams that strings within an edit distance have.
+
+    An operation changes at most q of a string's q-grams, so strings of sizes x and y (in
+    padded, numbered q-grams) within distance d share at least ``max(x, y) - q * d``. Where
+    that is not positive the count says nothing; one is asked for here, and `edit_join` looks
+    at such short strings itself.
+
+    References
+    ----------
+    Gravano et al., VLDB 2001; Xiao et al. 2008, section 6.
+    """
+    lost = q * max_distance
+    return Measure(
+        smallest_partner=lambda size: max(1, size - max_distance),
+        required=lambda x, y: max(1, max(x, y) - lost),
+        required_many=lambda x, y: np.maximum(np.maximum(x, y) - lost, 1),
+        value_many=lambda overlap, _, __: overlap.astype(np.float64),
+    )
+
+
+MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
+    "jaccard": jaccard,
+    "cosine": cosine,
+    "overlap": overlap,
+}
+
+
+def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
+    """Return the measure of this name with its threshold.
+
+    Raises
+    ------
+    ConfigurationError
+        For an unknown name, or a threshold that is no number in the measure's range:
+        above 0 and at most 1 for ``jaccard`` and ``cosine``, a whole number from 1 for
+        ``overlap``.
+    """
+    try:
+        factory = MEASURES[name]
+    except (KeyError, TypeError):
+        known = ", ".join(repr(known) for known in MEASURES)
+        raise ConfigurationError(f"measure must be one of {known}, not {name!r}") from None
+    return factory(threshold)
+
+
+def _prefix(size: int, overlap: int) -> int:
+    return max(0, size - overlap + 1)
+
+
+def _share(measure: str, threshold: float | Fraction) -> Fraction:
+    """Return the ratio that a threshold stands for: 0.8 is four fifths, not the double next to it.
+
+    Of the ratios that round to one double at most one has a denominator up to
+    `LARGEST_UNION`. Read so, a pair is a result just where ``overlap / union >= threshold``
+    holds in double precision.
+    """
+    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    if not number or not 0 < threshold <= 1:  # NaN fails every comparison
+        raise ConfigurationError(
+            f"the {measure} threshold must be a number above 0 and at most 1, not {threshold!r}"
+        )
+    exact = Fraction(threshold if isinstance(threshold, Rational) else float(threshold))
+    simple = exact.limit_denominator(LARGEST_UNION)
+    return simple if float(simple) == float(exact) else exact
+
+
+def _comparable(ratio: Fraction) -> Fraction:
+    """Return the least ratio >= `ratio` with a denominator up to `LARGEST_UNION`.
+
+    No overlap / union lies between the two, so that comparisons stay exact while products
+    with a number of tokens fit into 64 bits.
+    """
+    near = ratio.limit_denominator(LARGEST_UNION)
+    if near >= ratio:
+        return near
+    # The next larger one of the Farey sequence: c/d with c*b - a*d = 1 and the largest d.
+    a, b = near.as_integer_ratio()
+    d = LARGEST_UNION - (LARGEST_UNION + pow(a, -1, b)) % b if a else LARGEST_UNION
+    return Fraction(1 + a * d, b * d)

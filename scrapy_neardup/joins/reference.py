@@ -1,0 +1,183 @@
+"""All-Pairs, PPJoin and PPJoin+ as their papers write them, one set at a time.
+
+Rule of this room: this is the text to compare with the papers, and to count candidates with.
+The joins use `scrapy_neardup.joins.kernel`, which is ten to forty times as fast.
+
+References
+----------
+Bayardo, Ma, Srikant, "Scaling up all pairs similarity search", WWW 2007.
+Xiao, Wang, Lin, Yu, "Efficient similarity joins for near duplicate detection", WWW 2008:
+algorithm 1 (`similar`), 2 (`_overlap`), 3 (`symmetric_difference_bound`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.joins.kernel import Counts
+from scrapy_neardup.joins.measures import Measure
+from scrapy_neardup.joins.tokens import TokenSets
+
+Integers = NDArray[np.int64]
+Filters = Literal["all-pairs", "ppjoin", "ppjoin+"]
+Postings = defaultdict[int, deque[tuple[int, int]]]
+
+_PRUNED = -1
+
+
+def similar(
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: Counts,
+    *,
+    filters: Filters,
+    max_depth: int,
+) -> tuple[Integers, Integers, Integers]:
+    """Find all similar pairs; parameters and result are those of the kernel's `similar`.
+
+    Parameters
+    ----------
+    filters
+        ``"all-pairs"``: sizes and prefixes; ``"ppjoin"``: positions, too; ``"ppjoin+"``: and
+        suffixes.
+    max_depth
+        How often suffixes are halved.
+    """
+    rows = [sets.row(number).tolist() for number in range(len(sets))]
+    sides = [0] * len(rows) if side is None else side.astype(int).tolist()
+    lists: list[Postings] = [defaultdict(deque), defaultdict(deque)]
+    results: list[tuple[int, int, int]] = []
+    for x, tokens in enumerate(rows):
+        size = len(tokens)
+        smallest = measure.smallest_partner(size)
+        prefix = measure.probing_prefix(size)
+        partners = lists[0 if side is None else 1 - sides[x]]
+        shared: dict[int, int] = {}
+        for i, token in enumerate(tokens[:prefix]):
+            postings = partners[token]
+            while postings and len(rows[postings[0][0]]) < smallest:
+                postings.popleft()  # too small for this set, and so for all that follow
+            counts.hits += len(postings)
+            for y, j in postings:
+                before = shared.get(y, 0)
+                if before != _PRUNED:
+                    required = measure.required(size, len(rows[y]))
+                    goes_on = _may_reach(
+                        required,
+                        tokens,
+                        i,
+                        rows[y],
+                        j,
+                        before=before,
+                        filters=filters,
+                        max_depth=max_depth,
+                    )
+                    shared[y] = before + 1 if goes_on else _PRUNED
+        for i, token in enumerate(tokens[: measure.indexing_prefix(size)]):
+            lists[sides[x]][token].append((x, i))
+        for y, common in shared.items():
+            if common != _PRUNED:
+                counts.candidates += 1
+                overlap = _overlap(tokens, rows[y], common, prefix, measure)
+                if overlap >= measure.required(size, len(rows[y])):
+                    results.append((x, y, overlap))
+    found = np.array(results, dtype=np.int64).reshape(-1, 3)
+    return found[:, 0], found[:, 1], found[:, 2]
+
+
+def _may_reach(
+    required: int,
+    x: list[int],
+    i: int,
+    y: list[int],
+    j: int,
+    *,
+    before: int,
+    filters: Filters,
+    max_depth: int,
+) -> bool:
+    """Return whether sets that meet in ``x[i]`` and ``y[j]`` can share `required` tokens.
+
+    Before this one they met `before` times.
+    """
+    if filters == "all-pairs":
+        return True
+    if before + min(len(x) - i, len(y) - j) < required:
+        return False
+    if filters == "ppjoin" or before:
+        return True
+    most = len(x) + len(y) - 2 * required - (i + j)
+    return symmetric_difference_bound(x[i + 1 :], y[j + 1 :], most, max_depth) <= most
+
+
+def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Measure) -> int:
+    """Return the overlap of two sets that share `common` tokens of their prefixes.
+
+    Counts on behind the prefix that ends first; where even that can't reach the required
+    overlap, what is returned is less than it.
+    """
+    required = measure.required(len(x), len(y))
+    indexed = measure.indexing_prefix(len(y))
+    if x[prefix - 1] < y[indexed - 1]:
+        x, y = x[prefix:], y[common:]
+    else:
+        x, y = y[indexed:], x[common:]
+    if common + len(x) < required:
+        return common
+    return common + len(set(x).intersection(y))
+
+
+def symmetric_difference_bound(
+    x: Sequence[int], y: Sequence[int], most: int, max_depth: int, depth: int = 1
+) -> int:
+    """Return a lower bound of how many tokens are in only one of `x` and `y`.
+
+    Parameters
+    ----------
+    x, y
+        Increasing tokens.
+    most
+        Where the bound is larger, how much larger doesn't matter.
+    max_depth, depth
+        The sequences are halved ``max_depth - depth + 1`` times.
+
+    Notes
+    -----
+    The middle token of `y` parts both sequences, and each part of one differs from that of
+    the other by at least the difference of their lengths. Where the token falls in `x` is
+    looked for in a window, outside of which the bound would exceed `most`. Where the window
+    reaches over an end of `x`, that end says nothing: the token may well fall beyond it.
+    """
+    gap = abs(len(x) - len(y))
+    if depth > max_depth or gap > most or not x or not y:
+        return gap
+    middle = (len(y) - 1) // 2
+    token = y[middle]
+    slack = (most - gap) // 2
+    first = middle - slack - (gap if len(x) < len(y) else 0)
+    last = middle + slack + (gap if len(x) >= len(y) else 0)
+    if (first > 0 and x[first] > token) or (last < len(x) and x[last] < token):
+        return most + 1
+    place = bisect_left(x, token, max(first, 0), min(last + 1, len(x)))
+    found = place < len(x) and x[place] == token
+    missing = 0 if found else 1
+    x_left, x_right = x[:place], x[place + (1 - missing) :]
+    y_left, y_right = y[:middle], y[middle + 1 :]
+    right = abs(len(x_right) - len(y_right))
+    bound = abs(len(x_left) - len(y_left)) + right + missing
+    if bound > most:
+        return bound
+    left = symmetric_difference_bound(x_left, y_left, most - right - missing, max_depth, depth + 1)
+    if left + right + missing > most:
+        return left + right + missing
+    right = symmetric_difference_bound(
+        x_right, y_right, most - left - missing, max_depth, depth + 1
+    )
+    return left + right + missing

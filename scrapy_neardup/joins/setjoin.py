@@ -1,0 +1,205 @@
+"""`self_join` and `join`: all pairs of sets that reach a threshold.
+
+Rule of this room: check the arguments, sort the sets by size, call the algorithm, and give
+its pairs the caller's numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import chain
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.joins import kernel, reference
+from scrapy_neardup.joins.arguments import whole_number
+from scrapy_neardup.joins.measures import Measure, MeasureName, open_measure
+from scrapy_neardup.joins.tokens import TokenSets, encode
+
+Integers = NDArray[np.int64]
+Sets = TokenSets | Iterable[Iterable[Hashable]]
+Search = Callable[
+    [TokenSets, Measure, NDArray[np.bool_] | None, kernel.Counts],
+    tuple[Integers, Integers, Integers],
+]
+Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
+
+MAX_DEPTH = 2
+"""How often PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinStats:
+    """How much a join looked at."""
+
+    sets: int
+    """Sets with at least one token."""
+    hits: int
+    """Meetings of two sets in a token of both prefixes, where sizes fit."""
+    candidates: int
+    """Pairs that no filter ruled out; their overlap was counted."""
+    pairs: int
+    """Pairs that are similar."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Similar pairs, sorted by `i`, then by `j`.
+
+    Parameters
+    ----------
+    i, j
+        int64: the numbers of the two sets, in a self-join ``i < j``.
+    similarity
+        float64: the value of the measure.
+    stats
+        What it took to find them.
+    """
+
+    i: Integers
+    j: Integers
+    similarity: NDArray[np.float64]
+    stats: JoinStats
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+
+def self_join(
+    sets: Sets,
+    threshold: float | Fraction,
+    *,
+    measure: MeasureName = "jaccard",
+    algorithm: Algorithm = "arrays",
+    max_depth: int = MAX_DEPTH,
+) -> Pairs:
+    """Find all similar pairs within a collection.
+
+    Parameters
+    ----------
+    sets
+        What `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens.
+        An empty set is similar to none.
+    threshold
+        For ``jaccard`` and ``cosine`` above 0 and at most 1, for ``overlap`` a number of
+        tokens. A pair at exactly the threshold counts: 0.8 is read as four fifths.
+    measure
+        ``"jaccard"``, ``"cosine"`` or ``"overlap"``.
+    algorithm
+        All find the same pairs. ``"arrays"`` is the fast one; ``"all-pairs"``, ``"ppjoin"``
+        and ``"ppjoin+"`` are those of the papers, to compare candidates.
+    max_depth
+        For ``"ppjoin+"``: how often suffixes are halved.
+
+    Raises
+    ------
+    ConfigurationError
+        For an argument out of range, or a set that is a string.
+
+    Examples
+    --------
+    >>> pairs = self_join([{"a", "b", "c", "d"}, {"b", "c", "d"}, {"x"}], 0.75)
+    >>> pairs.i, pairs.j, pairs.similarity
+    (array([0]), array([1]), array([0.75]))
+    """
+    encoded = sets if isinstance(sets, TokenSets) else encode(sets)
+    search = _algorithm(algorithm, max_depth)
+    return _pairs(encoded, open_measure(measure, threshold), search, None)
+
+
+def join(
+    left: Sets,
+    right: Sets,
+    threshold: float | Fraction,
+    *,
+    measure: MeasureName = "jaccard",
+    algorithm: Algorithm = "arrays",
+    max_depth: int = MAX_DEPTH,
+) -> Pairs:
+    """Find all similar pairs of a set of one collection and a set of another.
+
+    Parameters
+    ----------
+    left, right
+        As for `self_join`. Token sets of two collections must have been encoded together:
+        ``both = shingles([*a, *b])``, then ``join(both[: len(a)], both[len(a) :], ...)``.
+
+    Returns
+    -------
+    Pairs
+        `i` is a number in `left`, `j` one in `right`.
+
+    Raises
+    ------
+    ConfigurationError
+        As `self_join`; or the two were not encoded together.
+    """
+    both, boundary = _together(left, right)
+    search = _algorithm(algorithm, max_depth)
+    return _pairs(both, open_measure(measure, threshold), search, boundary)
+
+
+def find(
+    sets: TokenSets, measure: Measure, search: Search = kernel.similar, boundary: int | None = None
+) -> tuple[Integers, Integers, Integers, JoinStats]:
+    """Find all similar pairs with any measure.
+
+    Parameters
+    ----------
+    boundary
+        Where the second of two collections begins; None is a self-join.
+
+    Returns
+    -------
+    first, second, overlap, stats
+        int64, sorted: numbers of sets, ``first < second``, and how many tokens they share.
+    """
+    order = np.argsort(sets.sizes, kind="stable")
+    order = order[np.searchsorted(sets.sizes[order], 1) :]
+    side = None if boundary is None else order >= boundary
+    counts = kernel.Counts()
+    x, y, overlap = search(sets.take(order), measure, side, counts)
+    first, second = np.sort(np.stack([order[x], order[y]]), axis=0)
+    sorted_ = np.lexsort((second, first))
+    stats = JoinStats(len(order), counts.hits, counts.candidates, len(x))
+    return first[sorted_], second[sorted_], overlap[sorted_], stats
+
+
+def _pairs(sets: TokenSets, measure: Measure, search: Search, boundary: int | None) -> Pairs:
+    first, second, overlap, stats = find(sets, measure, search, boundary)
+    sizes = sets.sizes
+    similarity = measure.value_many(overlap, sizes[first], sizes[second])
+    return Pairs(first, second - (boundary or 0), similarity, stats)
+
+
+def _algorithm(name: Algorithm, max_depth: int) -> Search:
+    if name not in get_args(Algorithm):
+        known = ", ".join(map(repr, get_args(Algorithm)))
+        raise ConfigurationError(f"algorithm must be one of {known}, not {name!r}")
+    depth = whole_number("max_depth", max_depth, least=0)
+    if name == "arrays":
+        return kernel.similar
+    return partial(reference.similar, filters=name, max_depth=depth)
+
+
+def _together(left: Sets, right: Sets) -> tuple[TokenSets, int]:
+    """Return the sets of both collections, and where those of the second begin."""
+    if isinstance(left, TokenSets) and isinstance(right, TokenSets):
+        if left.frequency is not right.frequency:
+            raise ConfigurationError(
+                "left and right were encoded apart, so their tokens have different numbers:"
+                " encode both collections at once and slice the result"
+            )
+        indptr = np.append(left.indptr, right.indptr[1:] + left.indptr[-1])
+        tokens = np.append(left.tokens, right.tokens)
+        return TokenSets(indptr, tokens, left.frequency), len(left)
+    if isinstance(left, TokenSets) or isinstance(right, TokenSets):
+        raise ConfigurationError("left and right must both be token sets, or both not encoded")
+    first = list(left)
+    return encode(chain(first, right)), len(first)

@@ -1,0 +1,192 @@
+"""Every algorithm, measure and threshold finds what comparing every pair finds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from collections_of_sets import (
+    brute_join,
+    brute_self_join,
+    planted,
+    real_texts,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.joins import encode, join, kernel, self_join, shingles, words
+
+ALGORITHMS = ("arrays", "all-pairs", "ppjoin", "ppjoin+")
+TIED = {
+    # thresholds that sets of these sizes reach exactly
+    "jaccard": ["1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "9/10", "1"],
+    "cosine": ["1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "9/10", "1"],
+    "overlap": ["1", "2", "3", "5", "8", "13"],
+}
+CASES = [(measure, Fraction(text)) for measure, texts in TIED.items() for text in texts]
+
+small_sets = st.lists(st.frozensets(st.integers(0, 12), max_size=9), max_size=25)
+
+
+def found(pairs):
+    return list(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(("measure", "threshold"), CASES)
+def test_self_joins_equal_brute_force(measure, threshold):
+    sets = planted(150, seed=threshold.numerator)
+    expected = brute_self_join(sets, threshold, measure)
+    for algorithm in ALGORITHMS:
+        # As a user writes it: a float, not the exact ratio.
+        pairs = self_join(sets, float(threshold), measure=measure, algorithm=algorithm)
+        assert found(pairs) == expected, algorithm
+    assert expected or (measure, threshold) == ("overlap", 13)
+
+
+@pytest.mark.parametrize(("measure", "threshold"), CASES)
+def test_joins_of_two_collections_equal_brute_force(measure, threshold):
+    sets = planted(160, seed=7)
+    left, right = sets[:60], sets[60:]
+    expected = brute_join(left, right, threshold, measure)
+    for algorithm in ALGORITHMS:
+        pairs = join(left, right, float(threshold), measure=measure, algorithm=algorithm)
+        assert found(pairs) == expected, algorithm
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    small_sets,
+    st.sampled_from(CASES),
+    st.sampled_from(ALGORITHMS),
+    st.integers(0, 5),
+    st.integers(0, 25),
+)
+def test_any_small_collection(sets, case, algorithm, max_depth, cut):
+    measure, threshold = case
+    options = {"measure": measure, "algorithm": algorithm, "max_depth": max_depth}
+    pairs = self_join(sets, threshold, **options)
+    assert found(pairs) == brute_self_join(sets, threshold, measure)
+    left, right = sets[:cut], sets[cut:]
+    pairs = join(left, right, threshold, **options)
+    assert found(pairs) == brute_join(left, right, threshold, measure)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
+def test_real_texts(size, threshold):
+    documents = [words(text) for text in real_texts()]
+    sets = [
+        {tuple(document[k : k + size]) for k in range(len(document) - size + 1)}
+        for document in documents
+    ]
+    expected = brute_self_join(sets, Fraction(str(threshold)), "jaccard")
+    assert len(expected) > 100
+    encoded = shingles(documents, size)
+    for algorithm in ALGORITHMS:
+        assert found(self_join(encoded, threshold, algorithm=algorithm)) == expected
+
+
+def test_similarity_is_the_measure():
+    sets = planted(80, seed=1)
+    for measure, threshold in (("jaccard", 0.3), ("cosine", 0.3), ("overlap", 3)):
+        pairs = self_join(sets, threshold, measure=measure)
+        assert pairs.similarity.dtype == np.float64
+        for i, j, similarity in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
+            a, b = sets[i], sets[j]
+            common = len(a & b)
+            assert (
+                similarity
+                == {
+                    "jaccard": common / len(a | b),
+                    "cosine": common / (len(a) * len(b)) ** 0.5,
+                    "overlap": common,
+                }[measure]
+            )
+
+
+def test_candidates_fall_from_filter_to_filter():
+    sets = encode(planted(2500, seed=3, vocabulary=2000, copies=0.1))
+    stats = [self_join(sets, 0.8, algorithm=name).stats for name in ALGORITHMS[1:]]
+    deeper = self_join(sets, 0.8, algorithm="ppjoin+", max_depth=4).stats
+    all_pairs, ppjoin, ppjoin_plus, deep = (s.candidates for s in (*stats, deeper))
+    assert all_pairs > 1.2 * ppjoin
+    assert ppjoin > 2 * ppjoin_plus
+    assert ppjoin_plus >= deep >= deeper.pairs
+    arrays = self_join(sets, 0.8).stats
+    assert arrays.hits == stats[0].hits
+    assert ppjoin > 2 * arrays.candidates
+    assert arrays.candidates >= arrays.pairs == stats[0].pairs
+
+
+def test_blocks_and_batches_do_not_change_results(monkeypatch):
+    sets = planted(300, seed=5)
+    expected = self_join(sets, 0.5)
+    monkeypatch.setattr(kernel, "_HITS", 7)
+    monkeypatch.setattr(kernel, "_MERGED", 50)
+    assert found(self_join(sets, 0.5)) == found(expected)
+    assert self_join(sets, 0.5).stats == expected.stats
+
+
+def test_sets_of_very_different_sizes():
+    sets = [set(range(size)) for size in (1, 2, 3, 50, 51, 3000, 3001, 70_000, 70_001)]
+    for measure, threshold in (("jaccard", 0.98), ("cosine", 0.99), ("overlap", 50)):
+        expected = brute_self_join(sets, Fraction(str(threshold)), measure)
+        for algorithm in ALGORITHMS:
+            pairs = self_join(sets, threshold, measure=measure, algorithm=algorithm)
+            assert found(pairs) == expected
+
+
+def test_empty_sets_and_collections_have_no_pairs():
+    for algorithm in ALGORITHMS:
+        assert len(self_join([], 0.5, algorithm=algorithm)) == 0
+        assert len(self_join([set(), set(), {1}], 0.5, algorithm=algorithm)) == 0
+        assert len(join([set()], [], 0.5, algorithm=algorithm)) == 0
+        assert found(join([set(), {1}], [{1}, set()], 1, algorithm=algorithm)) == [(1, 0)]
+
+
+def test_numbered_multisets_count_repetitions():
+    records = [list("aab"), list("ab"), list("aabb"), list("aaab")]
+    as_sets = self_join(encode(records), 1)
+    assert found(as_sets) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    as_multisets = self_join(encode(records, multiset=True), 0.75)
+    assert found(as_multisets) == [(0, 2), (0, 3)]
+    assert as_multisets.similarity.tolist() == [0.75, 0.75]
+
+
+def test_slices_of_one_encoding_are_joined():
+    sets = planted(90, seed=11)
+    both = encode(sets)
+    pairs = join(both[:40], both[40:], 0.6)
+    assert found(pairs) == found(join(sets[:40], sets[40:], 0.6))
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "cosine"])
+@pytest.mark.parametrize(
+    "threshold", [float("nan"), float("inf"), 0, -0.1, 1.0000001, "0.8", None, True, 1j]
+)
+def test_thresholds_out_of_range(measure, threshold):
+    with pytest.raises(ConfigurationError, match=f"{measure} threshold must be a number above 0"):
+        self_join([{1}], threshold, measure=measure)
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), float("inf"), 0, -3, 2.5, "5", None, False])
+def test_overlap_thresholds_out_of_range(threshold):
+    with pytest.raises(ConfigurationError, match="overlap threshold must be a whole number"):
+        self_join([{1}], threshold, measure="overlap")
+
+
+def test_other_bad_arguments():
+    with pytest.raises(ConfigurationError, match="measure must be one of 'jaccard', 'cosine'"):
+        self_join([{1}], 0.5, measure="dice")
+    with pytest.raises(ConfigurationError, match="algorithm must be one of 'arrays'"):
+        self_join([{1}], 0.5, algorithm="fast")
+    with pytest.raises(ConfigurationError, match="max_depth must be a whole number, 0 or more"):
+        self_join([{1}], 0.5, max_depth=-1)
+    with pytest.raises(ConfigurationError, match="encoded apart"):
+        join(encode([{1}]), encode([{1}]), 0.5)
+    with pytest.raises(ConfigurationError, match="both be token sets"):
+        join(encode([{1}]), [{1}], 0.5)
+    with pytest.raises(ConfigurationError, match="can't be the text 'a text'"):
+        self_join(["a text"], 0.5)

@@ -1,0 +1,71 @@
+"""Collections to join: random ones with planted near-duplicates, and real texts.
+
+Brute force here is the oracle of the joins: Python's sets and exact fractions, no filters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+
+BUILTINS = (str, bytes, bytearray, int, float, complex, list, tuple, set, frozenset, dict)
+
+
+def planted(count, *, seed, vocabulary=300, mean=12, copies=0.4):
+    """Random sets with Zipf-like tokens, some of them edited copies of earlier ones."""
+    draw = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, vocabulary + 1)
+    weights /= weights.sum()
+    made = []
+    for _ in range(count):
+        if made and draw.random() < copies:
+            tokens = set(made[draw.integers(len(made))])
+            for token in draw.choice(vocabulary, draw.integers(4), p=weights):
+                tokens ^= {int(token)}
+        else:
+            tokens = set(draw.choice(vocabulary, draw.poisson(mean), p=weights).tolist())
+        made.append(tokens)
+    return made
+
+
+def real_texts():
+    """What the interpreter says of its built-in types: short texts, many nearly the same."""
+    return [
+        text
+        for kind in BUILTINS
+        for _, member in inspect.getmembers(kind)
+        if (text := getattr(member, "__doc__", None))
+    ]
+
+
+def similarity_reaches(a, b, threshold, measure):
+    """Whether two sets reach a threshold, which is a Fraction, without any rounding."""
+    common = len(a & b)
+    if not common:
+        return False
+    match measure:
+        case "jaccard":
+            return Fraction(common, len(a | b)) >= threshold
+        case "cosine":
+            return Fraction(common**2, len(a) * len(b)) >= threshold**2
+        case "overlap":
+            return common >= threshold
+
+
+def brute_self_join(sets, threshold, measure):
+    return [
+        (i, j)
+        for (i, a), (j, b) in combinations(enumerate(sets), 2)
+        if similarity_reaches(a, b, threshold, measure)
+    ]
+
+
+def brute_join(left, right, threshold, measure):
+    return [
+        (i, j)
+        for (i, a), (j, b) in product(enumerate(left), enumerate(right))
+        if similarity_reaches(a, b, threshold, measure)
+    ]
