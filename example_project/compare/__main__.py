@@ -14,25 +14,25 @@ from pathlib import Path
 from docsite.library import CACHE, load
 from docsite.lookalikes import lookalikes
 from docsite.site import Site
+from example.settings import CLOSESPIDER_PAGECOUNT
 
 from compare.crawls import Progress, crawl, served
 from compare.report import report
 from compare.tally import tally
-
-PAGES = 3000
-"""The budget: half as much again as the crawl without the plugin needs to meet every
-module. What comes after is more of the same, without an end."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="compare", description="Crawl the site without and with the plugin, and compare."
     )
-    parser.add_argument("--pages", type=int, default=PAGES, help="budget of each crawl")
+    parser.add_argument(
+        "--pages", type=int, default=CLOSESPIDER_PAGECOUNT, help="budget of each crawl"
+    )
     parser.add_argument("--folder", type=Path, default=CACHE, help="for journals and logs")
     parser.add_argument("modules", nargs="*", help="let the site consist of these only")
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
+    folder = options.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started ends too
 
     progress = Progress("The site: this Python's documentation")
@@ -40,16 +40,17 @@ def main() -> None:
     progress.done(f"{len(library)} modules")
     with served(options.modules) as url:
         without, plugin = (
-            crawl(what, url, plugin=plugin, pages=options.pages, folder=options.folder)
+            crawl(what, url, plugin=plugin, pages=options.pages, folder=folder)
             for what, plugin in (("Crawl without the plugin", False), ("Crawl with it", True))
         )
     site, alike = Site(library), lookalikes(library)
-    print()
-    for line in report(
-        tally(without, site, alike, options.pages), tally(plugin, site, alike, options.pages)
-    ):
-        print(line)
+    tallies = (tally(run, site, alike, options.pages) for run in (without, plugin))
+    print("", *report(*tallies, library), "", sep="\n")
+    print(f"Journals and logs: {folder}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("\ninterrupted")

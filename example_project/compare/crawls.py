@@ -76,7 +76,8 @@ def crawl(what: str, site: str, *, plugin: bool, pages: int, folder: Path) -> li
                 progress.tell(f"{_lines(journal):,} of {pages:,} pages")
         finally:
             process.terminate()
-    records = [json.loads(line) for line in journal.open()] if journal.exists() else []
+    lines = journal.read_text("utf-8").splitlines() if journal.exists() else []
+    records = [json.loads(line) for line in lines]
     if process.returncode or not records or "stats" not in records[-1]:
         tail = "\n".join(log.read_text().splitlines()[-20:]) if log.exists() else ""
         raise SystemExit(f"\n{tail}\nthe crawl failed (status {process.returncode}): see {log}")

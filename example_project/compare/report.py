@@ -8,30 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from docsite.lookalikes import ALIKE
+from docsite.library import Library
+from docsite.lookalikes import ALIKE, resemblance
 from docsite.site import SHARES
 
 from compare.tally import ENOUGH, Drop, Tally
 
 
-def report(without: Tally, plugin: Tally) -> Iterator[str]:
+def report(without: Tally, plugin: Tally, library: Library) -> Iterator[str]:
     """Yield the lines of the whole report on two crawls of a site."""
     shares = ", ".join(f"{variant} {share:.0%}" for variant, share in SHARES.items())
-    yield f"{plugin.size:,} pages, some links lead to variants of them ({shares});"
+    yield f"The site: {len(library):,} pages, and what makes duplicates in the wild: links to"
+    yield f"variants of a page ({shares}),"
     yield "soft 404s with a growing path, a calendar without end, a footer that always changes."
     yield ""
     yield from _table(without, plugin)
     yield ""
-    yield "The furthest drop of each kind:"
+    yield "Some drops, of each kind one at the greatest distance:"
     yield from _explanations(plugin)
     if plugin.duplicates_kept:
         kinds = (f"{count:,} {kind}" for kind, count in plugin.duplicates_kept.most_common())
         yield ""
-        yield f"Duplicates kept: {', '.join(kinds)}"
-    for drop in plugin.lost:
+        yield f"Duplicates kept: {', '.join(kinds)}."
+    if plugin.lost:
         yield ""
-        yield f"Lost: {_shown(drop.url)}"
-        yield f"      for {_shown(drop.of)} at distance {drop.distance}"
+        yield "Unique pages lost, with their true resemblance J to the page that they matched:"
+        for drop in plugin.lost:
+            yield from _explanation(_resemblance(drop, library), drop)
 
 
 def _table(without: Tally, plugin: Tally) -> Iterator[str]:
@@ -56,6 +59,7 @@ def _table(without: Tally, plugin: Tally) -> Iterator[str]:
     yield row(f"  of modules alike (J >= {ALIKE:.1f})", None, len(plugin.lookalikes_dropped))
     yield row("  empty months of the calendar", None, plugin.months_dropped)
     yield row("  unique pages lost", None, len(plugin.lost))
+    yield both("requests waiting at the end", "waiting")
     yield row("links withheld", None, plugin.stats.get("neardup/links/withheld"))
     sizes = (run.stats["downloader/response_bytes"] // 10**6 for run in (without, plugin))
     yield row("megabytes downloaded", *sizes)
@@ -63,15 +67,28 @@ def _table(without: Tally, plugin: Tally) -> Iterator[str]:
 
 
 def _explanations(run: Tally) -> Iterator[str]:
-    alike = {drop.url for drop in run.lookalikes_dropped}
     furthest: dict[str, Drop] = {}
     for drop in run.drops:
-        kind = "alike" if drop.url in alike else drop.showing.variant or drop.showing.kind
+        if drop.showing.page == drop.of_showing.page:
+            kind = drop.showing.variant or "plain"
+        elif drop in run.lookalikes_dropped:
+            kind = "alike"
+        else:
+            continue
         if kind not in furthest or drop.distance > furthest[kind].distance:
             furthest[kind] = drop
     for kind, drop in sorted(furthest.items()):
-        yield f"  {kind:12} {_shown(drop.url)}"
-        yield f"  {'':12} repeats {_shown(drop.of)} at distance {drop.distance}"
+        yield from _explanation(kind, drop)
+
+
+def _explanation(title: str, drop: Drop) -> Iterator[str]:
+    yield f"  {title:12} {_shown(drop.url)}"
+    yield f"  {'':12} repeats {_shown(drop.of)} at distance {drop.distance}"
+
+
+def _resemblance(drop: Drop, library: Library) -> str:
+    one, two = (library.get(showing.name) for showing in (drop.showing, drop.of_showing))
+    return f"J = {resemblance(one, two):.2f}" if one and two else "no module"
 
 
 def _shown(url: str) -> str:

@@ -21,9 +21,10 @@ class Drop:
     """A page that the plugin dropped, and why."""
 
     url: str
-    of: str
-    distance: int
     showing: Showing
+    of: str
+    of_showing: Showing
+    distance: int
 
 
 @dataclass(slots=True)
@@ -53,6 +54,7 @@ class Tally:
     lost: list[Drop] = field(default_factory=list)
     months_dropped: int = 0
     stats: dict[str, Any] = field(default_factory=dict)
+    """Those of Scrapy, for the whole crawl."""
 
     @property
     def kept_again(self) -> int:
@@ -63,6 +65,11 @@ class Tally:
     def kept(self) -> int:
         """Pages that reached the spider."""
         return self.unique + self.kept_again + self.months_kept
+
+    @property
+    def waiting(self) -> int:
+        """Requests that were in the scheduler when the crawl ended."""
+        return self.stats["scheduler/enqueued"] - self.stats["scheduler/dequeued"]
 
 
 def tally(
@@ -79,8 +86,9 @@ def tally(
             continue  # a page that was on its way when the crawl ended
         elif "dropped" in record:
             result.requests += 1
-            url = record["dropped"]
-            result.drops.append(Drop(url, record["of"], record["distance"], site.locate(url)))
+            url, of = record["dropped"], record["of"]
+            drop = Drop(url, site.locate(url), of, site.locate(of), record["distance"])
+            result.drops.append(drop)
         else:
             result.requests += 1
             showing = site.locate(record["kept"])

@@ -57,10 +57,14 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
     parser.add_argument("modules", nargs="*", help="serve these only")
     options = parser.parse_args()
-    with Server(Site(load(options.modules)), options.port) as server:
+    site = Site(load(options.modules))
+    try:
+        server = Server(site, options.port)
+    except OSError as error:
+        parser.error(f"port {options.port}: {error.strerror}; choose another (make site PORT=...)")
+    with server, suppress(KeyboardInterrupt):
         print(server.url, flush=True)
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+        server.serve_forever()
 
 
 if __name__ == "__main__":

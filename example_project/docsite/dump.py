@@ -29,12 +29,11 @@ ENTRY = re.compile("<!--entry-->(.*?)<!--/entry-->", re.DOTALL)
 SECTION = "<!--section-->"
 _ADDRESS = re.compile(r"(\b(?:at|handle)(?:&nbsp;| ))(?:0x)?[0-9a-fA-F]{6,}")
 
-# Importing them opens a browser or a window, prints, or starts a program; the others are
-# Python's own tests, or name the machine on which Python was built. Many systems package
-# tkinter apart, so a site without it is alike on more machines.
+# Importing them opens a browser or a window, or prints; `test` is Python's own tests. Many
+# systems package tkinter apart, so a site without it is alike on more machines.
 SKIPPED = re.compile(
-    r"(^|\.)(__main__|__phello__|antigravity|this|idlelib|turtledemo|tests?|_pyrepl|_bundled"
-    r"|_?tkinter|turtle|_?xx\w*|_test\w*|_sysconfigdata\w*)(\.|$)"
+    r"(^|\.)(__main__|__hello__|__phello__|antigravity|this|tests?|idlelib|turtledemo|turtle"
+    r"|_?tkinter)(\.|$)"
 )
 
 

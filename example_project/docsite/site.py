@@ -219,8 +219,8 @@ def _document(title: str, nav: str, main: str, here: str) -> str:
 {nav}<main>
 {main}
 </main>
-<div id="footer">Visitor {chance.number(10**6, 0):,}, served by node {chance.number(16, 1)} in
-{chance.number(90, 2) + 5} ms; {chance.number(500, 3)} readers are online.</div>
+<footer>Visitor {chance.number(10**6, 0):,}, served by node {chance.number(16, 1)} in
+{chance.number(90, 2) + 5} ms; {chance.number(500, 3)} readers are online.</footer>
 </body>
 </html>
 """

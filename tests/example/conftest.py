@@ -1,0 +1,35 @@
+"""What the tests of the example share: a small site, rendered once per process."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2] / "example_project"
+sys.path.insert(0, str(PROJECT))
+
+from docsite.library import load  # noqa: E402
+from docsite.site import Site  # noqa: E402
+
+MODULES = (
+    "bisect", "cmd", "colorsys", "copy", "encodings.cp1250", "encodings.cp1251",
+    "encodings.cp1252", "fnmatch", "glob", "heapq", "html", "html.entities", "html.parser",
+    "json", "json.decoder", "json.encoder", "json.scanner", "os", "platform", "sys", "textwrap",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def modules():
+    """The names of the small site's modules."""
+    return MODULES
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    """Their documentation, rendered by this Python."""
+    return load(MODULES, cache=tmp_path_factory.mktemp("library"))
+
+
+@pytest.fixture(scope="session")
+def site(library):
+    return Site(library)

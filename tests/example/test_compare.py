@@ -1,0 +1,94 @@
+"""A small `make example`: real crawls of a real site, without and with the plugin."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from compare.crawls import PROJECT, crawl, served
+from compare.tally import tally
+from docsite.lookalikes import lookalikes
+
+PAGES = 250
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, modules):
+    """What one comparison printed, and the folder of its journals."""
+    folder = tmp_path_factory.mktemp("comparison")
+    command = [sys.executable, "-m", "compare", "--pages", str(PAGES), "--folder", str(folder)]
+    done = subprocess.run([*command, *modules], cwd=PROJECT, capture_output=True, text=True,
+                          check=True, timeout=120)  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout, folder
+
+
+@pytest.fixture
+def printed(run):
+    return run[0]
+
+
+@pytest.fixture
+def journals(run):
+    files = {name: run[1] / f"{name}.jsonl" for name in ("without", "with")}
+    return {name: [json.loads(line) for line in file.read_text().splitlines()]
+            for name, file in files.items()}  # fmt: skip
+
+
+def test_both_crawls_end_at_the_same_budget(journals):
+    for journal in journals.values():
+        assert all("kept" in record or "dropped" in record for record in journal[:PAGES])
+        assert PAGES < len(journal) <= PAGES + 2
+        assert journal[-1]["stats"]["finish_reason"] == "closespider_pagecount"
+
+
+def test_the_plugin_is_all_that_differs(journals):
+    without, with_plugin = (journal[-1]["stats"] for journal in journals.values())
+    assert [key for key in without if key.startswith("neardup/")] == []
+    assert with_plugin["neardup/pages/checked"] == with_plugin["response_received_count"]
+    assert journals["with"][0] == {"kept": journals["with"][0]["kept"]}  # the start page
+    errors = {key for stats in (without, with_plugin) for key in stats if "log_count/ERR" in key}
+    assert not errors
+
+
+def test_the_plugin_keeps_the_content_and_drops_duplicates(journals, site, library):
+    alike = lookalikes(library)
+    without, plugin = (tally(journal, site, alike, PAGES) for journal in journals.values())
+    assert without.drops == []
+    assert without.kept == without.requests == PAGES
+    assert plugin.kept + len(plugin.drops) == plugin.requests
+    assert without.covered == plugin.covered == 1
+    assert plugin.lost == []
+    assert plugin.duplicates_dropped > plugin.kept_again
+    assert plugin.kept_again < without.kept_again
+
+
+def test_the_report_says_what_the_journals_say(printed, journals):
+    dropped = sum("dropped" in record for record in journals["with"][:PAGES])
+    assert re.search(rf"^requests +{PAGES} +{PAGES}$", printed, re.MULTILINE)
+    assert re.search(r"^content covered +100\.0% +100\.0%$", printed, re.MULTILINE)
+    assert re.search(rf"^pages that reached the spider +{PAGES} +{PAGES - dropped}$", printed,
+                     re.MULTILINE)  # fmt: skip
+    assert re.search(rf"^pages dropped +{dropped}$", printed, re.MULTILINE)
+    assert re.search(r"repeats /\S+ at distance \d$", printed, re.MULTILINE)
+
+
+def test_a_crawl_is_the_same_page_by_page_when_run_again(run, modules, journals):
+    folder = run[1] / "again"
+    folder.mkdir()
+    with served(modules) as url:
+        again = crawl("again", url, plugin=True, pages=PAGES, folder=folder)
+    paths = [
+        [re.sub("^http://[^/]*", "", next(iter(record.values()))) for record in journal[:PAGES]]
+        for journal in (journals["with"], again)
+    ]
+    assert paths[0] == paths[1]
+
+
+def test_a_crawl_that_fails_shows_its_log(tmp_path, monkeypatch, capfd):
+    (tmp_path / "broken.py").write_text("from example.settings import *\nNEARDUP_SCOPE = 'moon'\n")
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "broken")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"NEARDUP_SCOPE(.|\n)*status 1\): see .*with\.log"):
+        crawl("fails", "http://127.0.0.1:9/", plugin=True, pages=1, folder=tmp_path)

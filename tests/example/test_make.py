@@ -1,0 +1,39 @@
+"""The Makefile's promises that need no network."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def environment(*arguments, **variables):
+    command = [sys.executable, REPOSITORY / "tools" / "environment.py", *arguments]
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
+def test_help_lists_every_target():
+    shown = subprocess.run(["make"], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    targets = re.search(r"^\.PHONY: (.*)$", (REPOSITORY / "Makefile").read_text(), re.MULTILINE)
+    assert re.findall(r"^make (\S+)", shown.stdout, re.MULTILINE) == targets[1].split()
+
+
+def test_a_python_without_venv_is_told_what_to_install(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['ensurepip'] = None\n")
+    done = environment(str(tmp_path / "venv"), PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2
+    assert "python3-venv" in done.stderr
+    assert "PYTHON=" in done.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_an_old_python_is_told_which_is_needed(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.version_info = (3, 9, 0)\n")
+    done = environment(str(tmp_path / "venv"), PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2
+    assert "is Python 3.9; 3.11 or later is needed" in done.stderr
