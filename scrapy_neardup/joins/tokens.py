@@ -23,6 +23,8 @@ Integers = NDArray[np.int64]
 
 _CODES = 1 << 62
 """Codes of tokens and of (set, token) stay below, in 64-bit integers."""
+_FILLER = object()
+"""A token that no document has."""
 _FIRST_PAD, _LAST_PAD = 0, 1
 """What surrounds a string in its q-grams: two symbols that no text has."""
 
@@ -108,7 +110,8 @@ def shingles(
     documents
         One sequence of tokens a document, such as `words` of its text.
     size
-        Tokens in a shingle. A document with fewer has the empty set, and resembles nothing.
+        Tokens in a shingle. A document with fewer has one shingle, of all it has; without
+        any it has the empty set, and resembles nothing.
     multiset
         As for `encode`.
 
@@ -129,7 +132,7 @@ def shingles(
     size = whole_number("the shingle size", size, least=1)
     numbers: defaultdict[Hashable, int] = defaultdict(count().__next__)
     sizes: list[int] = []
-    tokens = chain.from_iterable(_measured(documents, sizes))
+    tokens = chain.from_iterable(_measured(documents, size, sizes))
     ids = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64)
     return _build(*_windows(ids, _offsets(sizes), len(numbers), size), multiset=multiset)
 
@@ -175,9 +178,9 @@ def _offsets(sizes: Sequence[int] | Integers) -> Integers:
 
 
 def _measured(
-    documents: Iterable[Iterable[Hashable]], sizes: list[int]
+    documents: Iterable[Iterable[Hashable]], least: int, sizes: list[int]
 ) -> Iterator[Sequence[Hashable]]:
-    """Yield every document as a sequence and append its length to `sizes`."""
+    """Yield every document, short ones filled up to `least`, and append its length to `sizes`."""
     for document in documents:
         if isinstance(document, str | bytes):
             raise ConfigurationError(
@@ -185,6 +188,8 @@ def _measured(
                 " sets of its characters with qgrams()"
             )
         tokens = tuple(document)
+        if 0 < len(tokens) < least:
+            tokens += (_FILLER,) * (least - len(tokens))
         sizes.append(len(tokens))
         yield tokens
 

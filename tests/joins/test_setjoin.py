@@ -78,7 +78,7 @@ def test_any_small_collection(sets, case, algorithm, max_depth, cut):
 def test_real_texts(size, threshold):
     documents = [words(text) for text in real_texts()]
     sets = [
-        {tuple(document[k : k + size]) for k in range(len(document) - size + 1)}
+        {tuple(document[k : k + size]) for k in range(max(len(document) - size, 0) + 1)}
         for document in documents
     ]
     expected = brute_self_join(sets, Fraction(str(threshold)), "jaccard")
