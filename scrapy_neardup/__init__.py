@@ -6,7 +6,7 @@ fingerprints alone imports neither Scrapy nor a store.
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _PLACES = {
-    "Addon": "scrapy_neardup.crawl.addon",
-    "NearDuplicatePage": "scrapy_neardup.crawl.exceptions",
-    "signals": "scrapy_neardup.crawl",
+    "Addon": "scrapy_neardup.crawl.addon:Addon",
+    "NearDuplicatePage": "scrapy_neardup.crawl.exceptions:NearDuplicatePage",
+    "signals": "scrapy_neardup.crawl.signals",
 }
 
 __all__ = ["Addon", "NearDuplicatePage", "__version__", "signals"]
@@ -27,7 +27,7 @@ __all__ = ["Addon", "NearDuplicatePage", "__version__", "signals"]
 
 def __getattr__(name: str) -> object:
     try:
-        module = import_module(_PLACES[name])
+        place = _PLACES[name]
     except KeyError:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    return getattr(module, name)
+    return resolve_name(place)

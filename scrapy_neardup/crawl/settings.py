@@ -107,12 +107,14 @@ def resolve_namespace(template: str | None, *, bot: str, spider: str, now: str) 
         For another placeholder than ``%(time)s``.
     """
     if template is None:
-        template = f"{bot}.{spider}"
-    elif (other := re.search(r"%\((?!time\)s)[^)]*\)?", template)) is not None:
-        raise ConfigurationError(
-            f"NEARDUP_NAMESPACE knows no {other[0]!r}: the only placeholder is '%(time)s'"
-        )
-    return quote(template.replace("%(time)s", now), safe="").replace("~", "%7E")
+        name = f"{bot}.{spider}"
+    else:
+        name = template.replace("%(time)s", now)
+        if "%(" in name:
+            raise ConfigurationError(
+                f"NEARDUP_NAMESPACE: the only placeholder is '%(time)s', not as in {template!r}"
+            )
+    return quote(name, safe="").replace("~", "%7E")
 
 
 def _read(settings: BaseSettings, name: str) -> Any:
@@ -129,11 +131,11 @@ def _read(settings: BaseSettings, name: str) -> Any:
 
 def _reject_unknown(settings: BaseSettings) -> None:
     for key in settings:
-        name = str(key)
-        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in SETTINGS:
-            close = get_close_matches(name, [PREFIX + known for known in SETTINGS], n=1)
-            hint = f"did you mean {close[0]}?" if close else "docs/settings.md lists all of them"
-            raise ConfigurationError(f"{name} is not a setting of scrapy-neardup; {hint}")
+        name = str(key).removeprefix(PREFIX)
+        if name != key and name not in SETTINGS:
+            close = get_close_matches(name, SETTINGS, n=1)
+            hint = f"did you mean {PREFIX}{close[0]}?" if close else "docs/settings.md has them all"
+            raise ConfigurationError(f"{key} is not a setting of scrapy-neardup; {hint}")
 
 
 def _name_of(function: Callable[..., Any]) -> str:

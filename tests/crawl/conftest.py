@@ -20,10 +20,12 @@ def site():
 
 @pytest.fixture
 def crawl(worker, site):
-    """Crawl `site` with a spider class that stands in a file of its own name."""
+    """Crawl `site` with a spider class. An error in the log fails the test, unless expected."""
 
-    def run(spider, *paths, settings=None, **arguments):
+    def run(spider, *paths, settings=None, errors=False, **arguments):
         [outcome] = worker.crawl(part(spider, *paths, settings=settings, **arguments))
+        assert bool(outcome.logged("ERROR")) == errors, outcome.logged("ERROR")
+        assert not outcome.logged("WARNING", "py.warnings")
         return outcome
 
     def part(spider, *paths, settings=None, **arguments):

@@ -1,7 +1,201 @@
+"""What is done about a near-duplicate, and told about it."""
+
+import pickle
+import re
+
+import pytest
+import scrapy
 from crawl_spiders import Visit
+from site_server import page, text
+
+from scrapy_neardup import signals
+from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 
-def test_a_near_duplicate_reaches_no_callback(crawl):
-    outcome = crawl(Visit, "/a/1", "/a/2", "/b/1", settings={"NEARDUP_STORE": "toy:"})
+class Follow(Visit):
+    """Yields an item and two requests from every page."""
+
+    name = "follow"
+
+    def page(self, response):
+        self.note(response)
+        yield {"path": self.path_of(response)}
+        for place, href in enumerate(response.css("a[href^='/']::attr(href)").getall()):
+            yield self.request(response, href, -1_000_000 - 1000 * place)
+
+
+@pytest.fixture
+def linked(site):
+    """Two near-duplicates that lead to two pages each."""
+    for variant in (1, 2):
+        links = (f"/l{variant}/1", f"/m{variant}/1", f"/l{variant}/1#again", "mailto:a@b.test")
+        site.routes[f"/a/{variant}"] = page(text("a", variant), *links)
+    return "/a/1", "/a/2"
+
+
+LED_TO_BY_FIRST = ["/l1/1", "/m1/1"]
+LED_TO_BY_SECOND = ["/l2/1", "/m2/1"]
+
+
+def test_drop(crawl, linked):
+    outcome = crawl(Follow, *linked)
+    assert outcome.notes == ["/a/1", *LED_TO_BY_FIRST]
+    counted = outcome.counted()
+    assert sum(counted.pop(f"distance/{n}", 0) for n in range(4)) == 1
+    assert counted == {
+        "pages/checked": 5,
+        "pages/new": 3,
+        "pages/duplicate": 1,
+        "pages/dropped": 1,
+        "links/withheld": 2,
+        "unjudged/not-html": 1,
+    }
+    assert outcome.stats["response_received_count"] == 5
+    assert "spider_exceptions/count" not in outcome.stats
+    assert outcome.reason == "finished"
+
+
+def test_drop_links(crawl, linked):
+    outcome = crawl(Follow, *linked, settings={"NEARDUP_ACTION": "drop-links"})
+    assert sorted(outcome.notes) == sorted(["/a/1", "/a/2", *LED_TO_BY_FIRST])
+    assert {"path": "/a/2"} in outcome.items
+    counted = outcome.counted()
+    assert counted["requests/dropped"] == 3
+    assert not counted.keys() & {"pages/dropped", "items/dropped", "links/withheld"}
+
+
+def test_drop_items(crawl, linked):
+    outcome = crawl(Follow, *linked, settings={"NEARDUP_ACTION": "drop-items"})
+    assert sorted(outcome.notes) == sorted(["/a/1", "/a/2", *LED_TO_BY_FIRST, *LED_TO_BY_SECOND])
+    assert {"path": "/a/2"} not in outcome.items
+    assert outcome.counted()["items/dropped"] == 1
+    assert "requests/dropped" not in outcome.counted()
+
+
+def test_deprioritize(crawl, linked):
+    settings = {"NEARDUP_ACTION": "deprioritize", "NEARDUP_PRIORITY_ADJUST": "-1000000"}
+    outcome = crawl(Follow, *linked, settings=settings)
+    assert outcome.notes == ["/a/1", "/a/2", *LED_TO_BY_FIRST, *LED_TO_BY_SECOND]
+    assert len(outcome.items) == 6
+    assert outcome.counted()["requests/deprioritized"] == 3
+
+
+def test_flag_is_a_dry_run(crawl, linked):
+    outcome = crawl(Follow, *linked, settings={"NEARDUP_ACTION": "flag"})
+    assert sorted(outcome.notes) == sorted(["/a/1", "/a/2", *LED_TO_BY_FIRST, *LED_TO_BY_SECOND])
+    assert len(outcome.items) == 6
+    counted = outcome.counted()
+    assert counted["pages/duplicate"] == 1
+    assert counted["links/withheld"] == 2
+    assert "pages/dropped" not in counted
+
+
+class Inspect(Visit):
+    """Notes what a callback and a signal handler get to see of verdicts."""
+
+    name = "inspect"
+    custom_settings = {"NEARDUP_ACTION": "flag"}
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.near_duplicate, signals.near_duplicate)
+        return spider
+
+    def near_duplicate(self, response, verdict, spider):
+        assert spider is self
+        assert verdict is response.meta["neardup"]
+        self.note(response, "signal", verdict.match.url.removeprefix(self.site))
+
+    def page(self, response):
+        verdict = response.meta["neardup"]
+        assert isinstance(verdict, Verdict)
+        assert pickle.loads(pickle.dumps(verdict)) == verdict
+        self.note(response, verdict.decision, verdict.reason)
+
+
+def test_the_verdict_is_in_the_meta_and_in_the_signal(crawl):
+    outcome = crawl(Inspect, "/a/1", "/a/2", "/data.json")
+    assert outcome.notes == [
+        ["/a/1", Decision.NEW, Reason.UNMATCHED],
+        ["/a/2", "signal", "/a/1"],
+        ["/a/2", Decision.DUPLICATE, Reason.NEAR],
+        ["/data.json", Decision.UNJUDGED, Reason.NOT_HTML],
+    ]
+
+
+class Inherit(Visit):
+    """Copies `response.meta` to every child, POST and failing requests among them."""
+
+    name = "inherit"
+
+    def page(self, response):
+        for href in response.css("a::attr(href)").getall():
+            meta = dict(response.meta)
+            yield response.follow(
+                href,
+                callback=self.child,
+                errback=self.failed,
+                method="POST" if "post" in href else "GET",
+                meta=meta | {"dont_retry": True},
+            )
+
+    def child(self, response):
+        verdict = response.meta.get("neardup")
+        self.note(response, verdict and verdict.decision)
+
+    def failed(self, failure):
+        self.notes.append(["failed", failure.request.meta.get("neardup")])
+
+
+def test_children_that_copy_the_meta_do_not_inherit_the_verdict(crawl, site):
+    links = "/b/1", "/post/1", "http://127.0.0.1:1/"
+    site.routes["/a/1"] = page(text("a"), *links)
+    outcome = crawl(Inherit, "/a/1")
+    assert sorted(outcome.notes, key=str) == [
+        ["/b/1", Decision.NEW],
+        ["/post/1", None],
+        ["failed", None],
+    ]
+
+
+class StartHere(Visit):
+    """Starts with its paths; every child copies `response.meta`."""
+
+    name = "start-here"
+
+    async def start(self):
+        for place, path in enumerate(self.paths):
+            yield scrapy.Request(self.site + path, priority=-1000 * place)
+
+    def parse(self, response):
+        self.note(response)
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href, meta=response.meta, priority=-1_000_000)
+
+
+def test_start_requests_are_judged_and_never_dropped(crawl, site):
+    site.routes["/a/1"] = page(text("a"), "/a/3", "/b/2")
+    paths = "/a/1", "/a/2", "/b/1"
+    outcome = crawl(StartHere, *paths)
+    assert outcome.notes == ["/a/1", "/a/2", "/b/1"]  # and neither /a/3 nor /b/2
+    counted = outcome.counted()
+    assert (counted["pages/kept-start"], counted["pages/dropped"]) == (1, 2)
+
+    outcome = crawl(StartHere, *paths, settings={"NEARDUP_KEEP_START": "False"})
     assert outcome.notes == ["/a/1", "/b/1"]
-    print(outcome)
+    assert outcome.counted()["pages/dropped"] == 3
+
+
+def test_the_first_drop_is_logged_at_info_and_the_rest_at_debug(crawl, site):
+    outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/a/4")
+    ours = "scrapy_neardup.crawl.report"
+    [first] = outcome.logged("INFO", ours)
+    rest = outcome.logged("DEBUG", ours)
+    assert first.endswith("; further ones are logged at level DEBUG and counted in the stats")
+    for number, line in zip((2, 3, 4), (first.partition(";")[0], *rest), strict=True):
+        assert re.fullmatch(
+            f"Near-duplicate page {site.url}/a/{number}, "
+            rf"at distance \d of {site.url}/a/1 \(drop\)",
+            line,
+        )

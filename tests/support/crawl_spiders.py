@@ -11,8 +11,6 @@ class Visit(scrapy.Spider):
     """
 
     name = "visit"
-    custom_settings = {"CONCURRENT_REQUESTS": 1}
-
     def __init__(self, site, paths=(), **arguments):
         super().__init__(**arguments)
         self.site = site

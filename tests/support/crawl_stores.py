@@ -3,7 +3,7 @@
 ``toy:`` works. Other words after the colon, in any number and separated by commas:
 
 ``refuse``          can't be opened
-``hang=VERB``       that verb never ends
+``hang=VERB``       that verb never ends; ``*`` is all of them but open and close
 ``fail=VERB``       that verb raises StoreUnavailableError
 ``break=VERB``      that verb raises something that no store should
 ``slow``            every verb gives way to the event loop first
@@ -32,7 +32,8 @@ class ToyStore(Store):
         JOURNAL.append(f"{verb} {url}".rstrip())
         if "slow" in self.ways:
             await asyncio.sleep(0.01)
-        misbehaves = [way for way in ("hang", "fail", "break") if self.ways.get(way) == verb]
+        verbs = {verb} if verb == "close" else {verb, "*"}
+        misbehaves = [way for way in ("hang", "fail", "break") if self.ways.get(way) in verbs]
         if misbehaves and self.left > 0:
             self.left -= 1
             match misbehaves[0]:

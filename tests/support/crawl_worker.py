@@ -23,7 +23,11 @@ from twisted.internet import defer, reactor, threads  # noqa: E402
 
 DEFAULTS = {
     "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
     "RETRY_ENABLED": False,
+    # One page after the other: the next is requested when the last is processed.
+    "CONCURRENT_REQUESTS": 1,
+    "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1,
     "LOGSTATS_INTERVAL": 0,
     "ADDONS": {"scrapy_neardup.Addon": 500},
 }

@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 WORDS = [first + last for first in "bcdfghjklmnprstvw" for last in "a e i o u al en ir os um".split()]
 
 
-def text(group: str, variant: int = 0, words: int = 400) -> str:
+def text(group: str, variant: int = 0, words: int = 1500) -> str:
     """Return prose: of one group always the same, but for one word that says the variant.
 
-    Groups have nothing in common. At 400 words variants of a group are near-duplicates.
+    Groups have nothing in common. At 1,500 words variants of a group are near-duplicates.
     """
     source = random.Random(group)
     prose = ["".join(source.choices(WORDS, k=3)) for _ in range(words)]

@@ -1,0 +1,210 @@
+"""Which responses are pages, and which of those are left unjudged.
+
+In most crawls here a first response holds the text that a page repeats later: the page is
+delivered only if the first was neither judged nor recorded.
+"""
+
+import pytest
+import scrapy
+from crawl_spiders import Visit
+from site_server import Answer, page, text
+
+NOT_A_PAGE = ["/other", "/a/1"]
+
+
+def test_a_status_that_no_callback_sees_is_no_page(crawl, site):
+    site.routes["/other"] = Answer(page(text("a")), status=404)
+    outcome = crawl(Visit, "/other", "/a/1")
+    assert outcome.notes == ["/a/1"]
+    assert outcome.counted() == {"pages/checked": 2, "unjudged/not-html": 1, "pages/new": 1}
+
+
+class HandlesNotFound(Visit):
+    name = "handles-not-found"
+    handle_httpstatus_list = [404]
+
+
+class HandlesNotFoundOnce(Visit):
+    name = "handles-not-found-once"
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        return request.replace(meta={"handle_httpstatus_list": [404]})
+
+
+@pytest.mark.parametrize(("spider", "settings"), [
+    (Visit, {"HTTPERROR_ALLOW_ALL": True}),
+    (Visit, {"HTTPERROR_ALLOWED_CODES": "404"}),
+    (Visit, {"HTTPERROR_ALLOWED_CODES": [404]}),
+    (Visit, {"SPIDER_MIDDLEWARES":
+             {"scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None}}),
+    (HandlesNotFound, {}),
+    (HandlesNotFoundOnce, {}),
+])  # fmt: skip
+def test_a_status_that_a_callback_sees_is_judged(crawl, site, spider, settings):
+    site.routes["/other"] = Answer(page(text("a")), status=404)
+    outcome = crawl(spider, "/other", "/a/1", settings=settings)
+    # Allowed codes given as text match none: Scrapy compares them with a number.
+    seen = ["/a/1"] if settings == {"HTTPERROR_ALLOWED_CODES": "404"} else ["/other"]
+    assert outcome.notes == seen
+
+
+class Post(Visit):
+    name = "post"
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        return request.replace(method="POST") if path == "/other" else request
+
+
+def test_a_form_is_no_page(crawl, site):
+    site.routes["/other"] = page(text("a"))
+    outcome = crawl(Post, "/other", "/a/1", "/other?")
+    assert outcome.notes == NOT_A_PAGE
+    assert outcome.counted()["pages/dropped"] == 1
+
+
+class Inline(Visit):
+    """Downloads a page inline, in two ways, before its own pages."""
+
+    name = "inline"
+
+    async def page(self, response):
+        self.note(response)
+        if self.path_of(response) == "/first.json":
+            engine = self.crawler.engine
+            for meta in ({}, response.meta):
+                request = scrapy.Request(self.site + "/a/2", meta=meta)
+                if hasattr(engine, "download_async"):
+                    inline = await engine.download_async(request)
+                else:
+                    inline = await scrapy.utils.defer.maybe_deferred_to_future(
+                        engine.download(request)
+                    )
+                assert "neardup" not in inline.meta
+                self.note(inline)
+
+    def request(self, response, path, priority):
+        # The default callback, as a request for an inline download has.
+        return scrapy.Request(response.urljoin(path), priority=priority)
+
+    def parse(self, response):
+        if self.path_of(response) == "/start.json":
+            return super().parse(response)
+        return self.page(response)
+
+
+def test_an_inline_download_is_no_page(crawl):
+    outcome = crawl(Inline, "/first.json", "/a/1", "/a/3")
+    assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/2", "/first.json"]
+    assert outcome.counted()["pages/dropped"] == 1
+
+
+class Media(Visit):
+    name = "media"
+
+    def page(self, response):
+        self.note(response)
+        if self.path_of(response) == "/first.json":
+            yield {"file_urls": [self.site + "/a/2"]}
+
+
+def test_media_and_robots_txt_are_no_pages(crawl, site, tmp_path):
+    site.routes["/robots.txt"] = Answer(page(text("a")))
+    settings = {
+        "ROBOTSTXT_OBEY": True,
+        "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1},
+        "FILES_STORE": str(tmp_path),
+    }
+    outcome = crawl(Media, "/first.json", "/a/1", settings=settings)
+    assert "/robots.txt" in site.requests
+    assert outcome.stats["file_count"] == 1
+    assert outcome.notes == ["/first.json", "/a/1"]
+    assert outcome.counted() == {"pages/checked": 3, "unjudged/not-html": 2, "pages/new": 1}
+
+
+@pytest.mark.parametrize(("kind", "unjudged"), [
+    ("application/json", True),
+    ("application/xml", True),
+    ("text/xml", True),
+    ("text/plain", True),
+    ("application/octet-stream", True),
+    ("application/xhtml+xml", False),
+    ("text/html", False),
+])  # fmt: skip
+def test_only_html_is_judged(crawl, site, kind, unjudged):
+    for path in "/x", "/y":
+        body = b"\x00\x01" if kind.endswith("stream") else page(text("a"))
+        site.routes[path] = Answer(body, headers={"Content-Type": kind})
+    outcome = crawl(Visit, "/x", "/y")
+    assert outcome.notes == (["/x", "/y"] if unjudged else ["/x"])
+    # The start request is JSON as well.
+    assert outcome.counted()["unjudged/not-html"] == (3 if unjudged else 1)
+
+
+def test_denied_urls_are_not_judged(crawl):
+    outcome = crawl(Visit, "/a/1?s=1", "/a/1?s=2", "/a/1", "/a/2",
+                    settings={"NEARDUP_DENY": r"[?&]s=\d{1,3}$, /basket"})  # fmt: skip
+    assert outcome.notes == ["/a/1?s=1", "/a/1?s=2", "/a/1"]
+    assert outcome.counted()["unjudged/denied"] == 2
+
+
+def test_empty_and_unreadable_pages_are_delivered(crawl, site):
+    for number in range(2):
+        site.routes[f"/empty{number}"] = Answer("")
+        site.routes[f"/spinner{number}"] = page("please wait")
+        site.routes[f"/broken{number}"] = Answer(b"\x00\xff\xfe<<\x00")
+        site.routes[f"/deep{number}"] = "<div>" * 5000 + text("deep") + "</div>" * 5000
+    paths = [f"/{kind}{n}" for kind in ("empty", "spinner", "broken", "deep") for n in range(2)]
+    outcome = crawl(Visit, *paths)
+    # Behind 5,000 elements libxml2 shows nothing; all the same it is a page with a text.
+    assert outcome.notes == paths[:-1]
+    assert outcome.counted()["unjudged/empty"] == 6
+
+
+class Skip(Visit):
+    """`/a/1` is skipped; its children copy its meta, `/all` says what they do too."""
+
+    name = "skip"
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        if path in ("/a/1", "/all"):
+            request.meta["neardup_skip"] = "all" if path == "/all" else True
+        return request
+
+    def page(self, response):
+        self.note(response)
+        for href in response.css("a::attr(href)").getall():
+            meta = response.meta
+            yield response.follow(href, self.page, meta=meta, priority=-1_000_000)
+
+
+def test_one_page_is_skipped_and_not_its_descendants(crawl, site):
+    site.routes["/a/1"] = page(text("a"), "/a/2")
+    site.routes["/a/2"] = page(text("a"), "/a/3")
+    outcome = crawl(Skip, "/a/1")
+    assert outcome.notes == ["/a/1", "/a/2"]
+    counted = outcome.counted()
+    assert counted["unjudged/skipped"] == counted["pages/new"] == counted["pages/dropped"] == 1
+
+
+def test_all_descendants_are_skipped_if_asked(crawl, site):
+    site.routes["/all"] = page(text("a"), "/a/2")
+    site.routes["/a/2"] = page(text("a"), "/a/3")
+    outcome = crawl(Skip, "/all")
+    assert outcome.notes == ["/all", "/a/2", "/a/3"]
+    assert outcome.counted()["unjudged/skipped"] == 3
+
+
+def test_the_text_may_be_the_users_own(crawl, site):
+    """A page without a heading makes the callable fail; it is delivered."""
+    for path in "/h0", "/h1":
+        site.routes[path] = page("<h1>The same words in both headings</h1>" + text(path))
+    settings = {"NEARDUP_TEXT": "crawl_texts.first_heading"}
+    outcome = crawl(Visit, "/h0", "/a/1", "/h1", "/b/1", settings=settings, errors=True)
+    assert outcome.notes == ["/h0", "/a/1", "/b/1"]
+    assert outcome.counted()["unjudged/text-error"] == 2
+    [error] = outcome.logged("ERROR")
+    assert error.startswith("The NEARDUP_TEXT callable failed for <200 ")
+    assert "TypeError" in error

@@ -1,0 +1,84 @@
+"""Errbacks of dropped pages."""
+
+import pytest
+from crawl_spiders import Visit
+from scrapy import Request
+
+from scrapy_neardup import NearDuplicatePage
+
+
+class Tells(Visit):
+    """Its errback notes what it is given, and yields an item and a request."""
+
+    name = "tells"
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(errback=self.failed)
+
+    def failed(self, failure):
+        error = failure.value
+        assert isinstance(error, NearDuplicatePage)
+        assert str(error) == error.verdict.explain()
+        assert error.verdict.is_duplicate
+        assert error.response.meta["neardup"] is error.verdict
+        self.note(error.response, "dropped")
+        yield {"path": self.path_of(error.response)}
+        meta = failure.request.meta
+        yield Request(self.site + "/next/1", self.page, meta=meta, priority=-1_000_000)
+
+
+def test_an_errback_is_called_as_http_errors_is(crawl):
+    outcome = crawl(Tells, "/a/1", "/a/2")
+    assert outcome.notes == ["/a/1", ["/a/2", "dropped"], "/next/1"]
+    assert [item["path"] for item in outcome.items] == ["/a/1", "/a/2", "/next/1"]
+    assert "spider_exceptions/count" not in outcome.stats
+    assert outcome.counted()["pages/dropped"] == 1
+
+
+class Passes(Tells):
+    name = "passes"
+
+    def failed(self, failure):
+        return failure
+
+
+def test_an_errback_may_pass_the_failure_on(crawl):
+    outcome = crawl(Passes, "/a/1", "/a/2")
+    assert outcome.notes == ["/a/1"]
+    assert "spider_exceptions/count" not in outcome.stats
+
+
+class Fails(Tells):
+    name = "fails"
+
+    def failed(self, failure):
+        raise RuntimeError("an error in the errback")
+
+
+def test_an_errback_that_fails_is_an_error_of_the_spider(crawl):
+    outcome = crawl(Fails, "/a/1", "/a/2", errors=True)
+    assert outcome.notes == ["/a/1"]
+    assert outcome.stats["spider_exceptions/RuntimeError"] == 1
+
+
+class Retries(Tells):
+    """Schedules every failure again, for ever."""
+
+    name = "retries"
+    afresh = False
+
+    def failed(self, failure):
+        self.notes.append("failed")
+        if self.afresh:
+            return Request(
+                failure.value.response.url, self.page, errback=self.failed, dont_filter=True
+            )
+        return failure.request.replace(dont_filter=True)
+
+
+@pytest.mark.parametrize("afresh", [False, True])
+def test_an_errback_that_schedules_every_failure_again_does_not_loop(crawl, afresh):
+    outcome = crawl(Retries, "/a/1", "/a/2", "/a/3", afresh=afresh)
+    assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3", "failed", "failed"]
+    counted = outcome.counted()
+    assert counted["pages/dropped"] == counted["pages/kept-again"] == 2

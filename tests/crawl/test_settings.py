@@ -1,0 +1,200 @@
+"""Every setting is read, checked, and named where it is wrong."""
+
+import re
+import string
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from crawl_texts import first_heading
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scrapy.settings import Settings
+
+from scrapy_neardup.crawl.settings import SETTINGS, enabled, read_settings, resolve_namespace
+from scrapy_neardup.detector import Parameters
+from scrapy_neardup.errors import ConfigurationError
+
+
+def read(**values):
+    return read_settings(Settings({f"NEARDUP_{name}": value for name, value in values.items()}))
+
+
+def patterns(read):
+    return [pattern.pattern for pattern in read.deny]
+
+
+def test_the_defaults_are_those_of_the_detector():
+    assert read().parameters == Parameters()
+    assert read(**dict.fromkeys(SETTINGS)) == read()  # None is unset
+
+
+@pytest.mark.parametrize(("name", "texts", "value"), [
+    ("MAX_DISTANCE", ["3", " 3 "], 3),
+    ("SHINGLE_SIZE", ["4"], 4),
+    ("MIN_TOKENS", ["0"], 0),
+    ("STORE_URLS", ["True", "true", "1", 1], True),
+    ("STORE_URLS", ["False", "false", "0", 0], False),
+    ("STORE_URLS", ["hash"], "hash"),
+    ("HASH_KEY", ["key", b"key"], b"key"),
+    ("SCOPE", ["domain"], "domain"),
+    ("WEIGHTS", ["tf"], "tf"),
+    ("WEIGHTS", ["crawl_texts.first_heading", first_heading], first_heading),
+    ("IGNORE", [["a", "b"], ("a", "b"), '["a", "b"]', "a,b", " a , b ,"], ("a", "b")),
+    ("IGNORE", [":is(a, b)", [":is(a, b)"]], (":is(a, b)",)),
+    ("IGNORE", ["[data-ad]"], ("[data-ad]",)),
+    ("IGNORE", ["", []], ()),
+])  # fmt: skip
+def test_parameters(name, texts, value):
+    for text in texts:
+        assert getattr(read(**{name: text}).parameters, name.lower()) == value
+
+
+@pytest.mark.parametrize(("name", "texts", "value"), [
+    ("STORE", ["redis://u:p@h/0"], "redis://u:p@h/0"),
+    ("NAMESPACE", ["a b"], "a b"),
+    ("EXPECTED_PAGES", ["1_000", "1000", 1000], 1000),
+    ("ACTION", ["drop-links"], "drop-links"),
+    ("PRIORITY_ADJUST", ["-7", -7], -7),
+    ("KEEP_START", ["0", False], False),
+    ("ON_ERROR", ["close"], "close"),
+    ("TIMEOUT", ["0.5", 0.5], 0.5),
+    ("AUDIT", ["a.jsonl", Path("a.jsonl")], "a.jsonl"),
+])  # fmt: skip
+def test_what_only_a_crawl_needs(name, texts, value):
+    for text in texts:
+        assert getattr(read(**{name: text}), name.lower()) == value
+
+
+def test_text():
+    assert read(TEXT="full").parameters.text == "full"
+    assert read(TEXT="full").text_of is None
+    for own in ("crawl_texts.first_heading", first_heading):
+        values = read(TEXT=own)
+        assert values.text_of is first_heading
+        assert values.parameters.text == "crawl_texts.first_heading"
+
+
+@pytest.mark.parametrize(("value", "expected"), [
+    ("/login,/logout", ["/login", "/logout"]),
+    (r"\d{1,3}$, [,;]", [r"\d{1,3}$", "[,;]"]),
+    (["a,b"], ["a,b"]),
+    ('["a,b"]', ["a,b"]),
+    ("12", ["12"]),
+    ('"quoted"', ['"quoted"']),
+    ("", []),
+])  # fmt: skip
+def test_deny(value, expected):
+    assert patterns(read(DENY=value)) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text(alphabet="ab{}[]()\\d, ", min_size=1, max_size=6), max_size=3))
+def test_a_list_is_taken_as_it_is(entries):
+    assert read(IGNORE=entries).parameters.ignore == tuple(entries)
+
+
+WRONG = [
+    ("ENABLED", "yes", "True or False"),
+    ("STORE", "", "a text that is not empty"),
+    ("STORE", 5, "a text that is not empty"),
+    ("NAMESPACE", "", "a text that is not empty"),
+    ("EXPECTED_PAGES", 0, "a whole number, 1 or more"),
+    ("EXPECTED_PAGES", "many", "a whole number, 1 or more"),
+    ("MAX_DISTANCE", "three", "a whole number"),
+    ("MAX_DISTANCE", 3.5, "a whole number"),
+    ("MAX_DISTANCE", True, "a whole number"),
+    ("MAX_DISTANCE", 9, "0 to 8"),
+    ("MAX_DISTANCE", -1, "0 to 8"),
+    ("ACTION", "remove", "'drop', 'drop-links', 'drop-items', 'deprioritize' or 'flag'"),
+    ("PRIORITY_ADJUST", "low", "a whole number"),
+    ("SHINGLE_SIZE", 0, "1 to 64"),
+    ("WEIGHTS", "idf", "'set', 'tf', 'sqrt', 'log', or a callable or the dotted path of one"),
+    ("TEXT", "mian", "'main', 'full', or a callable or the dotted path of one"),
+    ("TEXT", "no.such.place", "No module named 'no'"),
+    ("TEXT", "crawl_texts.nothing", "doesn't define any object named 'nothing'"),
+    ("TEXT", "crawl_texts.__name__", "a callable"),
+    ("IGNORE", 5, "a list of texts"),
+    ("IGNORE", [5], "a list of texts"),
+    ("MIN_TOKENS", -1, "0 to 1000000"),
+    ("SCOPE", "site", "'all', 'host' or 'domain'"),
+    ("DENY", ["("], "unterminated subpattern"),
+    ("HASH_KEY", "", "a text or bytes that is not empty"),
+    ("STORE_URLS", "no", "True, False or 'hash'"),
+    ("KEEP_START", 2, "True or False"),
+    ("ON_ERROR", "stop", "'keep' or 'close'"),
+    ("TIMEOUT", 0, "a number of seconds above 0"),
+    ("TIMEOUT", "inf", "a number of seconds above 0"),
+    ("TIMEOUT", "nan", "a number of seconds above 0"),
+    ("TIMEOUT", True, "a number of seconds above 0"),
+    ("AUDIT", "", "the path of a file"),
+    ("AUDIT_TEXT", "maybe", "True or False"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "wanted"), WRONG)
+def test_a_wrong_value_is_named_with_what_would_be_right(name, value, wanted):
+    with pytest.raises(ConfigurationError) as caught:
+        read(**{name: value})
+    message = str(caught.value)
+    assert f"NEARDUP_{name}" in message
+    assert wanted in message
+
+
+def test_there_is_a_wrong_value_for_every_setting():
+    assert {name for name, _, _ in WRONG} == SETTINGS.keys()
+
+
+@pytest.mark.parametrize("name", ["STORE", "HASH_KEY"])
+def test_secrets_are_not_shown(name):
+    with pytest.raises(ConfigurationError) as caught:
+        read(**{name: ["secret"]})
+    assert "secret" not in str(caught.value)
+
+
+def test_audit_text_needs_an_audit():
+    with pytest.raises(ConfigurationError, match="set NEARDUP_AUDIT to its path"):
+        read(AUDIT_TEXT=True)
+    assert read(AUDIT_TEXT="1", AUDIT="a").audit_text
+
+
+@pytest.mark.parametrize(("name", "hint"), [
+    ("MAX_DISTANCES", r"did you mean NEARDUP_MAX_DISTANCE\?"),
+    ("STOER", r"did you mean NEARDUP_STORE\?"),
+    ("XYZZY", "docs/settings.md"),
+    # Settings of versions to come.
+    *((name, "is not a setting") for name in (
+        "METHOD", "PRESET", "MIN_RESEMBLANCE", "RETENTION", "GROUP_BUDGET", "BASE")),
+])  # fmt: skip
+def test_an_unknown_setting_is_refused(name, hint):
+    with pytest.raises(ConfigurationError, match=f"NEARDUP_{name} .*{hint}"):
+        read(**{name: 1})
+
+
+@pytest.mark.parametrize(("value", "on"), [
+    (None, True), (True, True), ("1", True), ("False", False), (0, False)
+])  # fmt: skip
+def test_enabled(value, on):
+    assert enabled(Settings({"NEARDUP_ENABLED": value})) is on
+
+
+def name_of(template, spider="spider"):
+    return resolve_namespace(template, bot="bot", spider=spider, now="2026-01-31T00-00-00")
+
+
+def test_namespaces():
+    assert name_of(None) == "bot.spider"
+    assert name_of(None, spider="ü/%(time)s") == "bot.%C3%BC%2F%25%28time%29s"
+    assert name_of("news-%(time)s") == "news-2026-01-31T00-00-00"
+    assert name_of("100%") == "100%25"
+    for wrong in ("%(name)s", "%(time)d", "%(time"):
+        with pytest.raises(ConfigurationError, match=re.escape("NEARDUP_NAMESPACE")):
+            name_of(wrong)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(min_size=1).filter(lambda text: "%(" not in text))
+def test_a_namespace_is_made_of_safe_characters_and_stays_distinct(text):
+    encoded = name_of(text)
+    assert set(encoded) <= set(string.ascii_letters + string.digits + "._-%")
+    assert unquote(encoded) == text

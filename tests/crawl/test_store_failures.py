@@ -1,0 +1,96 @@
+"""A store that can't open, fails or hangs."""
+
+import pytest
+from crawl_spiders import Visit
+
+PAGES = [f"/a/{number}" for number in range(1, 7)]
+
+
+def test_a_store_that_cannot_open_ends_the_crawl_before_its_first_request(crawl, site, tmp_path):
+    settings = {"NEARDUP_STORE": "toy://ann:secret@host/,refuse", "JOBDIR": str(tmp_path)}
+    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    assert site.requests == []
+    assert outcome.reason == "neardup_store_error"
+    assert outcome.error == ""
+    assert outcome.logged("ERROR") == ["NEARDUP_STORE: host/,refuse is locked"]
+    assert outcome.counted() == {}
+    assert not any("secret" in text for _, _, text in outcome.log)
+
+
+@pytest.mark.parametrize(("way", "reason", "failed"), [
+    ("fail", "store-error", 3),
+    ("break", "store-error", 3),
+    # The store may have taken the first page before it hung; the second failure in a row
+    # is that it doesn't confirm it.
+    ("hang", "timeout", 2),
+])  # fmt: skip
+def test_pages_are_delivered_unjudged_while_the_store_fails(crawl, way, reason, failed):
+    settings = {"NEARDUP_STORE": f"toy://ann:secret@{way}=*", "NEARDUP_TIMEOUT": "0.05"}
+    outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
+    assert outcome.notes == PAGES
+    assert outcome.counted() == {
+        "pages/checked": 7,
+        "unjudged/not-html": 1,
+        f"unjudged/{reason}": failed,
+        "unjudged/paused": 6 - failed,
+        "store/errors": 3,
+    }
+    # The first failure is an error, the rest are counted.
+    assert len(outcome.logged("ERROR")) == 1
+    assert len(outcome.logged("WARNING")) == 1
+    assert not any("secret" in text for _, _, text in outcome.log)
+
+
+def test_a_store_that_recovers_in_time_goes_on_judging(crawl):
+    settings = {"NEARDUP_STORE": "toy:fail=check,recover=2"}
+    outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
+    assert outcome.notes == PAGES[:3]
+    assert outcome.counted()["pages/dropped"] == 3
+
+
+def test_a_confirmation_that_fails_is_tried_again_at_the_end(crawl):
+    settings = {"NEARDUP_STORE": "toy:fail=confirm,recover=1"}
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=True)
+    assert outcome.notes == ["/a/1"]
+    verbs = [line.split()[0] for line in outcome.journal]
+    assert verbs == ["open", "check", "confirm", "check", "confirm", "close"]
+
+
+class Fails(Visit):
+    name = "fails"
+
+    def page(self, response):
+        self.note(response)
+        raise RuntimeError("an error in the callback")
+
+
+@pytest.mark.parametrize("way", ["fail", "hang", "break"])
+@pytest.mark.parametrize(("verb", "spider"), [("confirm", Visit), ("forget", Fails)])
+def test_a_page_that_cannot_be_ended_does_not_hold_up_the_crawl(crawl, way, verb, spider):
+    settings = {"NEARDUP_STORE": f"toy:{way}={verb}", "NEARDUP_TIMEOUT": 0.05}
+    outcome = crawl(spider, "/a/1", "/b/1", settings=settings, errors=True)
+    assert outcome.notes == ["/a/1", "/b/1"]
+    assert outcome.reason == "finished"
+    assert outcome.counted()["store/errors"] >= 2
+    assert outcome.journal[-1] == "close"
+
+
+@pytest.mark.parametrize("way", ["fail", "break"])
+def test_a_store_that_does_not_close_is_an_error(crawl, way):
+    settings = {"NEARDUP_STORE": f"toy://ann:secret@{way}=close"}
+    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    assert outcome.reason == "finished"
+    assert outcome.counted()["store/errors"] == 1
+    assert not any("secret" in text for _, _, text in outcome.log)
+
+
+@pytest.mark.parametrize("way", ["fail", "hang"])
+def test_on_error_close(crawl, way):
+    settings = {
+        "NEARDUP_STORE": f"toy:{way}=check",
+        "NEARDUP_TIMEOUT": 0.05,
+        "NEARDUP_ON_ERROR": "close",
+    }
+    outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
+    assert outcome.reason == "neardup_store_error"
+    assert outcome.notes == ["/a/1"]
