@@ -49,6 +49,9 @@ class StoreOptions:
         k, 0 to 8 bits (Manku et al. 2007, section 4.1).
     expected_pages
         How many pages it should be sized for. More is slower, not wrong.
+    retention
+        Seconds after which an entry that nobody met any more is no match; 0: never.
+        Only stores that say so take another value.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
         shingle size, ...). It is recorded in what the store writes; a store made with
@@ -58,6 +61,7 @@ class StoreOptions:
     namespace: str = "default"
     max_distance: int = 3
     expected_pages: int = 1_000_000
+    retention: float = 0.0
     schema: Mapping[str, str | int | float] = field(default_factory=dict)
 
 

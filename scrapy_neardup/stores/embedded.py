@@ -40,6 +40,8 @@ class Outcome(NamedTuple):
         As in a `Verdict`.
     row
         The entry that was added (new), or that was matched (duplicate, seen).
+    page_id
+        Of that entry.
     distance
         Of a match, in bits.
     withdrawn
@@ -50,8 +52,25 @@ class Outcome(NamedTuple):
     decision: Decision
     reason: Reason
     row: int = -1
+    page_id: int = 0
     distance: int = 0
     withdrawn: int = -1
+
+    def verdict(self, page: Page, url: str | None = None) -> Verdict:
+        """Return the verdict on `page`; `url` is that of a duplicate's match."""
+        match = None
+        if self.decision is Decision.DUPLICATE:
+            match = Match(page_id=self.page_id, distance=self.distance, url=url)
+        elif self.decision is Decision.SEEN:
+            match = Match(page_id=self.page_id, distance=self.distance, url=page.url)
+        return Verdict(
+            decision=self.decision,
+            reason=self.reason,
+            page_id=page.id,
+            match=match,
+            fingerprint=page.fingerprint,
+            tokens=page.tokens,
+        )
 
 
 class EmbeddedIndex:
@@ -116,10 +135,6 @@ class EmbeddedIndex:
         """Whether there is a pending entry of this page."""
         return page_id in self._pending
 
-    def page_id(self, row: int) -> int:
-        """Return the page id of the entry at `row`."""
-        return self._page_ids[row]
-
     def entry(self, row: int) -> bytes:
         """Return the record of the entry at `row`; see `records.ENTRY`."""
         return ENTRY.pack(*[column[row] for column in self._columns])
@@ -136,7 +151,7 @@ class EmbeddedIndex:
         if own >= 0 and self._fits(page, tag, own):
             distance = (key ^ self._keys[own]).bit_count()
             if distance <= limit:
-                return Outcome(Decision.SEEN, Reason.SAME_PAGE, own, distance)
+                return Outcome(Decision.SEEN, Reason.SAME_PAGE, own, page.id, distance)
         row, distance, twins = self._nearest(page, key, tag, limit)
         if row >= 0:
             if own >= 0:
@@ -144,7 +159,7 @@ class EmbeddedIndex:
             self._duplicates[row] += 1
             self._dropped += 1
             reason = Reason.EQUAL if page.exact else Reason.NEAR
-            return Outcome(Decision.DUPLICATE, reason, row, distance, own)
+            return Outcome(Decision.DUPLICATE, reason, row, self._page_ids[row], distance, own)
         row = -1 if twins >= self._bucket_cap else self._insert(page, key, tag)
         if row < 0:
             self._overflowed += 1
@@ -153,24 +168,7 @@ class EmbeddedIndex:
             self._withdraw(own)
         self._pending[page.id] = row
         reason = Reason.UNMATCHED if own < 0 else Reason.CHANGED
-        return Outcome(Decision.NEW, reason, row, withdrawn=own)
-
-    def verdict(self, page: Page, outcome: Outcome, url: str | None) -> Verdict:
-        """Return the verdict on `page`; `url` is that of a duplicate's match."""
-        match = None
-        if outcome.decision is Decision.DUPLICATE:
-            other = self._page_ids[outcome.row]
-            match = Match(page_id=other, distance=outcome.distance, url=url)
-        elif outcome.decision is Decision.SEEN:
-            match = Match(page_id=page.id, distance=outcome.distance, url=page.url)
-        return Verdict(
-            decision=outcome.decision,
-            reason=outcome.reason,
-            page_id=page.id,
-            match=match,
-            fingerprint=page.fingerprint,
-            tokens=page.tokens,
-        )
+        return Outcome(Decision.NEW, reason, row, page.id, withdrawn=own)
 
     def confirm(self, page_id: int) -> int:
         """Make the pending entry of this page final; return its row, or -1."""
@@ -210,21 +208,22 @@ class EmbeddedIndex:
         """
         for rows, records in chunks:
             first, self._next = self._next, int(rows[-1]) + 1
-            self._free += np.setdiff1d(np.arange(first, self._next), rows).tolist()
+            if self._next - first > len(rows):
+                self._free += sorted(set(range(first, self._next)).difference(rows.tolist()))
             self._grow(self._next)
             for column, name in zip(self._columns, ENTRY_DTYPE.names or (), strict=True):
                 np.frombuffer(column, column.typecode)[rows] = records[name]
-            if self._max_distance:
-                near = records["tag"] & EXACT_BIT == 0
-                stored = self._near.add_many(records["key"][near])
-                self._refused.update(rows[near][~stored].tolist())
             self._dropped += int(records["duplicates"].sum(dtype=np.uint64))
-        self._overflowed += len(self._refused)
         held = np.ones(self._next, np.bool_)
         held[self._free] = False
         rows = np.flatnonzero(held).astype(np.uint32)
         self._by_key.add_many(rows)
         self._by_page_id.add_many(rows)
+        if self._max_distance:
+            rows = rows[np.frombuffer(self._tags, np.uint32)[rows] & EXACT_BIT == 0]
+            stored = self._near.add_many(np.frombuffer(self._keys, np.uint64)[rows])
+            self._refused.update(rows[~stored].tolist())
+            self._overflowed += len(self._refused)
 
     def _fits(self, page: Page, tag: int, row: int) -> bool:
         """Whether the entry is of the page's partition and doesn't contradict it."""

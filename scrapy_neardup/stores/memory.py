@@ -55,7 +55,8 @@ class MemoryStore(Store):
             index.release(outcome.withdrawn)
         if outcome.decision is Decision.NEW:
             urls.set(outcome.row, page.url)
-        return index.verdict(page, outcome, urls.get(outcome.row))
+        url = urls.get(outcome.row) if outcome.decision is Decision.DUPLICATE else None
+        return outcome.verdict(page, url)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final."""

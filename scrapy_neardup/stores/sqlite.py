@@ -1,0 +1,199 @@
+"""``sqlite:PATH``, a store that outlives its process and serves one crawl at a time.
+
+Rule of this room: what decides is the index in memory; the file follows it. It holds
+confirmed entries only, so that after a crash no page is suppressed by one that was never
+processed.
+
+The life of a row in the file::
+
+    check_and_add ─ NEW ──> not in the file
+    confirm ─────────────────> to be saved          ┐
+    a duplicate is counted ──> to be updated        ├ one transaction, every 1,000 changed
+    the entry is withdrawn ──> to be deleted        ┘ rows or a second after the first
+    the entry is replaced ───> stays until the new one is confirmed or withdrawn
+
+`write_behind` makes the transactions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
+from scrapy_neardup.stores.embedded import EmbeddedIndex
+from scrapy_neardup.stores.sqlite_file import SQLiteFile
+from scrapy_neardup.stores.write_behind import WriteBehind
+from scrapy_neardup.urls import redact
+from scrapy_neardup.verdict import Decision, Page, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    index: EmbeddedIndex
+    writer: WriteBehind
+    replaced: dict[int, int]
+    """Page id -> row of a kept entry that a pending one of the same page replaces."""
+
+    def drop(self, row: int) -> None:
+        """Let go of the row of a withdrawn entry, if there is one (-1: there is none)."""
+        if row >= 0:
+            self.writer.delete(row)
+            self.index.release(row)
+
+
+class SQLiteStore(Store):
+    """The embedded index, with every kept page in a file.
+
+    Parameters
+    ----------
+    uri
+        ``sqlite:PATH``; a relative path starts at the working directory, ``~`` is home.
+    options
+        Namespaces share a file, but not at the same time.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no path, or a form that different programs read in different ways.
+    """
+
+    def __init__(self, uri: str, options: StoreOptions) -> None:
+        self._path = _path(uri)
+        self._options = options
+        self._opened: _Opened | None = None
+
+    async def open(self) -> None:
+        """Lock the file and read the namespace into memory.
+
+        Raises
+        ------
+        StoreLockedError, StoreMismatchError, StoreCorruptError, StoreError
+            See `SQLiteFile`. Nothing stays open.
+        """
+        if self._opened is not None:
+            return
+        thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
+        loading = thread.submit(_load, self._path, self._options)
+        try:
+            file, index = await asyncio.wrap_future(loading)
+        except BaseException:
+            # If this task was cancelled, the thread may be opening the file still.
+            thread.submit(_close_late, loading)
+            thread.shutdown(wait=False)
+            raise
+        self._opened = _Opened(index, WriteBehind(file, thread, index.entry), {})
+
+    async def close(self) -> None:
+        """Write what is confirmed, and let go of the file whatever happens.
+
+        Raises
+        ------
+        StoreUnavailableError
+            Something confirmed could not be written.
+        """
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.writer.close()
+
+    async def check_and_add(self, page: Page) -> Verdict:
+        """Judge `page`, and remember it if it is new.
+
+        Raises
+        ------
+        StoreUnavailableError
+            Earlier changes can't be written; the page was not judged.
+        """
+        opened = self._open()
+        index, writer, replaced = opened.index, opened.writer, opened.replaced
+        await writer.settle()
+        was_pending = index.is_pending(page.id)
+        outcome = index.check_and_add(page)
+        is_new = outcome.decision is Decision.NEW
+        if outcome.withdrawn >= 0:
+            if is_new and not was_pending:
+                replaced[page.id] = outcome.withdrawn
+            else:
+                opened.drop(outcome.withdrawn)
+            if not is_new:
+                opened.drop(replaced.pop(page.id, -1))
+        if is_new:
+            writer.hold(outcome.row, page.url)
+        if outcome.decision is not Decision.DUPLICATE:
+            return outcome.verdict(page)
+        if not index.is_pending(outcome.page_id):
+            writer.write(outcome.row)
+        return outcome.verdict(page, await writer.url(outcome.row, outcome.page_id))
+
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry final, and durable within a second.
+
+        Raises
+        ------
+        StoreUnavailableError
+            Earlier changes can't be written. The entry is confirmed, and is written as
+            soon as they can be.
+        """
+        opened = self._open()
+        row = opened.index.confirm(page_id)
+        if row >= 0:
+            opened.writer.write(row)
+            opened.drop(opened.replaced.pop(page_id, -1))
+            await opened.writer.settle()
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry; return how many pages repeated it."""
+        opened = self._open()
+        row, dropped = opened.index.forget(page_id)
+        if row >= 0:
+            opened.drop(row)
+            opened.drop(opened.replaced.pop(page_id, -1))
+        return dropped
+
+    async def stats(self) -> StoreStats:
+        """Count what is held. Costs O(number of buckets)."""
+        return self._open().index.stats(other_bytes=0)
+
+    def _open(self) -> _Opened:
+        if self._opened is None:
+            raise StoreUnavailableError(f"NEARDUP_STORE: sqlite:{self._path} isn't open")
+        return self._opened
+
+
+def _path(uri: str) -> Path:
+    """Return the path in a store URI."""
+    path = uri.partition(":")[2]
+    if not path or path.endswith("/"):
+        raise ConfigurationError(f"NEARDUP_STORE: {uri!r} names no file; write sqlite:PATH")
+    if path == ":memory:":
+        raise ConfigurationError(f"NEARDUP_STORE: {uri!r}: for a store in memory write 'memory:'")
+    if path.startswith("//"):
+        raise ConfigurationError(
+            f"NEARDUP_STORE: {redact(uri)!r} is relative to some programs and absolute to others;"
+            " write sqlite:relative/path or sqlite:/absolute/path, without further slashes"
+        )
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ConfigurationError(f"NEARDUP_STORE: {uri!r}: {error}; name the directory") from error
+
+
+def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex]:
+    parameters = {"max_distance": options.max_distance, **options.schema}
+    file = SQLiteFile(path, options.namespace, parameters)
+    try:
+        index = EmbeddedIndex(options.max_distance, options.expected_pages)
+        index.load(file.entries())
+        file.begin_writing()
+    except BaseException:
+        file.close()
+        raise
+    return file, index
+
+
+def _close_late(loading: Future[tuple[SQLiteFile, EmbeddedIndex]]) -> None:
+    if not loading.cancelled() and loading.exception() is None:
+        loading.result()[0].close()

@@ -1,0 +1,174 @@
+"""What is yet to be written, and when: the asynchronous half of the SQLite store.
+
+Rule of this room: the event loop never waits for the disk. Transactions run one after
+another in one thread.
+
+A change is noted as *this row is to be written* or *to be deleted*; records are read
+from the index when a transaction begins. So neither the order of events between two
+transactions nor a transaction that failed and is made again can leave another state
+than the last one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, ParamSpec, TypeVar
+
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.stores.sqlite_file import Changes, SQLiteFile
+
+COMMIT_ROWS: Final = 1000
+"""So many changed rows are written without waiting for the clock."""
+COMMIT_SECONDS: Final = 1.0
+"""How long a change waits for others: what ``kill -9`` may cost."""
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class WriteBehind:
+    """The changes of an open file.
+
+    Parameters
+    ----------
+    file
+        Used by `thread` alone.
+    thread
+        One worker; shut down by `close`.
+    record
+        Returns the record of a row as it is now.
+    """
+
+    def __init__(
+        self, file: SQLiteFile, thread: ThreadPoolExecutor, record: Callable[[int], bytes]
+    ) -> None:
+        self._file = file
+        self._thread = thread
+        self._record = record
+        self._loop = asyncio.get_running_loop()
+        self._due: dict[int, bool] = {}  # row -> whether it is written, or else deleted
+        self._since = 0.0  # when the first of them was noted
+        self._urls: dict[int, str | None] = {}  # of entries that the file doesn't have
+        self._urls_being_written: dict[int, str | None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._transaction: asyncio.Task[None] | None = None
+        self._failure: StoreError | None = None
+
+    def hold(self, row: int, url: str | None) -> None:
+        """Keep the URL of a new entry until the entry is written."""
+        self._urls[row] = url
+
+    def write(self, row: int) -> None:
+        """Note that the entry at `row` is to be in the file as it is now."""
+        self._note(row, is_kept=True)
+
+    def delete(self, row: int) -> None:
+        """Note that the entry at `row` is not to be in the file."""
+        held = row in self._urls
+        self._urls.pop(row, None)
+        if not held or row in self._due:
+            self._note(row, is_kept=False)
+
+    async def url(self, row: int, page_id: int) -> str | None:
+        """Return the URL of the entry of `page_id` at `row`, or None."""
+        for urls in (self._urls, self._urls_being_written):
+            if row in urls:
+                return urls[row]
+        try:
+            return await self._run(self._file.url, row, page_id)
+        except StoreError:
+            return None  # the verdict stands without it
+
+    async def settle(self) -> None:
+        """Wait for a transaction if one is due.
+
+        Raises
+        ------
+        StoreUnavailableError
+            The last transaction failed. Its changes are tried again with the next.
+        """
+        if len(self._due) >= COMMIT_ROWS or (self._due and self._overdue() >= 0):
+            await asyncio.shield(self._begin())
+        self._raise_failure()
+
+    async def close(self) -> None:
+        """Write what is due, and close the file whatever happens.
+
+        Raises
+        ------
+        StoreUnavailableError
+            Not everything could be written.
+        """
+        try:
+            if self._transaction is not None:
+                await asyncio.shield(self._transaction)
+            if self._due:
+                await asyncio.shield(self._begin())
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            closing = self._thread.submit(self._file.close)
+            self._thread.shutdown(wait=False)
+            await asyncio.shield(asyncio.wrap_future(closing))
+        self._raise_failure()
+
+    def _note(self, row: int, *, is_kept: bool) -> None:
+        if not self._due:
+            self._since = self._loop.time()
+        self._due[row] = is_kept
+        self._set_timer()
+
+    def _overdue(self) -> float:
+        """Return for how many seconds a transaction has been due."""
+        return self._loop.time() - self._since - COMMIT_SECONDS
+
+    def _set_timer(self) -> None:
+        if self._timer is None and self._transaction is None:
+            self._timer = self._loop.call_later(-self._overdue(), self._begin)
+
+    def _begin(self) -> asyncio.Task[None]:
+        """Return the transaction that is under way, or a new one."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._transaction is None:
+            self._transaction = self._loop.create_task(self._write())
+        return self._transaction
+
+    async def _write(self) -> None:
+        due, self._due = self._due, {}
+        changes = Changes([], [], [])
+        for row, is_kept in due.items():
+            if not is_kept:
+                changes.deleted.append(row)
+            elif row in self._urls:
+                url = self._urls_being_written[row] = self._urls.pop(row)
+                changes.saved.append((row, self._record(row), url))
+            else:
+                changes.updated.append((row, self._record(row)))
+        try:
+            await self._run(self._file.write, changes)
+        except StoreError as error:
+            self._failure = error
+            self._since = self._loop.time()
+            for row, url in self._urls_being_written.items():
+                if self._due.get(row, True):
+                    self._urls.setdefault(row, url)
+            self._due = {**due, **self._due}
+        else:
+            self._failure = None
+        finally:
+            self._urls_being_written = {}
+            self._transaction = None
+            if self._due:
+                self._set_timer()
+
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    async def _run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await asyncio.wrap_future(self._thread.submit(call, *args, **kwargs))
