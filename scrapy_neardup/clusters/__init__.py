@@ -1,0 +1,21 @@
+"""From pairs to clusters: connected components, a page to stand for each, greedy clusters.
+
+Rule of this room: numbers in, numbers out. A page is its place in the order in which pages
+were seen, and so is the label of a cluster: that of its first page. Clustering that doesn't
+fit into memory is in `scrapy_neardup.offline.clustering`.
+"""
+
+from scrapy_neardup.clusters.canonical import Rule, canonical
+from scrapy_neardup.clusters.greedy import GreedyClusters, Leader, sampled
+from scrapy_neardup.clusters.unionfind import UnionFind, cluster, members
+
+__all__ = [
+    "GreedyClusters",
+    "Leader",
+    "Rule",
+    "UnionFind",
+    "canonical",
+    "cluster",
+    "members",
+    "sampled",
+]

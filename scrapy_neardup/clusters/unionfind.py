@@ -1,0 +1,88 @@
+"""Union-find over pairs: which pages belong together, directly or through others."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+
+class UnionFind:
+    """Disjoint sets of the numbers below a count, joined by pairs, many at a time.
+
+    Trees in one int64 array, whose root is the smallest number of its set: the label of a
+    cluster is its first member, whatever the order of the pairs.
+
+    Parameters
+    ----------
+    count
+        How many numbers there are; `grow` adds to them.
+
+    Notes
+    -----
+    Finding halves the paths that it walks, which keeps them short for any rule of linking
+    (Tarjan & van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). Linking
+    to the smaller number rather than to the larger tree is what lets all roots of an array
+    link at once: it can't close a circle. 8 bytes a number.
+    """
+
+    def __init__(self, count: int = 0) -> None:
+        self._parent = np.arange(count)
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def grow(self, count: int) -> None:
+        """Have `count` numbers, the new ones each in a set of its own."""
+        self._parent = np.append(self._parent, np.arange(len(self), count))
+
+    def union_many(self, i: Integers, j: Integers) -> None:
+        """Join the sets of ``i[k]`` and ``j[k]`` for every k; int64, of one shape."""
+        while len(i):
+            i, j = self.find_many(i), self.find_many(j)
+            apart = i != j
+            i, j = i[apart], j[apart]
+            # A root links to the smallest of its neighbours, so one that is still a root
+            # after two rounds has absorbed another: there are O(log n) rounds.
+            np.minimum.at(self._parent, np.maximum(i, j), np.minimum(i, j))
+
+    def find_many(self, numbers: Integers) -> Integers:
+        """Return the smallest number of the set of each of `numbers`."""
+        roots = numbers
+        while True:
+            above = self._parent[roots]
+            top = self._parent[above]
+            if np.array_equal(above, top):
+                return above
+            self._parent[roots] = top
+            roots = top
+
+    def labels(self) -> Integers:
+        """Return the label of every number: the smallest one of its set, int64."""
+        return self.find_many(np.arange(len(self)))
+
+
+def cluster(i: Integers, j: Integers, count: int) -> Integers:
+    """Return the connected components that pairs make of `count` numbers.
+
+    Parameters
+    ----------
+    i, j
+        int64, of one shape: the two ends of each pair, below `count`.
+
+    Returns
+    -------
+    labels
+        int64, of shape (count,): the smallest number that each is connected with.
+    """
+    sets = UnionFind(count)
+    sets.union_many(i, j)
+    return sets.labels()
+
+
+def members(labels: Integers) -> list[Integers]:
+    """Return the clusters of two or more, by label, each with its members in order."""
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
+    return [group for group in np.split(order, starts[1:]) if len(group) > 1]

@@ -1,0 +1,47 @@
+"""Which page stands for a cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.clusters import canonical
+from scrapy_neardup.errors import ConfigurationError
+
+LABELS = np.array([0, 1, 0, 0, 1, 5])
+URLS = ["/index.html", "/a", "/", "/?", "/b", "/lonely"]
+LENGTHS = [10, 7, 12, 12, 9, 1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("first", [0, 1, 0, 0, 1, 5]),
+        ("shortest-url", [2, 1, 2, 2, 1, 5]),
+        ("longest-text", [2, 4, 2, 2, 4, 5]),
+    ],
+)
+def test_rules(rule, expected):
+    assert canonical(LABELS, rule, urls=URLS, lengths=LENGTHS).tolist() == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=30))
+def test_longest_text_of_any_clusters(pages):
+    labels = np.array([label for label, _ in pages], dtype=np.int64)
+    lengths = [length for _, length in pages]
+    chosen = canonical(labels, "longest-text", lengths=lengths).tolist()
+    for (label, _), page in zip(pages, chosen, strict=True):
+        group = [k for k, other in enumerate(labels) if other == label]
+        assert page == max(group, key=lambda k: (lengths[k], -k))
+
+
+def test_what_a_rule_needs():
+    with pytest.raises(ConfigurationError, match="must be one of 'first', 'shortest-url'"):
+        canonical(LABELS, "best")
+    with pytest.raises(ConfigurationError, match="'shortest-url' needs urls"):
+        canonical(LABELS, "shortest-url", lengths=LENGTHS)
+    with pytest.raises(ConfigurationError, match="'longest-text' needs lengths"):
+        canonical(LABELS, "longest-text", urls=URLS)

@@ -1,0 +1,71 @@
+"""Greedy clusters against comparing every page with every leader."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from collections_of_sets import planted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.clusters import GreedyClusters, sampled
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.joins import resemblance
+
+THRESHOLDS = [Fraction(1, 3), Fraction(1, 2), Fraction(4, 5), Fraction(1)]
+
+
+def sketch(tokens):
+    # Hashes without the order of the tokens, as real ones.
+    multiplied = np.array(sorted(tokens), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return np.sort(multiplied)
+
+
+def compared(sets, threshold):
+    leaders, result = [], []
+    for number, tokens in enumerate(sets):
+        measured = [(resemblance(tokens, sets[leader]), -leader) for leader in leaders]
+        best, leader = max(measured, default=(0, 0))
+        if best >= threshold:
+            result.append((-leader, best))
+        else:
+            result.append((number, 1.0))
+            leaders.append(number)
+    return result
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_planted_clusters(threshold):
+    sets = planted(400, seed=4)
+    clusters = GreedyClusters(float(threshold))
+    found = [tuple(clusters.add(sketch(tokens))) for tokens in sets]
+    assert found == compared(sets, float(threshold))
+    assert len({leader for leader, _ in found}) < 350
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.frozensets(st.integers(0, 9), max_size=7), max_size=20),
+    st.sampled_from(THRESHOLDS),
+)
+def test_any_sets(sets, threshold):
+    clusters = GreedyClusters(threshold)
+    found = [tuple(clusters.add(sketch(tokens))) for tokens in sets]
+    assert found == compared(sets, float(threshold))
+
+
+def test_sampling_keeps_the_same_hashes_of_every_page():
+    a = np.arange(0, 1000, dtype=np.uint64)
+    b = np.arange(500, 1500, dtype=np.uint64)
+    assert sampled(a, 25).tolist() == list(range(0, 1000, 25))
+    assert np.intersect1d(sampled(a, 25), sampled(b, 25)).tolist() == list(range(500, 1000, 25))
+    assert len(sampled(a, 1)) == 1000
+
+
+def test_arguments_out_of_range():
+    with pytest.raises(ConfigurationError, match="modulus must be a whole number, 1 or more"):
+        sampled(np.arange(3, dtype=np.uint64), 0)
+    with pytest.raises(ConfigurationError, match="threshold must be a number above 0"):
+        GreedyClusters(float("nan"))
