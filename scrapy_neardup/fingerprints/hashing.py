@@ -20,6 +20,7 @@ A key chooses seed, m1 and m2, and keys BLAKE2b.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
@@ -45,23 +46,21 @@ _SPACE = 32
 class Mixer(NamedTuple):
     """The constants of a token hash."""
 
-    seed: np.uint64
-    m1: np.uint64
-    m2: np.uint64
+    seed: int
+    m1: int
+    m2: int
 
     def mix(self, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Mix in place; returns `values`."""
-        values ^= values >> np.uint64(30)
+        values ^= values >> 30
         values *= self.m1
-        values ^= values >> np.uint64(27)
+        values ^= values >> 27
         values *= self.m2
-        values ^= values >> np.uint64(31)
+        values ^= values >> 31
         return values
 
 
-PUBLIC = Mixer(
-    np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-)
+PUBLIC = Mixer(seed=0x9E3779B97F4A7C15, m1=0xBF58476D1CE4E5B9, m2=0x94D049BB133111EB)
 
 
 def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
@@ -162,8 +161,8 @@ def _keyed(key: bytes | None) -> tuple[Mixer, Callable[[bytes], int]]:
     if key is None:
         return PUBLIC, digest_long
     secret = blake2b(digest_size=3 * _WORD, key=_blake_key(key), person=b"neardup-mixer").digest()
-    seed, m1, m2 = np.frombuffer(secret, "<u8").astype(np.uint64)
-    return Mixer(seed, m1 | np.uint64(1), m2 | np.uint64(1)), digest_long
+    seed, m1, m2 = struct.unpack("<3Q", secret)
+    return Mixer(seed, m1 | 1, m2 | 1), digest_long
 
 
 def _blake_key(key: bytes | None) -> bytes:

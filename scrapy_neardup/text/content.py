@@ -47,70 +47,79 @@ _WITHIN_TEXT = (
     "|samp|small|span|strike|strong|sub|sup|textPath|time|tspan|tt|u|var|wbr"
 )
 
-_FULL = f"""
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+
+
+def _has_role(*roles: str) -> str:
+    """Return an XPath test for elements whose first role is one of `roles`."""
+    first = "substring-before(concat(normalize-space(@role), ' '), ' ')"
+    lower = f"translate({first}, '{_UPPER}', '{_LOWER}')"
+    return f"@role and contains(' {' '.join(roles)} ', concat(' ', {lower}, ' '))"
+
+
+_LANDMARK = _has_role("navigation", "banner", "contentinfo", "complementary", "search")
+_IN_SECTION = (
+    "ancestor::article or ancestor::aside or ancestor::main or ancestor::nav or ancestor::section"
+    f" or ancestor::*[{_has_role('article', 'complementary', 'main', 'navigation', 'region')}]"
+)
+
+# Tests stand in the templates and not in their patterns, where libxslt takes time
+# quadratic in the number of siblings (to know position() and last()).
+_STYLESHEET = f"""
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
   <xsl:template match="/"><page><xsl:apply-templates/></page></xsl:template>
 
-  <xsl:template match="*">
-    <xsl:text>&#10;</xsl:text><xsl:apply-templates/><xsl:text>&#10;</xsl:text>
-  </xsl:template>
   <xsl:template match="{_WITHIN_TEXT}"><xsl:apply-templates/></xsl:template>
-  <xsl:template match="style|template[not(@shadowrootmode)]|noembed|noframes|rp"/>
+  <xsl:template match="*" name="block">
+    <xsl:text>&#10;</xsl:text>
+    <xsl:if test="{{shown}}"><xsl:apply-templates/><xsl:text>&#10;</xsl:text></xsl:if>
+  </xsl:template>
+  <xsl:template match="{{furniture}}|{_IGNORED}"><xsl:text>&#10;</xsl:text></xsl:template>
+  <xsl:template match="header|footer">
+    <xsl:choose>
+      <xsl:when test="{{shown_ends}}"><xsl:call-template name="block"/></xsl:when>
+      <xsl:otherwise><xsl:text>&#10;</xsl:text></xsl:otherwise>
+    </xsl:choose>
+  </xsl:template>
+  <xsl:template match="style|noembed|noframes|rp"/>
+  <xsl:template match="template">
+    <xsl:if test="@shadowrootmode"><xsl:call-template name="block"/></xsl:if>
+  </xsl:template>
 
   <xsl:template match="head"><xsl:apply-templates select="title|script"/></xsl:template>
   <xsl:template match="title"><title><xsl:value-of select="."/></title></xsl:template>
-  <xsl:template match="svg//title" priority="1"/>
+  <xsl:template match="svg//title"/>
 
-  <xsl:template match="script"/>
-  <xsl:template match="script[contains(translate(@type, 'JSON', 'json'), 'json')]">
-    <data><xsl:value-of select="."/></data>
-  </xsl:template>
-  <xsl:template match="script[not(@src) and contains(., '=')]" priority="0.4">
-    <code><xsl:value-of select="."/></code>
+  <xsl:template match="script">
+    <xsl:choose>
+      <xsl:when test="contains(translate(@type, 'JSON', 'json'), 'json')">
+        <data><xsl:value-of select="."/></data>
+      </xsl:when>
+      <xsl:when test="not(@src)"><code><xsl:value-of select="."/></code></xsl:when>
+    </xsl:choose>
   </xsl:template>
 
   <xsl:template match="img|source|video|audio|embed|iframe|frame|object|image">
     <xsl:text>&#10;</xsl:text>
-    <xsl:for-each select="@src|@data-src|@data-original|@data-lazy-src|@srcset|@data-srcset
-        |@poster|@data|@href|@*[name() = 'xlink:href']">
-      <source><xsl:value-of select="."/></source>
-    </xsl:for-each>
-    <xsl:if test="self::object or self::video or self::audio">
-      <xsl:apply-templates select=".//img|.//source|.//embed"/>
+    <xsl:if test="not(@width &lt; 2 or @height &lt; 2)">
+      <xsl:for-each select="@src|@data-src|@data-original|@data-lazy-src|@srcset|@data-srcset
+          |@poster|@data|@href|@*[name() = 'xlink:href']">
+        <source><xsl:value-of select="."/></source>
+      </xsl:for-each>
     </xsl:if>
+    <xsl:apply-templates select=".//img|.//source|.//embed"/>
   </xsl:template>
-  <xsl:template match="img[@width &lt; 2 or @height &lt; 2]
-      |iframe[@width &lt; 2 or @height &lt; 2]" priority="1"/>
   <xsl:template match="noscript"><xsl:apply-templates select=".//img"/></xsl:template>
-
-  <xsl:template match="{_IGNORED}" priority="3"><xsl:text>&#10;</xsl:text></xsl:template>
-  %s
 </xsl:stylesheet>"""
 
-_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
-
-
-def _role(*roles: str) -> str:
-    """Return an XPath test for elements whose role is one of `roles`."""
-    words = f"' {' '.join(roles)} '"
-    lower = f"translate(normalize-space(@role), '{_UPPER}', '{_LOWER}')"
-    return f"@role and contains({words}, concat(' ', {lower}, ' '))"
-
-
-_SECTION = (
-    "ancestor::article or ancestor::aside or ancestor::main or ancestor::nav or ancestor::section"
-    f" or ancestor::*[{_role('article', 'complementary', 'main', 'navigation', 'region')}]"
-)
-
-_FURNITURE = f"""
-  <xsl:template match="nav|aside|search" priority="2"><xsl:text>&#10;</xsl:text></xsl:template>
-  <xsl:template match="header[not({_SECTION})]|footer[not({_SECTION})]" priority="2">
-    <xsl:text>&#10;</xsl:text>
-  </xsl:template>
-  <xsl:template priority="2"
-      match="*[{_role("navigation", "banner", "contentinfo", "complementary", "search")}]">
-    <xsl:text>&#10;</xsl:text>
-  </xsl:template>"""
+_VIEWS: dict[View, dict[str, str]] = {
+    "full": {"shown": "true()", "shown_ends": "true()", "furniture": _IGNORED},
+    "main": {
+        "shown": f"not({_LANDMARK})",
+        "shown_ends": _IN_SECTION,
+        "furniture": "nav|aside|search",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +230,7 @@ def _read(result: etree._XSLTResultTree) -> Content:
 @cache
 def _stylesheet(view: View) -> etree.XSLT:
     return etree.XSLT(
-        etree.XML(_FULL % (_FURNITURE if view == "main" else "")),
+        etree.XML(_STYLESHEET.format(**_VIEWS[view])),
         access_control=etree.XSLTAccessControl.DENY_ALL,  # type: ignore[attr-defined]  # stubs
     )
 

@@ -23,12 +23,13 @@ _VOLATILE = re.compile(
 """Query parameters that say when an address was made, not what it shows: numbers against
 caches, and signatures of storage services."""
 
-_STATE = re.compile(
-    r"""(?x) (?<![\w$]) (?: __\w+ | \w*(?:[Ii]nitial|INITIAL|[Pp]reloaded|PRELOADED|[Ss]hared)
-        _?(?:[Ss]tate|STATE|[Dd]ata|DATA|[Pp]rops|PROPS)\w* )
-    (?: ["']\s*\] )? \s*
+_ASSIGNED = r"""(?x) (?: ["']\s*\] )? \s*
     (?: = \s* (?: [\[{(] | ["'](?:[\[{]|%7B|%5B) | JSON\.parse\b ) | \.push\s*\(\s*\[ )"""
+_STATE = (
+    re.compile(_ASSIGNED.replace("(?x)", r"(?x) __ (?<![\w$]__) \w{1,64}+")),
+    re.compile(_ASSIGNED.replace("(?x)", r"(?x) nitial (?:State|Data|Props) \w{0,64}+")),
 )
+"""Two patterns, as `re` is fast where a pattern starts with a literal."""
 
 
 def image_source(value: str) -> Iterator[str]:
@@ -56,7 +57,7 @@ def is_state(script: str) -> bool:
     """Return whether a script holds framework state rather than ordinary code.
 
     That is, whether it assigns an object, array or encoded JSON to a name such as
-    ``__NEXT_DATA__``, ``__INITIAL_STATE__``, ``__NUXT__``, ``ytInitialData`` or
-    ``_sharedData``, or pushes to one (``self.__next_f.push([...])``).
+    ``__NEXT_DATA__``, ``__INITIAL_STATE__``, ``__NUXT__`` or ``ytInitialData``, or pushes
+    to one (``self.__next_f.push([...])``).
     """
-    return _STATE.search(script) is not None
+    return any(pattern.search(script) for pattern in _STATE)
