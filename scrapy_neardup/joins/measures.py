@@ -90,7 +90,7 @@ class Measure:
 
 def jaccard(threshold: float | Fraction) -> Measure:
     """Return the resemblance: overlap / union."""
-    p, q = _comparable(_share("jaccard", threshold)).as_integer_ratio()
+    p, q = comparable(exact_share("jaccard", threshold)).as_integer_ratio()
     return Measure(
         smallest_partner=lambda size: -(-p * size // q),
         required=lambda x, y: -(-p * (x + y) // (p + q)),
@@ -101,7 +101,7 @@ def jaccard(threshold: float | Fraction) -> Measure:
 
 def cosine(threshold: float | Fraction) -> Measure:
     """Return the overlap divided by the geometric mean of the sizes."""
-    p, q = _share("cosine", threshold).as_integer_ratio()
+    p, q = exact_share("cosine", threshold).as_integer_ratio()
 
     def required(x: int, y: int) -> int:
         # o >= p/q * sqrt(x * y) just where o * o >= p * p * x * y / (q * q).
@@ -183,7 +183,7 @@ def _prefix(size: int, overlap: int) -> int:
     return max(0, size - overlap + 1)
 
 
-def _share(measure: str, threshold: float | Fraction) -> Fraction:
+def exact_share(measure: str, threshold: float | Fraction) -> Fraction:
     """Return the ratio that a threshold stands for: 0.8 is four fifths, not the double next to it.
 
     Of the ratios that round to one double at most one has a denominator up to
@@ -200,7 +200,7 @@ def _share(measure: str, threshold: float | Fraction) -> Fraction:
     return simple if float(simple) == float(exact) else exact
 
 
-def _comparable(ratio: Fraction) -> Fraction:
+def comparable(ratio: Fraction) -> Fraction:
     """Return the least ratio >= `ratio` with a denominator up to `LARGEST_UNION`.
 
     No overlap / union lies between the two, so that comparisons stay exact while products

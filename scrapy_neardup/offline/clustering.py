@@ -1,0 +1,252 @@
+"""Clusters of collections larger than memory: Broder's four phases, on disk.
+
+Rule of this room: DuckDB holds and sorts whatever grows with the number of shingles or pairs,
+within the memory that it is given and in a directory that is gone afterwards; Python's own
+memory holds some 30 bytes a page. DuckDB is imported here only (extra ``offline``).
+
+The phases of Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web" (WWW 1997,
+section 4), and how they are done here:
+
+1. *Sketch* every page (the caller does; see `scrapy_neardup.clusters.sampled`). Pages with
+   equal sketches are one page from here on.
+2. *List* all (shingle, page), sorted. Shingles of more than `common` pages are left out: they
+   are templates and licences, and bring pairs by the square of their number. The resemblance
+   of pages that have some is that of their other shingles.
+3. *Count* the shingles that pairs of pages share, joining the list with itself. Broder et al.
+   counted every pair that shares one. Here prefix and positional filters (`joins`) first
+   leave the few that can reach the threshold: the same clusters, ten times as soon.
+4. *Merge* the pairs that share enough into clusters, with union-find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from hashlib import blake2b
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.clusters import UnionFind
+from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.joins.arguments import whole_number
+from scrapy_neardup.joins.measures import comparable, exact_share
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+
+COMMON = 1000
+"""Shingles of more pages are left out, as Broder et al. did."""
+
+_BUFFERED = 1 << 20
+"""Shingles that are handed to DuckDB at once."""
+_FETCHED = 1 << 20
+"""Pairs that are taken from it at once."""
+
+
+class Clustering(NamedTuple):
+    """What `cluster_on_disk` found."""
+
+    labels: Integers
+    """int64, one a page: the first page of its cluster."""
+    pairs: int
+    """Pairs of pages that resemble each other; those with equal sketches are not counted."""
+    common: int
+    """Shingles that were left out, being those of too many pages."""
+
+
+def cluster_on_disk(
+    sketches: Iterable[Hashes],
+    threshold: float | Fraction,
+    *,
+    common: int = COMMON,
+    memory: str = "1GB",
+    directory: str | Path | None = None,
+) -> Clustering:
+    """Return the connected components of the pages whose sketches resemble each other.
+
+    Parameters
+    ----------
+    sketches
+        uint64, distinct, one array a page, in the order in which pages were seen; they are
+        read once. An empty one resembles none.
+    threshold
+        The least resemblance, above 0 and at most 1.
+    common
+        Shingles of more pages than this are left out.
+    memory
+        What DuckDB may take, with its unit: ``"500MB"``, ``"4GB"``.
+    directory
+        Where a directory is made for the database and what DuckDB spills, and removed in
+        the end; None is the system's directory for temporary files.
+
+    Raises
+    ------
+    ConfigurationError
+        For an argument that can't be used, or without DuckDB.
+    NeardupError
+        Memory or disk were not enough.
+
+    Notes
+    -----
+    Time is that of sorting all shingles and of joining prefixes: a prefix shingle of n pages
+    makes ``n * (n - 1) / 2`` pairs, at most ``common**2 / 2``.
+    """
+    share = comparable(exact_share("resemblance", threshold))
+    common = whole_number("common", common, least=1)
+    with _database(memory, directory) as database:
+        database.execute(_TABLES)
+        pages = _insert(database, sketches)
+        database.execute(_LIST.format(common=common))
+        left_out = database.execute(_LEFT_OUT, [common]).fetchall()[0][0]
+        database.execute(_COUNT.format(p=share.numerator, q=share.denominator))
+        clusters = UnionFind(pages)
+        pairs = 0
+        for i, j in _edges(database, "SELECT page, original FROM copies"):
+            clusters.union_many(i, j)
+        for i, j in _edges(database, "SELECT first, second FROM pairs"):
+            clusters.union_many(i, j)
+            pairs += len(i)
+    return Clustering(clusters.labels(), pairs, left_out)
+
+
+_TABLES = """
+    CREATE TABLE sketches (page UINTEGER, high UBIGINT, low UBIGINT);
+    CREATE TABLE shingles (page UINTEGER, shingle UBIGINT);
+"""
+
+_LIST = """
+    CREATE TABLE copies AS
+        SELECT page, original FROM (
+            SELECT page, min(page) OVER (PARTITION BY high, low) AS original FROM sketches
+        ) WHERE page <> original;
+    CREATE TABLE frequencies AS
+        SELECT shingle, count(*) AS pages FROM shingles ANTI JOIN copies USING (page)
+        GROUP BY shingle HAVING pages > 1;
+    CREATE TABLE list AS
+        SELECT
+            shingle, page, pages,
+            row_number() OVER (PARTITION BY page ORDER BY pages, shingle) AS place,
+            count(*) OVER (PARTITION BY page) AS size
+        FROM (
+            SELECT shingle, page, coalesce(pages, 1) AS pages
+            FROM shingles ANTI JOIN copies USING (page) LEFT JOIN frequencies USING (shingle)
+        ) WHERE pages <= {common};
+    DROP TABLE shingles;
+"""
+
+_LEFT_OUT = "SELECT count(*) FROM frequencies WHERE pages > ?"
+
+_COUNT = """
+    CREATE TABLE prefixes AS
+        SELECT * FROM list WHERE pages > 1 AND (place - 1) * {q} <= size * ({q} - {p})
+        ORDER BY shingle;
+    CREATE TABLE candidates AS
+        SELECT DISTINCT a.page AS first, b.page AS second
+        FROM prefixes a JOIN prefixes b ON a.shingle = b.shingle AND a.page < b.page
+        WHERE (least(a.size - a.place, b.size - b.place) + 1) * ({p} + {q})
+            >= (a.size + b.size) * {p};
+    CREATE TABLE pairs AS
+        SELECT first, second FROM (
+            SELECT first, second, count(*) AS shared,
+                any_value(a.size) + any_value(b.size) AS sizes
+            FROM candidates JOIN list a ON a.page = first
+            JOIN list b ON b.page = second AND b.shingle = a.shingle
+            WHERE a.pages > 1 AND b.pages > 1
+            GROUP BY first, second
+        )
+        WHERE shared * ({p} + {q}) >= sizes * {p};
+"""
+
+
+@contextmanager
+def _database(memory: str, directory: str | Path | None) -> Iterator[DuckDBPyConnection]:
+    """Yield a database in a directory of its own, which is removed in the end."""
+    try:
+        import duckdb  # noqa: PLC0415  (an extra, and 50 ms)
+    except ImportError:
+        raise ConfigurationError(
+            "clustering on disk needs DuckDB: pip install 'scrapy-neardup[offline]'"
+        ) from None
+    try:
+        place = TemporaryDirectory(prefix="neardup-", dir=directory)
+    except OSError as error:
+        raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
+    with place as path:
+        try:
+            database = duckdb.connect(
+                Path(path, "clustering.duckdb"),
+                config={
+                    "memory_limit": memory,
+                    "temp_directory": path,
+                    "preserve_insertion_order": False,
+                },
+            )
+        except duckdb.Error as error:
+            raise ConfigurationError(f"memory {memory!r}: {error}") from error
+        try:
+            with database:
+                yield database
+        except duckdb.OutOfMemoryException as error:
+            raise NeardupError(
+                f"clustering needs more than {memory} of memory, or more disk than there is in"
+                f" {path}; give it more, or raise the modulus of the sketches: {error}"
+            ) from error
+        except duckdb.Error as error:
+            raise NeardupError(f"clustering in {path} failed: {error}") from error
+
+
+def _insert(database: DuckDBPyConnection, sketches: Iterable[Hashes]) -> int:
+    """Fill the first two tables and return the number of pages."""
+    waiting: list[Hashes] = []
+    pages: list[int] = []
+    buffered, page = 0, -1
+    for page, sketch in enumerate(sketches):
+        if not len(sketch):
+            continue
+        waiting.append(sketch)
+        pages.append(page)
+        buffered += len(sketch)
+        if buffered >= _BUFFERED:
+            _flush(database, pages, waiting)
+            waiting, pages, buffered = [], [], 0
+    if waiting:
+        _flush(database, pages, waiting)
+    return page + 1
+
+
+def _flush(database: DuckDBPyConnection, pages: list[int], sketches: list[Hashes]) -> None:
+    digests = b"".join(blake2b(sketch.tobytes(), digest_size=16).digest() for sketch in sketches)
+    high, low = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2).T.copy()
+    page = np.array(pages, dtype=np.uint32)
+    repeated = np.repeat(page, [len(sketch) for sketch in sketches])
+    for insert, batch in (
+        ("INSERT INTO sketches FROM batch", {"page": page, "high": high, "low": low}),
+        (
+            "INSERT INTO shingles FROM batch",
+            {"page": repeated, "shingle": np.concatenate(sketches)},
+        ),
+    ):
+        database.register("batch", batch)
+        database.execute(insert)
+        database.unregister("batch")
+
+
+def _edges(database: DuckDBPyConnection, table: str) -> Iterator[tuple[Integers, Integers]]:
+    """Yield the rows of a table of two pages, some at a time."""
+    for start in count(0, _FETCHED):
+        part = database.execute(
+            f"{table} WHERE rowid >= ? AND rowid < ?", [start, start + _FETCHED]
+        ).fetchnumpy()
+        i, j = (np.asarray(pages, dtype=np.int64) for pages in part.values())
+        if not len(i):
+            return
+        yield i, j
