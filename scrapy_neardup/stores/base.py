@@ -22,7 +22,8 @@ The rule, applied by `check_and_add` in one atomic step:
    count of collapsed pages grows by one; the page's own old entry is withdrawn.
 4. Otherwise NEW: the page is stored as pending, in place of its own old entry, whose
    count ends with it.
-5. Where the buckets it belongs to are full: UNJUDGED (overflow), and nothing changes.
+5. Where there is no room for it (its buckets are full, or hundreds of entries are near
+   and contradict it): UNJUDGED (overflow), and nothing changes.
 
 So no two stored pages are duplicates under the rule in force.
 """
@@ -75,7 +76,7 @@ class StoreStats:
     dropped: int
     """Pages that were found to be duplicates of an entry that is still held."""
     overflowed: int
-    """Pages kept but not remembered, as their buckets were full, since it was opened."""
+    """Pages kept but not remembered, for want of room, since it was opened."""
     memory_bytes: int | None = None
 
 

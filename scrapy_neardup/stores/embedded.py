@@ -27,6 +27,10 @@ from scrapy_neardup.stores.rowmap import RowMap
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
+MOST_CONTRADICTED: Final = 512
+"""So many entries may be near a new page and contradict it. Where a site serves one text
+under more titles and contents than that, fingerprints say nothing, and to look at all of
+them would take longer than to process the page."""
 _BLOCK: Final = 4096
 """Rows by which the columns grow."""
 
@@ -90,8 +94,8 @@ class EmbeddedIndex:
 
     def __init__(self, max_distance: int, expected_pages: int) -> None:
         self._max_distance = max_distance
-        self._bucket_cap = max(4096, 16 * expected_pages // 65536)
-        self._near = HammingIndex(max_distance, expected_pages, max_bucket=self._bucket_cap)
+        max_bucket = max(4096, 16 * expected_pages // 65536)
+        self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
         self._keys = array("Q")
         self._page_ids = array("Q")
         self._tags = array("I")
@@ -152,7 +156,7 @@ class EmbeddedIndex:
             distance = (key ^ self._keys[own]).bit_count()
             if distance <= limit:
                 return Outcome(Decision.SEEN, Reason.SAME_PAGE, own, page.id, distance)
-        row, distance, twins = self._nearest(page, key, tag, limit)
+        row, distance, rejected = self._nearest(page, key, tag, limit)
         if row >= 0:
             if own >= 0:
                 self._withdraw(own)
@@ -160,7 +164,7 @@ class EmbeddedIndex:
             self._dropped += 1
             reason = Reason.EQUAL if page.exact else Reason.NEAR
             return Outcome(Decision.DUPLICATE, reason, row, self._page_ids[row], distance, own)
-        row = -1 if twins >= self._bucket_cap else self._insert(page, key, tag)
+        row = -1 if rejected >= MOST_CONTRADICTED else self._insert(page, key, tag)
         if row < 0:
             self._overflowed += 1
             return Outcome(Decision.UNJUDGED, Reason.OVERFLOW)
@@ -232,19 +236,18 @@ class EmbeddedIndex:
         )
 
     def _nearest(self, page: Page, key: int, tag: int, limit: int) -> tuple[int, int, int]:
-        """Return the row of the best candidate or -1, its distance, and the rows of `key`."""
+        """Return the best candidate's row or -1, its distance, and how many were none."""
         best = -1
-        best_distance = twins = 0
-        for candidate, distance in self._near.query(key) if limit else ((key, 0),):
+        best_distance = rejected = 0
+        for near, distance in self._near.query(key) if limit else ((key, 0),):
             if best >= 0 and distance > best_distance:
                 break
-            for row in self._by_key.rows(candidate):
-                twins += not distance
-                if self._fits(page, tag, row) and (
-                    best < 0 or self._page_ids[row] < self._page_ids[best]
-                ):
+            for row in self._by_key.rows(near):
+                if not self._fits(page, tag, row):
+                    rejected += 1
+                elif best < 0 or self._page_ids[row] < self._page_ids[best]:
                     best, best_distance = row, distance
-        return best, best_distance, twins
+        return best, best_distance, rejected
 
     def _insert(self, page: Page, key: int, tag: int) -> int:
         """Store an entry and return its row, or -1 if its buckets are full."""

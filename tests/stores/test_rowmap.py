@@ -1,0 +1,116 @@
+"""The compact multimap against a dict of sets."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.stores.rowmap import RowMap
+
+
+def check(rowmap: RowMap, column: array, rows: set[int]) -> None:
+    """Compare the whole of a map with the rows that are in it."""
+    expected = defaultdict(set)
+    for row in rows:
+        expected[column[row]].add(row)
+    assert len(rowmap) == len(rows)
+    for value, held in expected.items():
+        found = list(rowmap.rows(value))
+        assert len(found) == len(held)
+        assert set(found) == held
+
+
+@given(
+    st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), min_size=1, max_size=60),
+    st.data(),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_sequence_of_calls(values, data):
+    column = array("Q", values)
+    rowmap = RowMap(column)
+    rows: set[int] = set()
+    for row in data.draw(st.lists(st.integers(0, len(values) - 1), max_size=120)):
+        if row in rows:
+            rowmap.remove(row)
+            rows.remove(row)
+        else:
+            rowmap.add(row)
+            rows.add(row)
+    check(rowmap, column, rows)
+
+
+@pytest.mark.parametrize(("distinct", "size"), [(1, 500), (50, 3000), (2**64, 6000)])
+@pytest.mark.parametrize("bulk", [0, 300])
+def test_growing_and_shrinking(distinct, size, bulk):
+    rng = random.Random(distinct + bulk)
+    column = array("Q", [rng.randrange(distinct) for _ in range(size)])
+    rowmap = RowMap(column)
+    rows = set(range(bulk))
+    rowmap.add_many(np.arange(bulk, dtype=np.uint32))
+    check(rowmap, column, rows)
+    for row in range(bulk, size):
+        rowmap.add(row)
+        rows.add(row)
+        if rng.random() < 0.4:
+            gone = rng.choice(tuple(rows)) if row % 50 == 0 else row
+            rowmap.remove(gone)
+            rows.remove(gone)
+    check(rowmap, column, rows)
+    more = np.array(sorted(set(range(size)) - rows), np.uint32)
+    rowmap.add_many(more)
+    check(rowmap, column, set(range(size)))
+    for row in rng.sample(range(size), size):
+        rowmap.remove(row)
+    check(rowmap, column, set())
+
+
+def test_what_wraps_around_the_end_of_a_shard_is_found():
+    # One value fills the last slots of its shard, and goes on at the first ones.
+    rowmap_of_one = {}
+    for value in range(3000):
+        column = array("Q", [value])
+        rowmap = RowMap(column)
+        rowmap.add(0)
+        for shard in rowmap._shards:
+            if shard[-1]:
+                rowmap_of_one[value] = shard
+    value = next(iter(rowmap_of_one))
+    column = array("Q", [value] * 40)
+    for bulk in (0, 5, 40):
+        rowmap = RowMap(column)
+        rowmap.add_many(np.arange(bulk, dtype=np.uint32))
+        for row in range(bulk, 40):
+            rowmap.add(row)
+        check(rowmap, column, set(range(40)))
+        for row in range(0, 40, 2):
+            rowmap.remove(row)
+        check(rowmap, column, set(range(1, 40, 2)))
+
+
+def test_what_is_not_there():
+    column = array("Q", [5, 5, 6])
+    rowmap = RowMap(column)
+    rowmap.add(0)
+    assert list(rowmap.rows(6)) == []
+    with pytest.raises(KeyError):
+        rowmap.remove(1)
+    with pytest.raises(KeyError):
+        rowmap.remove(2)
+    check(rowmap, column, {0})
+
+
+def test_bytes_a_row():
+    rng = random.Random(1)
+    column = array("Q", [rng.getrandbits(64) for _ in range(200_000)])
+    one_by_one, at_once = RowMap(column), RowMap(column)
+    for row in range(len(column)):
+        one_by_one.add(row)
+    at_once.add_many(np.arange(len(column), dtype=np.uint32))
+    assert 5.3 < one_by_one.nbytes / len(column) < 6.8
+    assert 5.3 < at_once.nbytes / len(column) < 6.8

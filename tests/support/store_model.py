@@ -1,0 +1,100 @@
+"""The rule of `stores/base.py` once more: a list, a loop, nothing else. The oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
+
+
+@dataclass
+class Entry:
+    page: Page
+    pending: bool = True
+    dropped: int = 0
+    replaces: Entry | None = None
+    """The kept entry of the same page that a durable store has until this one is kept."""
+
+
+@dataclass
+class ModelStore:
+    max_distance: int
+    entries: list[Entry] = field(default_factory=list)
+
+    def check_and_add(self, page: Page) -> Verdict:
+        candidates = [entry for entry in self.entries if self._is_candidate(entry, page)]
+        own = self._own(page.id)
+        if own in candidates:
+            return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own, page.url)
+        if candidates:
+            match = min(candidates, key=lambda each: (_distance(each, page), each.page.id))
+            match.dropped += 1
+            if own is not None:
+                self.entries.remove(own)
+            reason = Reason.EQUAL if page.exact else Reason.NEAR
+            return self._verdict(page, Decision.DUPLICATE, reason, match, match.page.url)
+        new = Entry(page)
+        self.entries.append(new)
+        if own is None:
+            return self._verdict(page, Decision.NEW, Reason.UNMATCHED)
+        self.entries.remove(own)
+        new.replaces = own.replaces if own.pending else own
+        return self._verdict(page, Decision.NEW, Reason.CHANGED)
+
+    def confirm(self, page_id: int) -> None:
+        own = self._own(page_id)
+        if own is not None:
+            own.pending = False
+            own.replaces = None
+
+    def forget(self, page_id: int) -> int:
+        own = self._own(page_id)
+        if own is None or not own.pending:
+            return 0
+        self.entries.remove(own)
+        return own.dropped
+
+    def reopen(self) -> None:
+        """Keep what a durable store keeps."""
+        kept = [entry.replaces if entry.pending else entry for entry in self.entries]
+        self.entries = [entry for entry in kept if entry is not None]
+
+    def counts(self) -> tuple[int, int, int]:
+        """Return pages, pending and dropped."""
+        pending = sum(entry.pending for entry in self.entries)
+        return len(self.entries), pending, sum(entry.dropped for entry in self.entries)
+
+    def _own(self, page_id: int) -> Entry | None:
+        return next((entry for entry in self.entries if entry.page.id == page_id), None)
+
+    def _is_candidate(self, entry: Entry, page: Page) -> bool:
+        other = entry.page
+        return (
+            (other.scope, other.exact) == (page.scope, page.exact)
+            and _distance(entry, page) <= (0 if page.exact else self.max_distance)
+            and (other.title == page.title or other.content == page.content)
+        )
+
+    def _verdict(
+        self,
+        page: Page,
+        decision: Decision,
+        reason: Reason,
+        entry: Entry | None = None,
+        url: str | None = None,
+    ) -> Verdict:
+        match = None
+        if entry is not None:
+            match = Match(page_id=entry.page.id, distance=_distance(entry, page), url=url)
+        return Verdict(
+            decision=decision,
+            reason=reason,
+            page_id=page.id,
+            match=match,
+            fingerprint=page.fingerprint,
+            tokens=page.tokens,
+        )
+
+
+def _distance(entry: Entry, page: Page) -> int:
+    return (entry.page.fingerprint ^ page.fingerprint).bit_count()

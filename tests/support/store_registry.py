@@ -1,0 +1,74 @@
+"""Every store that the behaviour suite runs over, and how a test gets a fresh one.
+
+A store is added here and nowhere else: `PLACES` maps its name to a context manager that
+yields the `Place` of an empty store and removes it afterwards. It is entered once a test,
+and once an example by the state machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.verdict import Page
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an empty store is, and what can be expected of it."""
+
+    uri: str
+    survives: bool = False
+    """What was confirmed is there when the store is opened again."""
+    shared: bool = False
+    """Several clients may have it open at once."""
+    bucket_cap: int | None = None
+    """Entries that a bucket takes, where that is few enough for a test."""
+
+
+@contextmanager
+def memory() -> Iterator[Place]:
+    yield Place("memory:", bucket_cap=4096)
+
+
+@contextmanager
+def sqlite() -> Iterator[Place]:
+    with TemporaryDirectory() as directory:
+        yield Place(f"sqlite:{Path(directory) / 'pages.db'}", survives=True, bucket_cap=4096)
+
+
+PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
+    "memory": memory,
+    "sqlite": sqlite,
+}
+
+
+def on_store(**options: object) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
+    """Make a scenario, ``async def test_…(store)``, into a test over all stores."""
+
+    def decorate(scenario: Callable[[Store], Awaitable[None]]) -> object:
+        @pytest.mark.parametrize("name", sorted(PLACES))
+        def test(name: str) -> None:
+            async def play(place: Place) -> None:
+                async with open_store(place.uri, **options) as store:
+                    await scenario(store)
+
+            with PLACES[name]() as place:
+                asyncio.run(play(place))
+
+        test.__name__ = test.__qualname__ = scenario.__name__
+        test.__doc__ = scenario.__doc__
+        return test
+
+    return decorate
+
+
+def page(page_id: int, fingerprint: int, **more: object) -> Page:
+    return Page(id=page_id, fingerprint=fingerprint, **more)
