@@ -62,7 +62,11 @@ def orders(site: Site, shuffles: int) -> list[list[int]]:
 
 
 def run(
-    sites: list[Site], configurations: list[Parameters], distances: list[int], seeds: int, shuffles: int
+    sites: list[Site],
+    configurations: list[Parameters],
+    distances: list[int],
+    seeds: int,
+    shuffles: int,
 ) -> None:
     """Print a table: a line a configuration, distance and site, and the sites pooled."""
     print(f"{len(sites)} sites, {sum(len(site.pages) for site in sites)} pages, {seeds} hash seeds, "
@@ -84,7 +88,8 @@ def run(
         for k in distances:
             runs = {site.name: scores[k, site.name] for site in sites}
             pooled = [sum(one, Score()) for one in zip(*runs.values(), strict=True)]
-            for name, results in [*runs.items(), ("POOLED", pooled)] if len(sites) > 1 else runs.items():
+            shown = [*runs.items(), ("POOLED", pooled)] if len(sites) > 1 else runs.items()
+            for name, results in shown:
                 print(f"{base.shingle_size}-shingle {base.weights!s:13} {k:2} {name:8} "
                       f"{mean(s.precision for s in results):6.3f} "
                       f"{mean(s.recall for s in results):6.3f} "
@@ -109,22 +114,34 @@ def toy_site(folder: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("site", nargs="*", type=Path, help="folder of HTML pages")
     parser.add_argument("--truth", type=Path, help="folder of NAME.pages.tsv.gz and NAME.pairs.tsv.gz;"
                         " without it the truth is computed")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=5, help="hash seeds (default 5)")
-    parser.add_argument("--orders", type=int, default=0, help="random page orders instead of the own")
+    parser.add_argument(
+        "--orders", type=int, default=0, help="random page orders instead of the own"
+    )
     parser.add_argument("--text", choices=["main", "full"], default="main")
     parser.add_argument("--sweep", action="store_true", help="every shingle size, weight and k")
-    parser.add_argument("--cache", type=Path, default=Path(".cache/quality"), help="folder for texts")
-    parser.add_argument("--quick", action="store_true", help="a made-up site, to see that it works")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(".cache/quality"), help="folder for texts"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a made-up site, to see that it works"
+    )
     options = parser.parse_args()
     if not options.site and not options.quick:
         parser.error("name at least one folder of pages, or --quick")
     with tempfile.TemporaryDirectory() as scratch:
         if options.quick:
-            options.site, options.cache, options.seeds = [toy_site(Path(scratch))], Path(scratch), 2
+            options.site, options.cache, options.seeds = (
+                [toy_site(Path(scratch))],
+                Path(scratch),
+                2,
+            )
         sites = []
         for folder in options.site:
             print(f"reading {folder.name} ...", file=sys.stderr)
@@ -132,7 +149,9 @@ def main() -> None:
     configurations = [Parameters()]
     distances = [Parameters().max_distance]
     if options.sweep:
-        configurations = [Parameters(shingle_size=n, weights=w) for n, w in product(SIZES, WEIGHTS)]
+        configurations = [
+            Parameters(shingle_size=n, weights=w) for n, w in product(SIZES, WEIGHTS)
+        ]
         distances = list(DISTANCES)
     run(sites, configurations, distances, options.seeds, options.orders)
 

@@ -48,7 +48,9 @@ class Site:
         if listing is None or not listing.exists():
             pages = sorted(path for path in folder.rglob("*") if path.suffix in {".html", ".htm"})
             contents = read_contents(pages, cache, mode)
-            return cls(folder.name, pages, contents, exact_truth(read_contents(pages, cache, "main")))
+            return cls(
+                folder.name, pages, contents, exact_truth(read_contents(pages, cache, "main"))
+            )
         with gzip.open(listing, "rt") as lines:
             names = lines.read().splitlines()
         number = {name: position for position, name in enumerate(names)}

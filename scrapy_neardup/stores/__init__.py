@@ -16,6 +16,12 @@ StoreFactory = Callable[[str, StoreOptions], Store]
 SCHEMES: dict[str, str | StoreFactory] = {
     "memory": "scrapy_neardup.stores.memory:MemoryStore",
     "sqlite": "scrapy_neardup.stores.sqlite:SQLiteStore",
+    "redis": "scrapy_neardup.stores.redis:RedisStore",
+    "rediss": "scrapy_neardup.stores.redis:RedisStore",
+    "unix": "scrapy_neardup.stores.redis:RedisStore",
+    "redis+sentinel": "scrapy_neardup.stores.redis:RedisStore",
+    "redis+cluster": "scrapy_neardup.stores.redis_cluster:RedisClusterStore",
+    "rediss+cluster": "scrapy_neardup.stores.redis_cluster:RedisClusterStore",
 }
 """URI scheme -> factory, or the place of one, called with (uri, options). Add to it freely."""
 
@@ -26,6 +32,7 @@ def open_store(
     namespace: str = "default",
     max_distance: int = 3,
     expected_pages: int = 1_000_000,
+    retention: float = 0.0,
     schema: Mapping[str, str | int | float] | None = None,
 ) -> Store:
     """Return the store at `uri`, to be opened with ``async with`` or `Store.open`.
@@ -52,6 +59,8 @@ def open_store(
         raise ConfigurationError(
             f"NEARDUP_EXPECTED_PAGES must be a positive number, not {expected_pages}"
         )
+    if retention and scheme.lower() in {"memory", "sqlite"}:
+        raise ConfigurationError(f"NEARDUP_RETENTION needs a Redis store; {scheme}: keeps no times")
     if isinstance(factory, str):
         module, _, name = factory.partition(":")
         factory = getattr(import_module(module), name)
@@ -59,6 +68,7 @@ def open_store(
         namespace=namespace,
         max_distance=max_distance,
         expected_pages=expected_pages,
+        retention=retention,
         schema=dict(schema or {}),
     )
     return factory(uri, options)

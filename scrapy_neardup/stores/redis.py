@@ -144,12 +144,13 @@ class RedisStore:
         try:
             counters = await self._client.hgetall(f"{self._prefix}counters")
             pending = await self._client.zcard(f"{self._prefix}pending")
+            collapsed = await self._client.hvals(f"{self._prefix}collapsed")
         except Exception as error:
             raise explained(error, self._uri) from error
         return StoreStats(
-            pages=int(counters.get(b"pages", 0)),
+            pages=int(counters.get(b"confirmed", 0)) + pending,
             pending=pending,
-            dropped=int(counters.get(b"dropped", 0)),
+            dropped=sum(map(int, collapsed)),
             overflowed=int(counters.get(b"overflowed", 0)),
         )
 

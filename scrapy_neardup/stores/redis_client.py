@@ -70,7 +70,9 @@ def _connect_by_sentinel(uri: str) -> Redis:
     for host in hosts.split(","):
         address, _, port = host.rpartition(":") if ":" in host else (host, "", "26379")
         places.append((address, int(port)))
-    return Sentinel(places, sentinel_kwargs=asked).master_for(service, **options)
+    sentinel: Any = Sentinel(places, sentinel_kwargs=asked)  # type: ignore[no-untyped-call]
+    master: Redis = sentinel.master_for(service, **options)
+    return master
 
 
 def connect_cluster(uri: str) -> RedisCluster:
@@ -83,14 +85,13 @@ def connect_cluster(uri: str) -> RedisCluster:
     ConfigurationError
         The URI can't be read.
     """
+    parts = urlsplit(uri)
+    if not parts.netloc or parts.path.strip("/"):
+        wanted = "redis+cluster://HOST:PORT,HOST:PORT (a cluster has one database)"
+        raise ConfigurationError(f"NEARDUP_STORE: {shown(uri)} must be written {wanted}")
     try:
-        parts = urlsplit(uri)
         user, at, hosts = parts.netloc.rpartition("@")
         first, *others = hosts.split(",")
-        if not first or parts.path.strip("/"):
-            raise ValueError(
-                "write redis+cluster://HOST:PORT,HOST:PORT (a cluster has one database)"
-            )
         scheme = parts.scheme.removesuffix("+cluster")
         plain = urlunsplit((scheme, user + at + first, "", parts.query, ""))
         nodes = [urlsplit(f"//{other}") for other in others]
@@ -167,7 +168,7 @@ class Scripts:
                 del self._waiting[:_MOST_CALLS]
                 try:
                     replies = await self._execute(calls)
-                except (exceptions.RedisError, OSError, asyncio.TimeoutError) as error:
+                except (exceptions.RedisError, OSError) as error:
                     replies = [error] * len(calls)
                 for (_, _, future), reply in zip(calls, replies, strict=True):
                     if future.done():  # its caller gave up waiting

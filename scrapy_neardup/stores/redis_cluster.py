@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from redis import exceptions
 
@@ -69,6 +69,18 @@ class Attempt:
     def named(cls, name: bytes) -> Self:
         """Return the attempt of this name."""
         return cls(int.from_bytes(name[:8], "big"), name[8:])
+
+
+class Claims(NamedTuple):
+    """What came of claiming a place in every table."""
+
+    granted: bool
+    full: bool
+    """A bucket takes no more entries."""
+    near: set[Attempt]
+    """All others within k bits."""
+    old: Attempt | None
+    """The entry that the page has from an earlier time."""
 
 
 class RedisClusterStore:
@@ -179,17 +191,17 @@ class RedisClusterStore:
     async def _try(self, page: Page, mine: Attempt, lease: float) -> Verdict | None:
         """Claim, resolve, commit; None if the attempt was ended by another one."""
         limit = 0 if page.exact else self._options.max_distance
-        near, pointer = await self._claim(page, mine, limit, lease)
-        if near is None:
+        claims = await self._claim(page, mine, limit, lease)
+        if not claims.granted:
             await self._end(mine)
-            return None if pointer is None else self._verdict(page, Reason.OVERFLOW)
-        match = await self._resolve(page, mine, near)
+            return self._verdict(page, Reason.OVERFLOW) if claims.full else None
+        match = await self._resolve(page, mine, claims.near)
         if match is not None:
             await self._end(mine)
             if match.page_id == page.id:
                 return self._verdict(page, Reason.SAME_PAGE, match)
-            if pointer:
-                await self._end(pointer, page.id)
+            if claims.old:
+                await self._end(claims.old, page.id)
             return self._verdict(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
         lease_ms = int(LEASE * 1000)
         if not await self._call(
@@ -206,10 +218,8 @@ class RedisClusterStore:
             changed = await self._end(Attempt.named(old))
         return self._verdict(page, Reason.CHANGED if changed else Reason.UNMATCHED)
 
-    async def _claim(
-        self, page: Page, mine: Attempt, limit: int, lease: float
-    ) -> tuple[set[Attempt] | None, Attempt | None]:
-        """Claim a place in every table; return who is near, and the page's own old entry."""
+    async def _claim(self, page: Page, mine: Attempt, limit: int, lease: float) -> Claims:
+        """Claim a place in every table, and look up the page's own old entry."""
         tag, _ = partition(page.scope, page.exact)
         first, *others = self._layout.permuted(mine.key)
         page_id = page.id.to_bytes(8, "big")
@@ -222,17 +232,18 @@ class RedisClusterStore:
             ),
             self._call("page", self._pages(page.id), page_id, "get"),
         )
-        words = [reply[0] for reply in replies]
-        if b"full" in words:
-            return None, Attempt(0, b"")
-        if b"gone" in words:
-            return None, None
+        words = {reply[0] for reply in replies}
         near = {
             Attempt(permutation.invert(int.from_bytes(f, "big")), token)
             for permutation, reply in zip(self._layout.permutations, replies, strict=True)
             for f, token in zip(reply[1::2], reply[2::2], strict=True)
         }
-        return near, Attempt.named(pointer) if pointer else None
+        return Claims(
+            granted=words == {b"claimed"},
+            full=b"full" in words,
+            near=near,
+            old=Attempt.named(pointer) if pointer else None,
+        )
 
     async def _resolve(self, page: Page, mine: Attempt, near: set[Attempt]) -> Match | None:
         """Return the kept entry that `page` repeats; None if nobody is in its way.
@@ -245,34 +256,39 @@ class RedisClusterStore:
         wounded: set[Attempt] = set()
         pause = 0.001
         while near:
-            looks = await self._look_at(near, wounded)
             kept: list[tuple[bool, int, int, Attempt]] = []
             waiting = False
-            for other, reply in looks.items():
-                if reply[0] == b"gone":
+            for other, (state, *its) in (await self._look_at(near, wounded)).items():
+                if state == b"gone" or not _alike(evidence, its[1]):
                     near.discard(other)
-                    await self._release(other)
-                elif not _alike(evidence, reply[2]):
-                    near.discard(other)
-                elif reply[0] == b"kept":
-                    its = int.from_bytes(reply[1], "big")
-                    kept.append((its != page.id, (other.key ^ mine.key).bit_count(), its, other))
-                elif rank < (other.key, int.from_bytes(reply[1], "big"), other.token):
+                    if state == b"gone":
+                        await self._release(other)
+                    continue
+                page_id = int.from_bytes(its[0], "big")
+                if state == b"kept":
+                    distance = (other.key ^ mine.key).bit_count()
+                    kept.append((page_id != page.id, distance, page_id, other))
+                elif rank < (other.key, page_id, other.token):
                     wounded.add(other)
                 else:
                     waiting = True
-            for another, distance, its, other in sorted(kept, key=lambda entry: entry[:3]):
-                if not another:
-                    await self._settle(other, "touch", self._retention)
-                    return Match(page_id=its, distance=distance, url=page.url)
-                url = await self._call(
-                    "collapse", self._entry(other), *other.words, self._retention
-                )
-                if url is not None:
-                    return Match(page_id=its, distance=distance, url=url.decode() or None)
+            match = await self._join(page, sorted(kept, key=lambda entry: entry[:3]))
+            if match is not None:
+                return match
             if waiting and not kept:
                 await asyncio.sleep(pause * random.random())
                 pause = min(2 * pause, _LONGEST_PAUSE)
+        return None
+
+    async def _join(self, page: Page, kept: list[tuple[bool, int, int, Attempt]]) -> Match | None:
+        """Count `page` on the first of these entries that is kept still."""
+        for another, distance, page_id, entry in kept:
+            if not another:
+                await self._settle(entry, "touch", self._retention)
+                return Match(page_id=page_id, distance=distance, url=page.url)
+            url = await self._call("collapse", self._entry(entry), *entry.words, self._retention)
+            if url is not None:
+                return Match(page_id=page_id, distance=distance, url=url.decode() or None)
         return None
 
     async def _look_at(

@@ -46,7 +46,7 @@ def test_a_near_duplicate_is_recognised_and_explained():
     ("ours", "theirs"),
     [
         # Application shells: the content sits in embedded data.
-        (Content(LONG, "Ann", data=('{"name":"Ann"}',)), Content(LONG, "Bob", data=('{"name":"Bob"}',))),
+        (Content(LONG, "Ann", data=('{"n":"Ann"}',)), Content(LONG, "Bob", data=('{"n":"Bob"}',))),
         # Photo pages: the content is the picture.
         (Content(LONG, "Sunset", images=("/1.jpg",)), Content(LONG, "Dawn", images=("/2.jpg",))),
         # The same, with a text too short for a simhash.
@@ -59,11 +59,13 @@ def test_a_near_duplicate_is_recognised_and_explained():
 )  # fmt: skip
 @pytest.mark.parametrize("scope", ["all", "domain"])
 def test_equal_text_is_not_an_equal_page(ours, theirs, scope):
-    assert [verdict.decision for verdict in judged(ours, theirs, scope=scope)] == [Decision.NEW] * 2
+    assert [verdict.decision for verdict in judged(ours, theirs, scope=scope)] == [
+        Decision.NEW
+    ] * 2
 
 
 def test_a_title_alone_does_not_make_another_page():
-    first, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"))
+    _, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"))
     assert second.decision is Decision.DUPLICATE
     assert second.match.distance == 0
 

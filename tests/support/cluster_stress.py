@@ -198,7 +198,9 @@ async def rage(uri: str, storm: Storm, kind: type[RedisClusterStore] = RedisClus
             await asyncio.gather(*(meet(chance.choice(stores), page) for page in pages))
             again = [page for page in pages if chance.random() < storm.replace]
             others = [
-                Page(id=page.id, fingerprint=_flip(page.fingerprint, chance, chance.choice([1, 20])))
+                Page(
+                    id=page.id, fingerprint=_flip(page.fingerprint, chance, chance.choice([1, 20]))
+                )
                 for page in again
             ]
             await asyncio.gather(*(meet(chance.choice(stores), page) for page in others))
@@ -236,8 +238,10 @@ def judge(runs: list[Run]) -> Findings:
         if _overlap(one.surely_live(), two.surely_live()):
             findings.both_kept.append((one, two))
         together = one.start < two.end and two.start < one.end
-        if together and one.outcome == two.outcome == "duplicate" and not (
-            _kept_for(one, by_id) and _kept_for(two, by_id)
+        if (
+            together
+            and one.outcome == two.outcome == "duplicate"
+            and not (_kept_for(one, by_id) and _kept_for(two, by_id))
         ):
             findings.both_dropped.append((one, two))
     findings.dropped_for_nothing = [
@@ -266,9 +270,9 @@ class ProbeThenAdd(RedisClusterStore):
     """A control: look first, claim afterwards. Two that arrive together are both kept."""
 
     async def _try(self, page, mine, lease):
-        near, _ = await self._claim(page, mine, K, lease)
+        near = (await self._claim(page, mine, K, lease)).near
         await self._end(mine)
-        match = await self._resolve_kept(page, mine, near or set())
+        match = await self._resolve_kept(page, mine, near)
         if match:
             return self._verdict(page, redis_cluster.Reason.NEAR, match)
         mine = redis_cluster.Attempt(mine.key, mine.token[::-1])
@@ -281,7 +285,9 @@ class ProbeThenAdd(RedisClusterStore):
         for other, reply in looks.items():
             if reply[0] == b"kept":
                 its = int.from_bytes(reply[1], "big")
-                return redis_cluster.Match(page_id=its, distance=(other.key ^ mine.key).bit_count())
+                return redis_cluster.Match(
+                    page_id=its, distance=(other.key ^ mine.key).bit_count()
+                )
         return None
 
 
@@ -289,10 +295,10 @@ class DropIfAnythingWasSeen(RedisClusterStore):
     """A control: claim, and drop if anybody else has claimed. Two may both be dropped."""
 
     async def _try(self, page, mine, lease):
-        near, _ = await self._claim(page, mine, K, lease)
-        if near is None:
+        claims = await self._claim(page, mine, K, lease)
+        if not claims.granted:
             return None
-        for other, reply in (await self._look_at(near, set())).items():
+        for other, reply in (await self._look_at(claims.near, set())).items():
             if reply[0] != b"gone" and (its := int.from_bytes(reply[1], "big")) != page.id:
                 await self._end(mine)
                 match = redis_cluster.Match(

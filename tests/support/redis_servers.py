@@ -16,6 +16,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Self
 
 import redis
 
@@ -119,7 +120,7 @@ class RedisServer:
     def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
-    def __enter__(self) -> RedisServer:
+    def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, *_: object) -> None:

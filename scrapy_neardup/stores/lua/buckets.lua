@@ -39,6 +39,7 @@ local function number(s, from, to)
 end
 
 local function field(f, level)
+  if level == 0 then return '\0' .. sub(f, 2, 2) end
   local whole, rest = floor(level / 8), level % 8
   local name = char(level) .. sub(f, 2, 2 + whole)
   if rest == 0 then return name end
@@ -71,7 +72,8 @@ local function lower_bound(s, width, high, low)
 end
 
 local function find(s, width, f)
-  return lower_bound(s, width, number(f, 3, 5), number(f, 6, 8))
+  local q, r, t, v, w, x = byte(f, 3, 8)
+  return lower_bound(s, width, q * 65536 + r * 256 + t, v * 65536 + w * 256 + x)
 end
 
 local function store(key, name, level, f, width, depth, s)

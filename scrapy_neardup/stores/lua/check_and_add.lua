@@ -19,9 +19,9 @@ end
 
 -- Seen again: keep it from expiring, but write no more often than that needs.
 local function touch(page, r)
-  if retention == 0 or NOW - number(r.seen, 1, 4) <= retention / 16 then return end
+  if retention == 0 or now() - number(r.seen, 1, 4) <= retention / 16 then return end
   remove(hash('page', page), page, payload_of(r), PAGE_DEPTH)
-  r.seen = u(NOW, 4)
+  r.seen = u(now(), 4)
   insert(hash('page', page), page, payload_of(r), PAGE_DEPTH)
 end
 
@@ -53,7 +53,8 @@ local function nearest(keys)
 end
 
 -- 1. The same page again?
-local old = record_of(id)
+local old, page_key, page_bucket, page_field, page_level, page_place = record_of(id)
+local moved = old ~= nil -- something was withdrawn: buckets read before that are stale
 if old and not alive(id, old, retention) then
   withdraw(id, old)
   old = nil
@@ -88,13 +89,13 @@ for i = 1, TABLES do
     end
   end
 end
+moved = moved or any
 if any and not match then match, matched = nearest(keys) end
 if match then
   call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
-  call('HINCRBY', PREFIX .. 'counters', 'dropped', 1)
   touch(match.id, matched)
   if old then withdraw(id, old) end
-  local shown = call('HGET', PREFIX .. 'url:' .. format('%02x', (byte(match.id))), match.id)
+  local shown = call('HGET', hash('url', match.id), match.id)
   return { 'duplicate', match.d, match.id, shown or '' }
 end
 
@@ -105,19 +106,24 @@ for i = 1, TABLES do
     return { 'overflow' }
   end
 end
+local record = KEY .. evidence .. u(now(), 4)
 if old then withdraw(id, old) end
 for i = 1, TABLES do
   local f, payload = ARGV[7 + i], i == 1 and id or ''
   local key, s, name, level, place = unpack(buckets[i])
-  if old or any then
-    insert(key, f, payload, DEPTH) -- something was withdrawn: the buckets may have moved
+  if moved then
+    insert(key, f, payload, DEPTH)
   else
     s = sub(s, 1, place) .. sub(f, 3, 8) .. payload .. sub(s, place + 1)
     store(key, name, level, f, 6 + #payload, DEPTH, s)
   end
 end
-insert(hash('page', id), id, KEY .. evidence .. u(NOW, 4), PAGE_DEPTH)
-call('ZADD', PREFIX .. 'pending', NOW_MS + lease, id)
-if url ~= '' then call('HSET', PREFIX .. 'url:' .. format('%02x', (byte(id))), id, url) end
-call('HINCRBY', PREFIX .. 'counters', 'pages', 1)
+if moved then
+  insert(page_key, id, record, PAGE_DEPTH)
+else
+  local s = sub(page_bucket, 1, page_place) .. sub(id, 3, 8) .. record .. sub(page_bucket, page_place + 1)
+  store(page_key, page_field, page_level, id, 6 + RECORD, PAGE_DEPTH, s)
+end
+call('ZADD', PREFIX .. 'pending', now_ms() + lease, id)
+if url ~= '' then call('HSET', hash('url', id), id, url) end
 return { old and 'changed' or 'new' }

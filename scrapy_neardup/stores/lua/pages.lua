@@ -3,7 +3,7 @@
 --   PREFIX t1:XX   key -> page id        PREFIX page:XX    page id -> record
 --   PREFIX tN:XX   permuted key          record: key 8, tag 2, title 2, content 2, seen 4
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
---   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  pages, dropped, ...
+--   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
 
 local TABLES = #ORDERS
 local ID, RECORD = 8, 18           -- bytes of payload
@@ -11,7 +11,12 @@ local PAGE_DEPTH = 40
 
 local PREFIX = ARGV[1]
 
-local function hash(tree, f) return PREFIX .. tree .. format(':%02x', (byte(f))) end
+-- Two digits each; looking them up costs less than string.format.
+local HEX = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'
+
+local function hex(f) local b = 2 * byte(f); return sub(HEX, b + 1, b + 2) end
+
+local function hash(tree, f) return PREFIX .. tree .. ':' .. hex(f) end
 
 -- ---- permutations ----------------------------------------------------------------------
 
@@ -67,15 +72,28 @@ end
 
 -- ---- entries of pages ------------------------------------------------------------------
 
-local clock = call('TIME')
-local NOW, NOW_MS = tonumber(clock[1]), tonumber(clock[1]) * 1000 + floor(tonumber(clock[2]) / 1000)
+-- Milliseconds since the epoch by the server's clock, asked for once.
+local clock
+local function now_ms()
+  if not clock then
+    local t = call('TIME')
+    clock = tonumber(t[1]) * 1000 + floor(tonumber(t[2]) / 1000)
+  end
+  return clock
+end
+
+local function now() return floor(now_ms() / 1000) end
 
 -- The record of a page: key, evidence (tag, title, content), seen; nil if there is none.
+-- Also where it is, or would be: hash, bucket, field, level, offset.
 local function record_of(id)
-  local s = bucket(hash('page', id), id)
-  local o = find(s, 6 + RECORD, id)
-  if sub(s, o + 1, o + 6) ~= sub(id, 3, 8) then return nil end
-  return { key = sub(s, o + 7, o + 14), evidence = sub(s, o + 15, o + 20), seen = sub(s, o + 21, o + 24) }
+  local key = hash('page', id)
+  local s, name, level = bucket(key, id)
+  local o, r = find(s, 6 + RECORD, id), nil
+  if sub(s, o + 1, o + 6) == sub(id, 3, 8) then
+    r = { key = sub(s, o + 7, o + 14), evidence = sub(s, o + 15, o + 20), seen = sub(s, o + 21, o + 24) }
+  end
+  return r, key, s, name, level, o
 end
 
 local function payload_of(r) return r.key .. r.evidence .. r.seen end
@@ -86,20 +104,18 @@ local function withdraw(id, r)
     remove(hash('t' .. i, f), f, i == 1 and id or '', DEPTH)
   end
   remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
-  call('ZREM', PREFIX .. 'pending', id)
-  call('HDEL', PREFIX .. 'url:' .. format('%02x', (byte(id))), id)
-  local collapsed = tonumber(call('HGET', PREFIX .. 'collapsed', id) or 0)
-  if collapsed > 0 then
-    call('HDEL', PREFIX .. 'collapsed', id)
-    call('HINCRBY', PREFIX .. 'counters', 'dropped', -collapsed)
+  if call('ZREM', PREFIX .. 'pending', id) == 0 then
+    call('HINCRBY', PREFIX .. 'counters', 'confirmed', -1)
   end
-  call('HINCRBY', PREFIX .. 'counters', 'pages', -1)
+  call('HDEL', hash('url', id), id)
+  local collapsed = tonumber(call('HGET', PREFIX .. 'collapsed', id) or 0)
+  if collapsed > 0 then call('HDEL', PREFIX .. 'collapsed', id) end
   return collapsed
 end
 
 -- Whether an entry still counts: its lease has not run out, it was seen lately.
 local function alive(id, r, retention)
-  if retention > 0 and number(r.seen, 1, 4) + retention < NOW then return false end
+  if retention > 0 and number(r.seen, 1, 4) + retention < now() then return false end
   local lease = call('ZSCORE', PREFIX .. 'pending', id)
-  return not lease or tonumber(lease) >= NOW_MS
+  return not lease or tonumber(lease) >= now_ms()
 end

@@ -9,7 +9,7 @@
 local retention, width, most = tonumber(ARGV[2]), 6 + RECORD, tonumber(ARGV[5])
 local state = PREFIX .. 'sweep'
 local at = call('HMGET', state, 'next', 'hash', 'cursor')
-if at[1] and tonumber(at[1]) > NOW_MS then return -1 end
+if at[1] and tonumber(at[1]) > now_ms() then return -1 end
 
 local which, cursor = tonumber(at[2] or 0), at[3] or '0'
 local reply = call('HSCAN', PREFIX .. 'page:' .. format('%02x', which), cursor, 'COUNT', ARGV[4])
@@ -17,7 +17,7 @@ local old = {}
 for i = 1, #reply[2], 2 do
   local name, s = reply[2][i], reply[2][i + 1]
   for o = 0, #s - width, width do
-    if number(s, o + 21, o + 24) + retention < NOW then
+    if number(s, o + 21, o + 24) + retention < now() then
       old[#old + 1] = char(which) .. sub(name, 2, 2) .. sub(s, o + 1, o + 6)
     end
   end
@@ -27,5 +27,5 @@ if #old <= most then
   cursor = reply[1]
   if cursor == '0' then which = (which + 1) % 256 end
 end
-call('HSET', state, 'next', NOW_MS + tonumber(ARGV[3]), 'hash', which, 'cursor', cursor)
+call('HSET', state, 'next', now_ms() + tonumber(ARGV[3]), 'hash', which, 'cursor', cursor)
 return math.min(#old, most)
