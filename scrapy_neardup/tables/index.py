@@ -161,8 +161,8 @@ class HammingIndex:
         # Most pages are new: one look at the smallest distance ends it.
         if distances.item(distances.argmin()) > self.max_distance:
             return []
-        near = np.flatnonzero(distances <= self.max_distance)
-        pairs = set(zip(distances[near].tolist(), candidates[near].tolist(), strict=True))
+        near = (distances <= self.max_distance).nonzero()[0].tolist()
+        pairs = {(distances.item(place), candidates.item(place)) for place in near}
         return [(match, distance) for distance, match in sorted(pairs)]
 
     def add(self, fingerprint: int) -> bool:
