@@ -125,7 +125,7 @@ def _checked(weights: NDArray[np.float64], expected: int) -> NDArray[np.float64]
     if values.shape != (expected,) or not np.isfinite(values).all() or (values < 0).any():
         raise ConfigurationError(
             "NEARDUP_WEIGHTS: the callable must return one finite weight >= 0 for each of "
-            f"{expected} features, not an array of shape {values.shape}: {values[:5]}"
+            f"{expected} features, not (shape {values.shape}) {values}"
         )
     return values
 

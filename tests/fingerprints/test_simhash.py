@@ -1,0 +1,160 @@
+"""Simhash: what it means, where it ends, and fixed values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference_simhash as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints import (
+    features,
+    hamming_distance,
+    simhash,
+    simhash_features,
+    token_hashes,
+)
+
+
+def bits(*positions):
+    return np.array([sum(1 << p for p in positions)], np.uint64)
+
+
+def test_ties_stay_clear():
+    """A bit that as many features have as have not is 0: the rule is sum > 0."""
+    a, b = bits(0, 1), bits(1, 2)
+    assert simhash_features(np.concatenate([a, b]), None) == 0b010
+    assert simhash_features(np.concatenate([a, b]), np.array([1.0, 1.0])) == 0b010
+    assert simhash_features(np.concatenate([a, b]), np.array([1.5, 1.0])) == 0b011
+    assert simhash_features(np.concatenate([a, b]), np.array([1.0, 0.0])) == 0b011
+    assert simhash_features(np.array([0, 2**64 - 1], np.uint64), None) == 0
+
+
+def test_one_feature_is_its_own_simhash():
+    feature = np.array([0xDEADBEEF12345678], np.uint64)
+    assert simhash_features(feature, None) == 0xDEADBEEF12345678
+    assert simhash_features(feature, np.array([0.1])) == 0xDEADBEEF12345678
+
+
+def test_rounding_makes_ties():
+    """Weights that differ by less than 2**-17 count as equal, in any order."""
+    hashes = np.concatenate([bits(0), bits(1)])
+    assert simhash_features(hashes, np.array([1.0, 1.0 + 2**-20])) == 0
+    assert simhash_features(hashes, np.array([1.0, 1.0 + 2**-16])) == 0b10
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.floats(0.01, 1e3)), min_size=1))
+def test_order_of_features_does_not_matter(pairs):
+    hashes = np.array([h for h, _ in pairs], np.uint64)
+    weights = np.array([w for _, w in pairs])
+    assert simhash_features(hashes, weights) == simhash_features(hashes[::-1], weights[::-1])
+    assert simhash_features(hashes, None) == simhash_features(hashes[::-1], None)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=300))
+def test_weights_of_one_change_nothing(values):
+    hashes = np.array(values, np.uint64)
+    assert simhash_features(hashes, np.ones(len(hashes))) == simhash_features(hashes, None)
+
+
+@pytest.mark.parametrize("weights", ["set", "tf", "sqrt", "log"])
+def test_no_features(weights):
+    for text in ("", "...", "\n"):
+        with pytest.raises(NoFeaturesError):
+            simhash(text, weights=weights)
+    with pytest.raises(NoFeaturesError):
+        simhash_features(bits(1), np.array([0.0]))
+
+
+def test_shingles_are_ordered():
+    assert simhash("a b c") != simhash("c b a") != simhash("b a c")
+    assert simhash("a b", shingle_size=3) == simhash("a b", shingle_size=2)
+    assert simhash("a b c d", shingle_size=1) == simhash("d c a b", shingle_size=1)
+
+
+def test_repeated_words_do_not_cancel():
+    fingerprints = {simhash(" ".join(["word"] * n), shingle_size=8) for n in range(1, 9)}
+    assert len(fingerprints) == 8
+    assert simhash("a a a a") != simhash("b b b b")
+
+
+def test_similar_texts_are_near_and_others_are_not():
+    words = [f"w{n * n % 9973}" for n in range(1_000)]
+    changed = [*words[:500], "other", *words[501:]]
+    a, b, c = (simhash(" ".join(w)) for w in (words, changed, words[::-1]))
+    assert hamming_distance(a, b) <= 3
+    assert hamming_distance(a, c) > 15
+
+
+def test_unrelated_texts_are_half_the_bits_apart():
+    """Distances of unrelated texts are binomial: mean 32, deviation 4 (in 4,950 pairs)."""
+    prints = [simhash(" ".join(f"w{n}x{i}" for i in range(100))) for n in range(100)]
+    distances = [hamming_distance(a, b) for i, a in enumerate(prints) for b in prints[:i]]
+    assert abs(np.mean(distances) - 32) < 1
+    assert abs(np.std(distances) - 4) < 0.5
+
+
+def test_callable_weights():
+    tokens = token_hashes("a b c a b c a d e f")
+    seen = {}
+
+    def weigh(hashes, counts):
+        seen.update(zip(hashes.tolist(), counts.tolist(), strict=True))
+        return np.where(counts > 1, 0.0, 2.5)
+
+    hashes, weights = features(tokens, weights=weigh)
+    assert seen == reference.shingles("a b c a b c a d e f")
+    assert set(weights.tolist()) == {0.0, 2.5}
+    rare = hashes[weights > 0]
+    assert simhash_features(hashes, weights) == simhash_features(rare, None)
+    assert simhash("a b c a b c a d e f", weights=weigh) == simhash_features(rare, None)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [np.ones(3), np.array([1.0, np.nan]), np.array([1.0, np.inf]), np.array([1.0, -1.0]), 1.0],
+)
+def test_callable_weights_that_cannot_be_used(result):
+    with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
+        simhash("a b c d", weights=lambda hashes, counts: result)
+
+
+@pytest.mark.parametrize("weights", ["idf", "", None, ["tf"]])
+def test_unknown_weights(weights):
+    with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
+        simhash("a b c d", weights=weights)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_impossible_shingle_size(size):
+    with pytest.raises(ConfigurationError, match="NEARDUP_SHINGLE_SIZE"):
+        simhash("a b c d", shingle_size=size)
+
+
+def test_weights_too_large_to_add_up():
+    hashes = np.concatenate([bits(0), bits(1)])
+    with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
+        simhash_features(hashes, np.array([2.0**36, 2.0**36]))
+    assert simhash_features(hashes, np.array([2.0**36, 2.0**35])) == 1
+
+
+def test_logarithms_are_far_from_where_they_round():
+    """A machine's own last digit of a logarithm decides no bit, for counts up to a million."""
+    units = (1 + np.log(np.arange(1, 1_000_001))) * 2**16
+    assert np.abs(units - np.floor(units) - 0.5).min() > 1e-8
+
+
+@settings(deadline=None, max_examples=100)
+@given(*[st.integers(0, 2**64 - 1)] * 3)
+def test_hamming_distance(a, b, c):
+    assert (
+        hamming_distance(a, b)
+        == sum((a >> i ^ b >> i) & 1 for i in range(64))
+        == hamming_distance(b, a)
+    )
+    assert hamming_distance(a, a) == 0
+    assert hamming_distance(a, c) <= hamming_distance(a, b) + hamming_distance(b, c)
