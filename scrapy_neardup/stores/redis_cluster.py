@@ -142,7 +142,7 @@ class RedisClusterStore:
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`.
 
-        Costs t + 4 calls in three round trips for a new page, t tables.
+        Costs t + 3 calls in three round trips for a new page, t tables.
         """
         _, mask = partition(page.scope, page.exact)
         lease = ATTEMPT_LEASE
