@@ -1,0 +1,1 @@
+"""Collections on disk: read them, judge them, in bulk."""

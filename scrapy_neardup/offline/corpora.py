@@ -1,0 +1,201 @@
+"""The pages of collections on disk, one `Record` at a time.
+
+Rule of this room: bytes in, records out; nothing here looks at what a page says. What
+can't be read is an `InputError` that names the file (and the line); nothing is skipped
+for being broken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from gzip import GzipFile
+from io import BufferedReader
+from pathlib import Path
+from stat import S_ISREG
+from typing import IO, NamedTuple, cast
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.record import Record, reading
+from scrapy_neardup.offline.warc import require_warcio, warc_pages
+from scrapy_neardup.text import looks_like_html
+from scrapy_neardup.urls import redact
+
+__all__ = ["Corpus", "Record"]
+
+MAX_LINE = 1 << 28
+"""Bytes of the longest JSON line; a file with a longer one isn't made of lines."""
+_SNIFFED = 1024
+"""Bytes of a file that are looked at where its name doesn't say what it is."""
+
+Reader = Callable[[IO[bytes], str], Iterator[Record]]
+
+
+def html_page(file: IO[bytes], path: str) -> Iterator[Record]:
+    """Yield the one page of an HTML file."""
+    yield Record(page=_printable(path), html=file.read())
+
+
+def json_lines(file: IO[bytes], path: str) -> Iterator[Record]:
+    """Yield the pages of JSON lines: objects with ``html`` or ``text``, and maybe ``url``.
+
+    Blank lines are passed over; a page without a URL is called ``PATH:LINE``.
+
+    Raises
+    ------
+    InputError
+        For a line that is no such object.
+    """
+    for number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
+        if line.isspace():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{where}: not a line of JSON ({error})") from error
+        if not isinstance(item, dict) or not item.keys() & {"html", "text"}:
+            raise InputError(f'{where}: not an object with "html" or "text"')
+        url, html, text = (_string(item, key, where) for key in ("url", "html", "text"))
+        yield Record(
+            page=redact(url) if url else f"{_printable(path)}:{number}",
+            url=url,
+            html=None if html is None else html.encode(),
+            text=(text or "") if html is None else None,
+            encoding="utf-8",
+        )
+
+
+def _printable(path: str) -> str:
+    """Return `path` with the bytes that are no UTF-8 (all names are possible) spelt out."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _string(item: dict[str, object], key: str, where: str) -> str | None:
+    value = item.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InputError(f'{where}: "{key}" is no string but {type(value).__name__}')
+    # JSON can spell half a surrogate pair, which no other encoding can.
+    return value.encode("utf-8", "replace").decode()
+
+
+_READERS: dict[tuple[str, ...], Reader] = {
+    (".html", ".htm", ".xhtml", ".xht", ".shtml"): html_page,
+    (".jsonl", ".ndjson"): json_lines,
+    (".warc",): warc_pages,
+}
+"""Endings of names (a further ``.gz`` is fine) -> how such a file is read."""
+
+
+class Corpus:
+    """The pages of several inputs, in the order given.
+
+    Parameters
+    ----------
+    inputs
+        Folders (every file in them, at any depth, that is named like HTML or looks like
+        it, sorted by path), HTML files, WARC files, JSON lines, or ``-``: JSON lines on
+        standard input. Files may be compressed with gzip.
+
+    Raises
+    ------
+    InputError
+        An input is missing, or is none of these; while iterating: it is damaged.
+
+    Notes
+    -----
+    Holds the paths of all files, and one page at a time.
+    """
+
+    def __init__(self, inputs: Sequence[str]) -> None:
+        if inputs.count("-") > 1:
+            raise InputError("-: standard input can be read only once")
+        self._sources: list[_Source] = []
+        for path in inputs:
+            self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]
+        if any(source.reader is warc_pages for source in self._sources):
+            require_warcio()
+        sizes = [source.size for source in self._sources]
+        self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
+        self._passed = 0
+        self._file: BufferedReader | None = None
+
+    @property
+    def share(self) -> float | None:
+        """How much of the input was read, in [0, 1]; None where its size isn't known."""
+        if not self._size:
+            return None
+        under_way = self._file.tell() if self._file and not self._file.closed else 0
+        return min((self._passed + under_way) / self._size, 1)
+
+    def __iter__(self) -> Iterator[Record]:
+        for path, reader, size in self._sources:
+            if path == "-":
+                yield from reader(sys.stdin.buffer, path)
+                continue
+            with reading(path), Path(path).open("rb") as file:
+                self._file = file
+                yield from reader(_decompressed(file), path)
+            self._passed += size or 0
+
+
+class _Source(NamedTuple):
+    path: str
+    reader: Reader
+    size: int | None
+    """Bytes; None for what has no end that is known (a pipe)."""
+
+
+def _single(path: str) -> _Source:
+    """Return the source at `path`, told by its name or else by how it begins."""
+    if path == "-":
+        return _Source(path, json_lines, None)
+    with reading(path):
+        status = Path(path).stat()
+    if not S_ISREG(status.st_mode):
+        return _Source(path, json_lines, None)  # a pipe begins only once: no look ahead
+    reader = _named(path) or _sniffed(path)
+    if reader is None:
+        endings = ", ".join(ending for group in _READERS for ending in group)
+        raise InputError(f"{path}: doesn't look like HTML, and its name ends in none of {endings}")
+    return _Source(path, reader, status.st_size)
+
+
+def _folder(folder: str) -> list[_Source]:
+    """Return the HTML files in and below `folder`, sorted by path."""
+    found = (
+        Path(place, name) for place, _, names in os.walk(folder, onerror=_fail) for name in names
+    )
+    pages = [
+        _Source(path, html_page, Path(path).stat().st_size)
+        for path in sorted(str(path) for path in found if path.is_file())
+        if (_named(path) or _sniffed(path)) is html_page
+    ]
+    if not pages:
+        raise InputError(f"{folder}: no HTML file in this folder; name other files one by one")
+    return pages
+
+
+def _fail(error: OSError) -> None:
+    raise InputError(f"{error.filename}: can't be read: {error.strerror}") from error
+
+
+def _named(path: str) -> Reader | None:
+    name = path.lower().removesuffix(".gz")
+    return next((reader for group, reader in _READERS.items() if name.endswith(group)), None)
+
+
+def _sniffed(path: str) -> Reader | None:
+    with reading(path), Path(path).open("rb") as file:
+        return html_page if looks_like_html(file.read(_SNIFFED)) else None
+
+
+def _decompressed(file: BufferedReader) -> IO[bytes]:
+    if file.peek(2).startswith(b"\x1f\x8b"):
+        return cast("IO[bytes]", GzipFile(fileobj=file))
+    return file

@@ -1,0 +1,52 @@
+"""What a reader of collections gives, and how it fails.
+
+Rule of this room: a `Record` holds bytes or text as found; reading it is another's work.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from scrapy_neardup.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One page of a collection, unread.
+
+    Parameters
+    ----------
+    page
+        What it is called: its URL, or else where it was found (a path, ``FILE:LINE``).
+    url
+        Its URL, where one is known.
+    html, text
+        The page as bytes, or its visible text where that is all there is; one of them.
+    content_type, encoding
+        What its source says of `html`: a media type in lower case, a charset.
+    """
+
+    page: str
+    url: str | None = None
+    html: bytes | None = None
+    text: str | None = None
+    content_type: str | None = None
+    encoding: str | None = None
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turn what goes wrong while `path` is read into an `InputError` that names it."""
+    try:
+        yield
+    except EOFError:
+        raise InputError(
+            f"{path}: its compressed data ends too early; was it cut short while copying?"
+        ) from None
+    except zlib.error as error:
+        raise InputError(f"{path}: its compressed data is damaged: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: can't be read: {error.strerror or error}") from error

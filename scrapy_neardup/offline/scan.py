@@ -1,0 +1,150 @@
+"""A collection judged page by page, as a crawl would judge it.
+
+Rule of this room: reading and fingerprinting are pure and run in any number of
+processes (`analysed`); judging is one store's business, in the order of the input.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from signal import SIG_IGN, SIGINT, signal
+from threading import Thread
+
+from scrapy_neardup.detector import Analyser, page_id
+from scrapy_neardup.errors import InputError, NeardupError
+from scrapy_neardup.offline.record import Record
+from scrapy_neardup.stores import Store
+from scrapy_neardup.text import Content, looks_like_html, parse_html
+from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+
+Analysed = tuple[str, Page | Verdict]
+"""A record's page, and what a store may know of it, or why it can't be judged."""
+
+_BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
+"""What is sent to another process at once: a message costs as much as a short page."""
+_AHEAD = 3
+"""Batches in flight a process: none of them ever waits for the parent."""
+
+
+def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
+    """Return the `Page` of a record, or the verdict that it can't be judged.
+
+    Its id is that of its URL, or else of the place where it was found.
+    """
+    identity = page_id((record.url or record.page).encode())
+    content = Content(text=record.text or "")
+    if record.html:
+        if not looks_like_html(record.html, record.content_type, record.page):
+            return _unjudged(Reason.NOT_HTML, identity)
+        try:
+            content = analyser.read(parse_html(record.html, record.encoding))
+        except InputError as error:
+            return _unjudged(Reason.UNPARSABLE, identity, str(error))
+    return analyser.page(content, page_id=identity, url=record.page)
+
+
+def _unjudged(reason: Reason, identity: int, detail: str = "") -> Verdict:
+    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
+
+
+def analysed(
+    records: Iterable[Record], analyser: Analyser, *, jobs: int = 1
+) -> Generator[Analysed]:
+    """Analyse `records` in `jobs` processes and yield the results in the order given.
+
+    Reads ahead by a bounded number of records, and by none for one job. An `InputError`
+    of `records` is raised after the results of all records before it.
+
+    Raises
+    ------
+    NeardupError
+        One of the processes died.
+    """
+    if jobs == 1:
+        for record in records:
+            yield record.page, analyse(record, analyser)
+        return
+    failures: list[InputError] = []
+    waiting: deque[Future[list[Analysed]]] = deque()
+    # Not forked: a store may run threads in this process.
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (analyser,))
+    try:
+        for batch in _batches(_until_failure(records, failures)):
+            waiting.append(pool.submit(_analyse_batch, batch))
+            if len(waiting) > jobs * _AHEAD:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise NeardupError(
+            f"one of {jobs} processes was killed, perhaps for want of memory; use fewer --jobs"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if failures:
+        raise failures[0]
+
+
+async def judge(page: Page | Verdict, store: Store) -> Verdict:
+    """Judge an analysed page; a new one is confirmed at once, as nothing else is done with it.
+
+    Raises
+    ------
+    StoreError
+        The store failed.
+    """
+    if isinstance(page, Verdict):
+        return page
+    verdict = await store.check_and_add(page)
+    if verdict.decision is Decision.NEW:
+        await store.confirm(page.id)
+    return verdict
+
+
+def _until_failure(records: Iterable[Record], failures: list[InputError]) -> Iterator[Record]:
+    try:
+        yield from records
+    except InputError as error:
+        failures.append(error)
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        batch.append(record)
+        size += len(record.html or record.text or "")
+        if len(batch) == _BATCH_PAGES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+_analyser: Analyser
+"""In the processes of a pool: theirs."""
+
+
+def _begin(analyser: Analyser) -> None:
+    """Make this process one of a pool: it ends with its parent, however that ends."""
+    global _analyser  # noqa: PLW0603  (what a pool's initializer is for)
+    _analyser = analyser
+    signal(SIGINT, SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _analyse_batch(records: list[Record]) -> list[Analysed]:
+    return [(record.page, analyse(record, _analyser)) for record in records]

@@ -1,0 +1,118 @@
+"""The HTML pages of a WARC file (ISO 28500), through warcio.
+
+Rule of this room: warcio parses; what it lets pass (a record cut short, a wrong length)
+is found here and is an error. Decompression is `gzip`'s, which verifies checksums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email.message import Message
+from typing import IO, TYPE_CHECKING
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.record import Record, reading
+from scrapy_neardup.text import looks_like_html
+from scrapy_neardup.urls import redact
+
+if TYPE_CHECKING:
+    from warcio.archiveiterator import WARCIterator
+    from warcio.recordloader import ArcWarcRecord
+
+_HTML = ("text/html", "application/xhtml+xml")
+_UNKNOWN = "application/octet-stream"
+"""What a response without a media type is (RFC 9110, section 8.3): look at it."""
+
+
+def require_warcio() -> None:
+    """Fail before anything is read where WARC files can't be.
+
+    Raises
+    ------
+    InputError
+        warcio isn't installed.
+    """
+    try:
+        import warcio.archiveiterator  # noqa: F401, PLC0415  (an extra)
+    except ImportError as error:
+        raise InputError(
+            "WARC files need the package warcio: pip install 'scrapy-neardup[warc]'"
+        ) from error
+
+
+def warc_pages(file: IO[bytes], path: str) -> Iterator[Record]:
+    """Yield the HTML pages that were answered with status 200, as decoded by HTTP's rules.
+
+    Parameters
+    ----------
+    file
+        The WARC file, decompressed.
+
+    Raises
+    ------
+    InputError
+        It is no WARC file, or it is damaged or cut short.
+    """
+    from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
+
+    # HTTP headers are left to _page: warcio fails on records that hold no HTTP at all.
+    records = WARCIterator(_Stream(file, path), no_record_parse=True)
+    try:
+        for record in records:
+            page = _page(record) if record.rec_type == "response" else None
+            _check_end(records, record, path)
+            if page is not None:
+                yield page
+    except ArchiveLoadFailed as error:
+        raise InputError(f"{path}: not a WARC file, or a damaged one: {error.msg}") from error
+
+
+def _page(record: ArcWarcRecord) -> Record | None:
+    """Return the page of a response record, or None if it holds none."""
+    from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
+
+    url = record.rec_headers.get_header("WARC-Target-URI")
+    kind = record.rec_headers.get_header("Content-Type") or ""
+    if not url or not kind.lower().startswith("application/http") or not record.length:
+        return None
+    record.http_headers = StatusAndHeadersParser([], verify=False).parse(record.raw_stream)
+    if record.http_headers.get_statuscode() != "200":
+        return None
+    header = Message()
+    header["Content-Type"] = record.http_headers.get_header("Content-Type") or _UNKNOWN
+    content_type = header.get_content_type()
+    if content_type not in (*_HTML, _UNKNOWN):
+        return None
+    html = record.content_stream().read()
+    if content_type == _UNKNOWN and not looks_like_html(html):
+        return None
+    return Record(
+        page=redact(url),
+        url=url,
+        html=html,
+        content_type=content_type,
+        encoding=header.get_content_charset(),
+    )
+
+
+def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
+    """Read what is left of a record, and see that all of it was there."""
+    records.read_to_end()
+    if record.length is None or record.raw_stream.tell() < record.length:
+        raise InputError(f"{path}: ends in the middle of a record; was it cut short?")
+    if records.err_count:
+        raise InputError(f"{path}: a record isn't as long as its Content-Length says")
+
+
+class _Stream:
+    """A stream whose end is its end: warcio takes an EOFError for the end of the file."""
+
+    def __init__(self, file: IO[bytes], path: str) -> None:
+        self._file = file
+        self._path = path
+        self.tell = file.tell
+
+    def read(self, size: int) -> bytes:
+        with reading(self._path):
+            return self._file.read(size)

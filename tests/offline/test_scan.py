@@ -1,0 +1,115 @@
+import asyncio
+import multiprocessing
+from itertools import count, islice
+
+import pytest
+
+from scrapy_neardup.detector import Analyser, Parameters, page_id
+from scrapy_neardup.errors import InputError, NeardupError
+from scrapy_neardup.offline.record import Record
+from scrapy_neardup.offline.scan import analyse, analysed, judge
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.verdict import Decision, Page, Reason
+
+ANALYSER = Analyser(Parameters())
+
+
+def record(number, **changes):
+    text = " ".join(f"w{number * place}" for place in range(1, 41))
+    return Record(page=f"{number}.html", html=f"<html><p>{text}</p></html>".encode(), **changes)
+
+
+def test_a_page_is_known_by_its_url_or_else_by_its_place():
+    place = analyse(record(1), ANALYSER)
+    assert (place.id, place.url) == (page_id(b"1.html"), "1.html")
+    secret = "http://me:secret@a.test/"
+    url = analyse(Record(page="http://a.test/", url=secret, text=" a" * 9), ANALYSER)
+    assert (url.id, url.url) == (page_id(secret.encode()), "http://a.test/")
+
+
+def test_html_and_its_text_have_one_fingerprint():
+    page = record(1)
+    text = page.html.decode().removeprefix("<html><p>").removesuffix("</p></html>")
+    assert analyse(Record(page="x", text=text), ANALYSER).fingerprint == (
+        analyse(page, ANALYSER).fingerprint
+    )
+
+
+def test_the_charset_that_the_source_tells_is_used():
+    html = "<html><p>caf\u00e9 cr\u00e8me \u00e0 la fran\u00e7aise</p></html>"
+    pages = [
+        analyse(Record(page="x", html=html.encode(charset), encoding=charset), ANALYSER)
+        for charset in ("utf-8", "latin-1", "utf-16")
+    ]
+    assert len({page.fingerprint for page in pages}) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ({"html": b""}, Reason.EMPTY),
+        ({"text": ""}, Reason.EMPTY),
+        ({"html": b"\x00\x01\x02" * 99}, Reason.NOT_HTML),
+        ({"html": b"%PDF-1.7 \xe2\xe3\xcf\xd3 one two three four five"}, Reason.NOT_HTML),
+    ],
+)
+def test_what_cannot_be_judged(content, reason):
+    verdict = analyse(Record(page="x.html", **content), ANALYSER)
+    assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, reason)
+
+
+def test_the_order_stays_and_so_do_the_results():
+    records = [record(number) for number in range(1, 150)]
+    records[70] = Record(page="huge", text="word " * 500_000)
+    one = list(analysed(records, ANALYSER))
+    two = list(analysed(records, ANALYSER, jobs=2))
+    assert one == two
+    assert [page for page, _ in one] == [record.page for record in records]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_was_read_before_an_error_is_not_lost(jobs):
+    def records():
+        yield from map(record, range(1, 41))
+        raise InputError("x.jsonl, line 41: no")
+
+    pages = analysed(records(), ANALYSER, jobs=jobs)
+    assert [page for page, _ in islice(pages, 40)] == [f"{n}.html" for n in range(1, 41)]
+    with pytest.raises(InputError, match="line 41"):
+        next(pages)
+
+
+def test_reading_ahead_is_bounded_and_ends_with_the_consumer():
+    taken = []
+    pages = analysed((taken.append(n) or record(n) for n in count(1)), ANALYSER, jobs=2)
+    next(pages)
+    assert len(taken) <= 7 * 16
+    pages.close()
+    assert multiprocessing.active_children() == []
+
+
+def test_a_process_that_is_killed_is_an_error_and_no_hang():
+    pages = analysed(map(record, count(1)), ANALYSER, jobs=2)
+    next(pages)
+    for process in multiprocessing.active_children():
+        process.kill()
+    with pytest.raises(NeardupError, match="fewer --jobs"):
+        list(islice(pages, 1000))
+
+
+def test_a_new_page_is_confirmed_at_once():
+    async def run():
+        async with open_store("memory:") as store:
+            first = await judge(analyse(record(1), ANALYSER), store)
+            unjudged = await judge(analyse(Record(page="x", text=""), ANALYSER), store)
+            assert (first.decision, unjudged.reason) == (Decision.NEW, Reason.EMPTY)
+            stats = await store.stats()
+            assert (stats.pages, stats.pending) == (1, 0)
+
+    asyncio.run(run())
+
+
+def test_a_page_is_what_a_crawl_would_judge():
+    page = analyse(record(1, encoding="utf-8"), ANALYSER)
+    assert isinstance(page, Page)
+    assert (page.tokens, page.exact, page.scope) == (40, False, "")

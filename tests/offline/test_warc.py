@@ -1,0 +1,142 @@
+import gzip
+import io
+import sys
+
+import pytest
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.corpora import Corpus
+
+HTML = "<!doctype html><title>T</title><p>caf\u00e9</p>".encode("latin-1")
+
+
+def warc(*responses, compressed=True):
+    """Return a WARC file; a response is (url, status line, headers, body)."""
+    file = io.BytesIO()
+    writer = WARCWriter(file, gzip=compressed)
+    writer.write_record(writer.create_warcinfo_record("x.warc", {"software": "test"}))
+    for url, status, headers, body in responses:
+        writer.write_record(
+            writer.create_warc_record(
+                url,
+                "request",
+                payload=io.BytesIO(),
+                length=0,
+                http_headers=StatusAndHeaders("GET / HTTP/1.1", []),
+            )
+        )
+        writer.write_record(
+            writer.create_warc_record(
+                url, "response", payload=io.BytesIO(body), length=len(body),
+                http_headers=StatusAndHeaders(status, headers, protocol="HTTP/1.1"),
+            )
+        )  # fmt: skip
+    return file.getvalue()
+
+
+def html(url, body=HTML, status="200 OK", **headers):
+    headers = {"content_type": "text/html; charset=ISO-8859-1", **headers}
+    return url, status, [(k.replace("_", "-"), v) for k, v in headers.items() if v], body
+
+
+def read(tmp_path, content, name="x.warc.gz"):
+    (tmp_path / name).write_bytes(content)
+    return list(Corpus([str(tmp_path / name)]))
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_only_pages_that_were_answered_are_read(tmp_path, compressed):
+    content = warc(
+        html("http://a.test/"),
+        html("http://a.test/gone", status="404 Not Found"),
+        html("http://a.test/moved", status="301 Moved"),
+        html("http://a.test/picture", content_type="image/png"),
+        html("http://a.test/x", content_type="application/xhtml+xml"),
+        html("http://a.test/untold", content_type=""),
+        html("http://a.test/data", content_type="", body=b"\x00\x01\x02"),
+        html("http://me:secret@a.test/"),
+        html("http://a.test/empty", body=b""),
+        compressed=compressed,
+    )
+    records = read(tmp_path, content)
+    assert [(record.page.removeprefix("http://a.test/"), record.html) for record in records] == [
+        ("", HTML), ("x", HTML), ("untold", HTML), ("", HTML), ("empty", b""),
+    ]  # fmt: skip
+    first, *_, secret, _ = records
+    assert (first.content_type, first.encoding) == ("text/html", "iso-8859-1")
+    assert (secret.page, secret.url) == ("http://a.test/", "http://me:secret@a.test/")
+
+
+def test_bodies_are_decoded(tmp_path):
+    chunked = b"5\r\n" + HTML[:5] + b"\r\n" + f"{len(HTML) - 5:x}\r\n".encode() + HTML[5:]
+    records = read(
+        tmp_path,
+        warc(
+            html("http://a.test/1", gzip.compress(HTML), content_encoding="gzip"),
+            html("http://a.test/2", chunked + b"\r\n0\r\n\r\n", transfer_encoding="chunked"),
+        ),
+    )
+    assert [record.html for record in records] == [HTML, HTML]
+
+
+def test_one_gzip_stream_over_all_records_is_fine(tmp_path):
+    content = gzip.compress(warc(html("http://a.test/"), compressed=False))
+    assert [record.page for record in read(tmp_path, content)] == ["http://a.test/"]
+
+
+def cut_short(tmp_path, content):
+    try:
+        read(tmp_path, content)
+    except InputError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_no_file_that_was_cut_short_is_taken_for_a_whole_one(tmp_path, compressed):
+    content = warc(html("http://a.test/1"), html("http://a.test/2"), compressed=compressed)
+    end = len(content) if compressed else content.rindex(HTML) + len(HTML)
+    whole = sum(not cut_short(tmp_path, content[:cut]) for cut in range(1, end, 3))
+    # Nothing can tell that a file ended between two records.
+    assert whole <= content.count(b"\x1f\x8b" if compressed else b"WARC/1.0\r\n") * 3
+
+
+PLAIN = warc(html("http://a.test/"), compressed=False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x00\x01\x02" * 99,
+        b"GET / HTTP/1.1\r\n\r\n",
+        gzip.compress(b"<p>no archive</p>"),
+        b"http://a.test/ 1.2.3.4 20200101000000 text/html 9\n<p>ARC</p>\n",
+        PLAIN.replace(b"Content-Length: ", b"X: "),
+        PLAIN.replace(b"Content-Length: 1", b"Content-Length: "),
+    ],
+)  # fmt: skip
+def test_junk_is_named(tmp_path, content):
+    with pytest.raises(InputError, match=r"x\.warc: "):
+        read(tmp_path, content, "x.warc")
+
+
+def test_a_damaged_archive_is_an_error_and_never_another_page(tmp_path):
+    content = bytearray(warc(html("http://a.test/1"), html("http://a.test/2")))
+    for place in range(200, len(content), 41):
+        flipped = (
+            bytes(content[:place]) + bytes([content[place] ^ 0x55]) + bytes(content[place + 1 :])
+        )
+        try:
+            records = read(tmp_path, flipped)
+        except InputError:
+            continue
+        assert [record.html for record in records] == [HTML, HTML]  # a header of gzip: no matter
+
+
+def test_without_warcio_the_extra_is_named_before_anything_is_read(tmp_path, monkeypatch):
+    (tmp_path / "x.warc").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "warcio.archiveiterator", None)
+    with pytest.raises(InputError, match=r"pip install 'scrapy-neardup\[warc\]'"):
+        Corpus([str(tmp_path / "x.warc")])
