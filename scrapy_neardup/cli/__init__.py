@@ -1,0 +1,70 @@
+"""The ``scrapy-neardup`` command: one module a verb, loaded when it is called.
+
+Rule of this room: a verb parses its options, calls the rooms below and prints; it
+decides nothing. This module and `common` import no numpy, lxml or Scrapy, so that
+``--help`` answers at once. A new verb is a module with a click command named like it
+(``pairs.py``: ``pairs``), and its line in `VERBS`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from scrapy_neardup import __version__
+from scrapy_neardup.cli.common import failure
+from scrapy_neardup.errors import NeardupError
+
+VERBS = {
+    "scan": "Judge the pages of folders, WARC files or JSON lines.",
+    "plan": "Show table designs for a number of pages and a distance.",
+}
+"""Verb -> what ``scrapy-neardup --help`` says of it."""
+
+
+class Verbs(click.Group):
+    """The group of `VERBS`, and where our errors become exit statuses."""
+
+    # ruff: noqa: ARG002  (click passes a context to each)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the verbs in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and return its command."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"scrapy_neardup.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs from the table alone: no verb is imported."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the verb; an error raised on purpose becomes one line and an exit status."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # click ends quietly: whoever read our output has seen enough
+        except (NeardupError, OSError) as error:
+            raise failure(error) from error
+
+
+@click.group(
+    "scrapy-neardup",
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Find near-duplicate pages with the fingerprints that the Scrapy plugin uses.
+
+    Results go to standard output, progress and summaries to standard error.
+
+    Exit status: 0 it worked, 1 something failed at run time (a store went away, the
+    reader of a pipe left), 2 an option or an input can't be used; the message names it.
+    """

@@ -1,0 +1,139 @@
+"""What the verbs share: errors to exit statuses, output files, a progress line.
+
+Rule of this room: as in `scrapy_neardup.cli`; and whatever only one verb needs stays there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+from typing import TextIO
+
+import click
+
+from scrapy_neardup.errors import (
+    ConfigurationError,
+    InputError,
+    NeardupError,
+    StoreCorruptError,
+    StoreLockedError,
+    StoreMismatchError,
+)
+
+
+class Unusable(click.ClickException):
+    """An option or an input can't be used: exit status 2, as for click's own usage errors."""
+
+    exit_code = 2
+
+
+def failure(error: NeardupError | OSError) -> click.ClickException:
+    """Return what the command ends with: `Unusable`, or exit status 1 for the rest."""
+    unusable = (
+        ConfigurationError,
+        InputError,
+        StoreCorruptError,
+        StoreLockedError,
+        StoreMismatchError,
+    )
+    kind = Unusable if isinstance(error, unusable) else click.ClickException
+    return kind(for_options(str(error)))
+
+
+def for_options(message: str) -> str:
+    """Return `message` with the names of options in place of those of settings.
+
+    Options mirror settings by name: ``NEARDUP_MAX_DISTANCE`` is ``--max-distance``.
+    """
+    return re.sub(
+        r"\bNEARDUP_([A-Z_]+)", lambda name: "--" + name[1].lower().replace("_", "-"), message
+    )
+
+
+@contextmanager
+def output(path: str) -> Iterator[TextIO]:
+    """Yield a text file for results; ``-`` is standard output.
+
+    A file is written aside and renamed when the block ends well, so that `path` holds
+    all of the new content or what it held before. What is no regular file (a pipe,
+    ``/dev/null``) is written to directly.
+
+    Raises
+    ------
+    InputError
+        Nothing can be written at `path`.
+    """
+    if path == "-":
+        yield sys.stdout
+        return
+    target = Path(os.path.realpath(path))
+    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    if target.exists() and not target.is_file():
+        aside = target
+    try:
+        file = aside.open("w", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--output {path}: can't write there: {error.strerror}") from error
+    try:
+        with file:
+            yield file
+        if aside is not target:
+            aside.replace(target)
+    except BaseException:
+        if aside is not target:
+            aside.unlink(missing_ok=True)
+        raise
+
+
+class Progress:
+    """How far a long run is: one line on standard error, drawn over again.
+
+    Parameters
+    ----------
+    wanted
+        True, False, or None: where standard error is a terminal that doesn't show the
+        results as well.
+    results
+        Where the results go.
+    """
+
+    def __init__(self, wanted: bool | None, results: TextIO) -> None:
+        self._terminal = sys.stderr.isatty()
+        self.shown = (self._terminal and not results.isatty()) if wanted is None else wanted
+        self._every = 0.2 if self._terminal else 10.0
+        self._start = monotonic()
+        self._due = self._start + self._every
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return monotonic() - self._start
+
+    def update(self, count: int, unit: str, share: float | None = None) -> None:
+        """Say that `count` of `unit` are done, a `share` in [0, 1] of all if that is known."""
+        if self.shown and monotonic() >= self._due:
+            self._due = monotonic() + self._every
+            self._draw(count, unit, share)
+
+    def done(self, count: int, unit: str) -> None:
+        """Clear the line; in a log, where nothing can be cleared, leave the final count."""
+        if self.shown and self._terminal:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        elif self.shown:
+            self._draw(count, unit, 1.0)
+
+    def _draw(self, count: int, unit: str, share: float | None) -> None:
+        seconds = max(self.seconds, 1e-3)
+        line = f"{count:,} {unit}, {count / seconds:,.0f} a second"
+        if share is not None:
+            line = f"{share:4.0%}  {line}"
+        if share and share < 1:
+            line += f", {timedelta(seconds=round(seconds * (1 - share) / share))} left"
+        start = "\r\x1b[K" if self._terminal else ""
+        click.echo(start + line, nl=not self._terminal, err=True)

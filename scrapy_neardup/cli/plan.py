@@ -1,0 +1,184 @@
+"""``scrapy-neardup plan``: what a number of pages takes, in tables and in stores."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from math import log2
+from typing import Any
+
+import click
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores import SCHEMES
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.tables import TableDesign
+
+_ENTRY = 43
+"""Bytes of an entry in memory besides its tables: six columns, two maps (measured)."""
+_ROW = 45
+"""Bytes of an entry in a file of SQLite (measured)."""
+
+
+def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
+    """Return the number that people write as 1_000_000, 10M or 8e9."""
+    found = re.fullmatch(r"([\d_,]*\.?\d+(?:e\d\d?)?)([kMGT]?)", value)
+    if not found:
+        raise click.BadParameter(f"{value!r} is no number such as 1_000_000, 10M or 8e9")
+    digits, unit = found.groups()
+    number = float(re.sub("[_,]", "", digits)) * 1000.0 ** " kMGT".index(unit or " ")
+    if not 1 <= number <= 1e15:
+        raise click.BadParameter(f"{value!r} isn't between 1 and 1e15")
+    return round(number)
+
+
+@click.command()
+@click.option(
+    "--pages",
+    metavar="N",
+    callback=_count,
+    default="1_000_000",
+    help="How many pages are kept: 1_000_000, 10M, 8e9.",
+)
+@click.option(
+    "--max-distance",
+    metavar="K",
+    type=click.IntRange(0, 8),
+    default=3,
+    help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def plan(*, pages: int, max_distance: int, as_json: bool) -> None:
+    """Show the table designs for so many pages, and what each store needs for them.
+
+    A design says which bits of a 64-bit fingerprint lead in each of its tables, so that
+    every fingerprint within K bits of a query shares the leading bits of one of them
+    (Manku, Jain and Das Sarma 2007, section 3). More tables take more memory and retrieve
+    fewer fingerprints a query; every design finds the same.
+    """
+    designs = list(_designs(pages, max_distance))
+    stores = list(_stores(pages, max_distance))
+    if as_json:
+        result = {"pages": pages, "max_distance": max_distance}
+        click.echo(json.dumps({**result, "designs": designs, "stores": stores}, indent=2))
+        return
+    click.echo(f"Designs for {pages:,} pages and a distance of {max_distance}:\n")
+    click.echo(_table(_DESIGN_HEAD, [_design_row(design, pages) for design in designs]))
+    click.echo("* used in memory; p: leading bits; look-ups and retrieved: for one query\n")
+    click.echo(_table(_STORE_HEAD, [_store_row(store, pages) for store in stores]))
+    click.echo("A stored URL adds its length and up to ten bytes, to memory: or to the file.")
+
+
+def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
+    """Yield what is known of each design, by number of tables."""
+    online = TableDesign.online(max_distance, pages)
+    designs = {
+        design.name: design
+        for design in (
+            *TableDesign.enumerate(max_distance=max_distance, log2_pages=log2(pages)),
+            online,
+        )
+    }
+    for design in sorted(designs.values(), key=lambda design: len(design.tables)):
+        yield {
+            "name": design.name,
+            "tables": len(design.tables),
+            "prefix_bits": [table.prefix_bits for table in design.tables],
+            "probes": design.probes,
+            "expected_retrieved": design.expected_retrieved(log2(pages)),
+            "bytes_per_page": design.bytes_per_fingerprint(log2(pages)),
+            "default": design.name == online.name,
+        }
+
+
+def _stores(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
+    """Yield what a page takes in each store that there is, in memory and on disk."""
+    online = TableDesign.online(max_distance, pages)
+    in_memory = online.bytes_per_fingerprint(log2(pages)) + _ENTRY
+    for store, on_disk in (("memory:", 0), ("sqlite:", _ROW)):
+        yield _store(store, online, in_memory, on_disk, estimate=False)
+    if "redis" in SCHEMES:
+        with suppress(ConfigurationError):  # it takes no distance so large
+            layout = Layout.choose(max_distance, pages)
+            yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
+
+
+def _store(
+    store: str, design: TableDesign, in_memory: float, on_disk: float, *, estimate: bool
+) -> dict[str, Any]:
+    return {
+        "store": store,
+        "design": design.name,
+        "memory_bytes_per_page": in_memory,
+        "disk_bytes_per_page": on_disk,
+        "estimate": estimate,
+    }
+
+
+def _redis_bytes(layout: Layout, pages: int) -> float:
+    """Return what a page takes in packed buckets: a suffix and its share of a bucket.
+
+    A bucket is a field of a hash, some 62 bytes; two bytes of a fingerprint choose it, and
+    it is split as it grows where the prefix is longer than that. With each page go an id
+    in the first table and a field that leads from the id to the fingerprint.
+    """
+    entries = max(pages / (1 << 16), 1)
+    if layout.design.prefix_bits > 16:
+        entries = min(entries, 0.7 * layout.split)
+    return len(layout.design.tables) * (6 + 62 / entries) + 8 + 24
+
+
+_DESIGN_HEAD = ("", "design", "tables", "p", "look-ups", "retrieved", "bytes/page", "memory")
+
+
+def _design_row(design: dict[str, Any], pages: int) -> tuple[str, ...]:
+    shortest, longest = min(design["prefix_bits"]), max(design["prefix_bits"])
+    return (
+        "*" if design["default"] else "",
+        design["name"],
+        f"{design['tables']:,}",
+        f"{shortest}" if shortest == longest else f"{shortest}-{longest}",
+        f"{design['probes']:,}",
+        _short(design["expected_retrieved"]),
+        f"{design['bytes_per_page']:.0f}",
+        _short(design["bytes_per_page"] * pages) + "B",
+    )
+
+
+_STORE_HEAD = ("store", "design", "bytes/page", "memory", "in file", "file", "")
+
+
+def _store_row(store: dict[str, Any], pages: int) -> tuple[str, ...]:
+    memory, disk = store["memory_bytes_per_page"], store["disk_bytes_per_page"]
+    return (
+        store["store"],
+        store["design"],
+        f"{memory:.0f}",
+        _short(memory * pages) + "B",
+        f"{disk:.0f}" if disk else "-",
+        _short(disk * pages) + "B" if disk else "-",
+        "estimate" if store["estimate"] else "",
+    )
+
+
+def _short(number: float) -> str:
+    """Return `number` with three digits and a unit of thousands: 61.0, 8.32 G."""
+    units = iter(("", "k", "M", "G", "T", "P"))
+    unit = next(units)
+    while number >= 999.5:
+        number, unit = number / 1000, next(units)
+    digits = f"{number:.3g}"
+    return f"{digits} {unit}"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Return aligned columns: text to the left, what begins with a digit to the right."""
+    columns = zip(head, *rows, strict=True)
+    aligned = []
+    for column in columns:
+        width = max(map(len, column))
+        right = column[1][:1].isdigit() or column[1] == "-"
+        aligned.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*aligned, strict=True)) + "\n"

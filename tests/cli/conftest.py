@@ -1,0 +1,71 @@
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from scrapy_neardup.cli import main
+
+COMMAND = Path(sys.executable).with_name("scrapy-neardup")
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    """Call the command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args, stdin=None, status=0):
+        result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+        assert result.exit_code == status, (result.output, result.exception)
+        return result
+
+    return call
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start the installed command as a process of its own."""
+    processes = []
+
+    def start(*args, **options):
+        options = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "cwd": tmp_path,
+            **options,
+        }
+        process = subprocess.Popen([COMMAND, *map(str, args)], text=True, **options)
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A folder with three articles, each twice and once with a word changed."""
+    words = random.Random(1)
+    folder = tmp_path / "site"
+    folder.mkdir()
+    for number in range(3):
+        article = [f"word{words.randrange(5000)}" for _ in range(300)]
+        for copy in "abc":
+            if copy == "c":
+                article[200] = "changed"
+            text = " ".join(article + article[:100])
+            (folder / f"{number}{copy}.html").write_text(
+                f"<!doctype html><html><head><title>{number}</title></head>"
+                f"<body><nav>menu {copy}</nav><p>{text}</p></body></html>"
+            )
+    return folder
+
+
+@pytest.fixture
+def rows():
+    return lambda output: [json.loads(line) for line in output.splitlines()]

@@ -1,0 +1,84 @@
+import asyncio
+import json
+import random
+
+import pytest
+
+from scrapy_neardup.stores import SCHEMES, open_store
+from scrapy_neardup.verdict import Page
+
+
+def planned(call, *args):
+    return json.loads(call("plan", "--json", *args).stdout)
+
+
+@pytest.mark.parametrize(
+    ("written", "pages"),
+    [
+        ("1", 1), ("1000", 1000), ("1_000_000", 10**6), ("1,000,000", 10**6), ("10M", 10**7),
+        ("8e9", 8 * 10**9), ("2.5k", 2500), ("1T", 10**12), ("1e15", 10**15),
+    ],
+)  # fmt: skip
+def test_numbers_as_people_write_them(call, written, pages):
+    assert planned(call, "--pages", written)["pages"] == pages
+
+
+@pytest.mark.parametrize("written", ["", "0", "-1", "ten", "1e", "M", "1e16", "1M0", "nan", "inf"])
+def test_what_is_no_number_of_pages_is_bad_usage(call, written):
+    result = call("plan", "--pages", written, status=2)
+    assert "Invalid value for '--pages'" in result.stderr
+
+
+def test_the_papers_example(call):
+    """Manku et al. 2007, Example 3.1: 2^34 fingerprints, k = 3."""
+    designs = planned(call, "--pages", str(2**34), "--max-distance", 3)["designs"]
+    found = {design["tables"]: design for design in designs}
+    assert set(found[20]["prefix_bits"]) == {31, 32, 33}
+    assert set(found[16]["prefix_bits"]) == {28}
+    assert set(found[10]["prefix_bits"]) == {25, 26}
+    assert found[4]["prefix_bits"] == [16] * 4
+    assert found[4]["expected_retrieved"] == 4 * 2**18
+
+
+@pytest.mark.parametrize("pages", ["1", "8e9"])
+@pytest.mark.parametrize("max_distance", range(9))
+def test_one_design_is_the_default(call, pages, max_distance):
+    result = planned(call, "--pages", pages, "--max-distance", max_distance)
+    assert [design["default"] for design in result["designs"]].count(True) == 1
+    tables = [design["tables"] for design in result["designs"]]
+    assert tables == sorted(tables)
+    assert {"memory:", "sqlite:"} <= {store["store"] for store in result["stores"]}
+    shown = call("plan", "--pages", pages, "--max-distance", max_distance).stdout
+    assert all(design["name"] in shown for design in result["designs"])
+    assert shown.count("\n*  ") == 1
+
+
+def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
+    pages, numbers = 20_000, random.Random(1)
+
+    async def fill(uri):
+        async with open_store(uri, expected_pages=pages) as store:
+            for _ in range(pages):
+                page = Page(id=numbers.getrandbits(64), fingerprint=numbers.getrandbits(64))
+                await store.check_and_add(page)
+                await store.confirm(page.id)
+            return (await store.stats()).memory_bytes / pages
+
+    for store in planned(call, "--pages", pages)["stores"][:2]:
+        path = tmp_path / "seen.db" if store["store"] == "sqlite:" else ""
+        in_memory = asyncio.run(fill(f"{store['store']}{path}"))
+        assert in_memory == pytest.approx(store["memory_bytes_per_page"], rel=0.1)
+        if path:
+            on_disk = path.stat().st_size / pages
+            assert on_disk == pytest.approx(store["disk_bytes_per_page"], rel=0.1)
+
+
+def test_redis_is_estimated_where_it_exists(call, monkeypatch):
+    """Measured at a million pages: 49 bytes in four tables, 109 in ten, 24 for page ids."""
+    monkeypatch.setitem(SCHEMES, "redis", "some.where:RedisStore")
+    store = planned(call)["stores"][-1]
+    assert (store["store"], store["estimate"]) == ("redis:", True)
+    assert store["memory_bytes_per_page"] == pytest.approx(49 + 24, rel=0.05)
+    assert "estimate" in call("plan").stdout
+    stores = planned(call, "--max-distance", 8)["stores"]
+    assert "redis:" not in {store["store"] for store in stores}

@@ -1,0 +1,253 @@
+import json
+import os
+import signal
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import SCHEMES
+from scrapy_neardup.stores.memory import MemoryStore
+
+KEYS = ["page", "verdict", "of", "distance", "resemblance", "reason", "fingerprint", "tokens"]
+
+
+def test_a_folder_is_judged_in_path_order(call, site, rows):
+    result = rows(call("scan", "site").stdout)
+    assert [list(row) for row in result] == [KEYS] * 9
+    assert [row["page"] for row in result] == sorted(
+        f"site/{path.name}" for path in site.iterdir()
+    )
+    for first, same, near in zip(result[::3], result[1::3], result[2::3], strict=True):
+        assert (first["verdict"], first["reason"], first["of"]) == ("new", "unmatched", None)
+        assert first["distance"] is None
+        assert len(first["fingerprint"]) == 16
+        assert first["tokens"] == 400
+        for row in (same, near):
+            assert (row["verdict"], row["reason"], row["of"]) == (
+                "duplicate",
+                "near",
+                first["page"],
+            )
+            difference = int(row["fingerprint"], 16) ^ int(first["fingerprint"], 16)
+            assert row["distance"] == difference.bit_count() <= 3
+        assert same["distance"] == 0
+
+
+def test_every_number_of_jobs_gives_the_same(call, site, rows):
+    (site / "3.html").write_bytes(b"")
+    (site / "4.html").write_bytes(b"\x00\x01\x02" * 99)
+    Path("bad.jsonl").write_text(json.dumps({"text": "one two three four five six"}) + "\n{")
+    one, two = (
+        call("scan", "site", "bad.jsonl", "site", "--jobs", jobs, status=2) for jobs in (1, 2)
+    )
+    assert one.stdout == two.stdout
+    assert (
+        one.stderr
+        == two.stderr
+        == (
+            "Error: bad.jsonl, line 2: not a line of JSON (Expecting property name enclosed in"
+            " double quotes: line 1 column 2 (char 1))\n"
+        )
+    )
+    assert [row["verdict"] for row in rows(one.stdout)[9:]] == ["unjudged", "unjudged", "new"]
+
+
+def test_pages_that_cannot_be_judged_say_why(call, rows):
+    Path("empty.html").write_bytes(b"")
+    Path("junk.html").write_bytes(b"\x00\x01\x02" * 99)
+    Path("few.html").write_text("<html>one two three four</html>")
+    result = rows(call("scan", "empty.html", "junk.html", "few.html").stdout)
+    keys = ("verdict", "reason", "fingerprint", "tokens")
+    assert [tuple(row[key] for key in keys) for row in result] == [
+        ("unjudged", "empty", None, 0),
+        ("unjudged", "not-html", None, 0),
+        ("unjudged", "empty", None, 4),
+    ]
+
+
+def test_json_lines_from_standard_input(call, rows):
+    text = " ".join(f"w{number}" for number in range(50))
+    items = [
+        {"url": "http://me:secret@a.test/1", "text": text},
+        {"url": "http://b.test/2", "html": f"<html><p>{text}</p></html>"},
+        {"url": "http://me:secret@a.test/1", "text": text},
+        {"text": text},
+    ]
+    stdin = "".join(json.dumps(item) + "\n" for item in items)
+    first, second, third, fourth = rows(call("scan", "-", stdin=stdin).stdout)
+    assert (first["page"], first["verdict"]) == ("http://a.test/1", "new")
+    assert (second["page"], second["of"]) == ("http://b.test/2", "http://a.test/1")
+    assert (third["verdict"], third["reason"]) == ("seen", "same-page")
+    assert (fourth["page"], fourth["verdict"]) == ("-:4", "duplicate")
+    by_host = rows(call("scan", "--scope", "host", "-", stdin=stdin).stdout)
+    assert [row["verdict"] for row in by_host] == ["new", "new", "seen", "new"]
+
+
+def test_options_reach_the_detector(call, site, rows):
+    plain = rows(call("scan", "site").stdout)
+    for options in (["--shingle-size", 5], ["--weights", "tf"], ["--text", "full"],
+                    ["--ignore", "p", "--ignore", "i"], ["--min-tokens", 1000]):  # fmt: skip
+        changed = rows(call("scan", "site", *options).stdout)
+        assert changed != plain, options
+    strict = rows(call("scan", "site", "--max-distance", 0).stdout)
+    assert {row["distance"] for row in strict} <= {None, 0}
+
+
+def test_a_store_remembers_and_namespaces_never_meet(call, site, rows):
+    store = ["--store", "sqlite:seen.db"]
+    first = rows(call("scan", "site", *store).stdout)
+    again = rows(call("scan", "site", *store).stdout)
+    assert [row["verdict"] for row in first] == ["new", "duplicate", "duplicate"] * 3
+    assert [row["verdict"] for row in again] == ["seen", "duplicate", "duplicate"] * 3
+    other = rows(call("scan", "site", *store, "--namespace", "other").stdout)
+    assert other == first
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--max-distance", 2], "3"),
+        (["--shingle-size", 4], "shingle_size"),
+    ],
+)
+def test_a_store_made_with_other_parameters_is_refused(call, site, options, message):
+    call("scan", "site", "--store", "sqlite:seen.db")
+    before = Path("seen.db").read_bytes()
+    result = call("scan", "site", "--store", "sqlite:seen.db", *options, status=2)
+    assert result.stdout == ""
+    assert "seen.db" in result.stderr
+    assert message in result.stderr
+    assert Path("seen.db").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["nowhere"], "nowhere: can't be read: No such file"),
+        (["site", "nowhere"], "nowhere: can't be read: No such file"),
+        (["junk"], "junk: doesn't look like HTML"),
+        (["junk.jsonl"], "junk.jsonl, line 1: not a line of JSON"),
+        (["junk.warc"], "junk.warc: not a WARC file"),
+        (["site", "--store", "redish://x"], "--store: no store for redish://x"),
+        (["site", "--store", "seen.db"], "--store: no store for 'seen.db'"),
+        (["site", "--store", "sqlite:junk"], "junk"),
+        (["site", "--store", "sqlite:no/such/folder.db"], "no/such/folder.db"),
+        (["site", "--max-distance", "9"], "--max-distance"),
+        (["site", "--ignore", "p["], "--ignore"),
+        (["site", "--jobs", "0"], "--jobs"),
+        (["site", "--output", "no/such/file"], "--output no/such/file: can't write there"),
+        (["site", "--output", "site"], "--output site"),
+        ([], "Missing argument 'INPUT...'"),
+    ],
+)
+def test_what_cannot_be_used_is_named_and_nothing_is_printed(call, site, args, message):
+    for name in ("junk", "junk.jsonl", "junk.warc"):
+        Path(name).write_bytes(bytes(range(256)) * 9)
+    result = call("scan", *args, status=2)
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "junk", "junk.jsonl", "junk.warc", "site",
+    ]  # fmt: skip
+
+
+def test_output_replaces_a_file_when_all_went_well(call, site, rows):
+    printed = call("scan", "site").stdout
+    Path("kept.txt").write_text("before")
+    Path("out.jsonl").symlink_to("kept.txt")
+    Path("bad.jsonl").write_text("{")
+    call("scan", "site", "bad.jsonl", "--output", "out.jsonl", status=2)
+    assert Path("kept.txt").read_text() == "before"
+    assert call("scan", "site", "--output", "out.jsonl").stdout == ""
+    assert Path("kept.txt").read_text() == printed
+    assert Path("out.jsonl").is_symlink()
+    umask = os.umask(0o022)
+    os.umask(umask)
+    assert stat.S_IMODE(Path("kept.txt").stat().st_mode) == 0o666 & ~umask
+    assert call("scan", "site", "--output", "-").stdout == printed
+    call("scan", "site", "--output", os.devnull)
+    assert Path(os.devnull).is_char_device()
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "bad.jsonl", "kept.txt", "out.jsonl", "site",
+    ]  # fmt: skip
+
+
+def test_summary_and_progress_go_to_standard_error(call, site):
+    (site / "3.html").write_bytes(b"")
+    quiet = call("scan", "site")
+    assert quiet.stderr == ""
+    result = call("scan", "site", "--summary", "--progress")
+    assert result.stdout == quiet.stdout
+    progress, pages, *counts = result.stderr.splitlines()
+    assert progress.startswith("100%  10 pages, ")
+    assert pages.startswith("10 pages in ")
+    assert [line.split() for line in counts] == [
+        ["new", "3", "unmatched", "3"], ["duplicate", "6", "near", "6"], ["seen", "0"],
+        ["unjudged", "1", "empty", "1"],
+    ]  # fmt: skip
+
+
+class FailingStore(MemoryStore):
+    """A store that goes away at the fifth page."""
+
+    left = 4
+
+    async def check_and_add(self, page):
+        self.left -= 1
+        if self.left < 0:
+            raise StoreUnavailableError("toy: has gone away; start it again")
+        return await super().check_and_add(page)
+
+
+def test_a_store_that_fails_on_the_way_is_a_failure_at_run_time(call, site, rows, monkeypatch):
+    monkeypatch.setitem(SCHEMES, "toy", FailingStore)
+    result = call("scan", "site", "--store", "toy:", status=1)
+    assert result.stderr == "Error: toy: has gone away; start it again\n"
+    assert len(rows(result.stdout)) == 4
+
+
+def test_a_reader_that_leaves_ends_it_quietly(start, site):
+    for number in range(200):
+        (site / f"more{number}.html").write_bytes((site / "0a.html").read_bytes())
+    for jobs in (1, 2):
+        process = start("scan", "site", "--jobs", jobs)
+        assert '"page": "site/0a.html"' in process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(60) == 1
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_ends_it_quietly_and_leaves_nothing(start, site, tmp_path, jobs):
+    process = start(
+        "scan", "site", "-", "--jobs", jobs, "--output", "out", "--store", "sqlite:seen.db",
+        "--progress", stdin=subprocess.PIPE,
+    )  # fmt: skip
+    while not list(tmp_path.glob(".out.*.part")):
+        assert process.poll() is None
+    # It waits for its standard input now, or is about to.
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(60) == 1
+    assert "Traceback" not in process.stderr.read()
+    assert sorted(path.name for path in tmp_path.iterdir() if "seen" not in path.name) == ["site"]
+
+
+def test_the_processes_end_with_their_parent(start, site):
+    process = start("scan", "site", "-", "--jobs", 2, stdin=subprocess.PIPE)
+    line = json.dumps({"text": "one two three four five six"}) + "\n"
+    process.stdin.write(line * 2000)
+    process.stdin.flush()
+    process.stdout.readline()
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.exists():
+        pytest.skip("needs /proc")
+    pids = children.read_text().split()
+    assert pids
+    process.kill()
+    process.wait(60)
+    process.stdout.read()  # its end is reached when nobody can write any more
+    assert not [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists()
+                and b"scrapy-neardup" in Path(f"/proc/{pid}/cmdline").read_bytes()]  # fmt: skip
