@@ -39,13 +39,13 @@ def main() -> None:
     library = load(options.modules, progress=lambda count, name: progress.tell(f"{count} {name}"))
     progress.done(f"{len(library)} modules")
     with served(options.modules) as url:
-        without, plugin = (
+        runs = [
             crawl(what, url, plugin=plugin, pages=options.pages, folder=folder)
             for what, plugin in (("Crawl without the plugin", False), ("Crawl with it", True))
-        )
+        ]
     site, alike = Site(library), lookalikes(library)
-    tallies = (tally(run, site, alike, options.pages) for run in (without, plugin))
-    print("", *report(*tallies, library), "", sep="\n")
+    without, plugin = (tally(run, site, alike, options.pages) for run in runs)
+    print("", *report(without, plugin, library), "", sep="\n")
     print(f"Journals and logs: {folder}")
 
 

@@ -18,9 +18,9 @@ from compare.tally import ENOUGH, Drop, Tally
 def report(without: Tally, plugin: Tally, library: Library) -> Iterator[str]:
     """Yield the lines of the whole report on two crawls of a site."""
     shares = ", ".join(f"{variant} {share:.0%}" for variant, share in SHARES.items())
-    yield f"The site: {len(library):,} pages, and what makes duplicates in the wild: links to"
-    yield f"variants of a page ({shares}),"
-    yield "soft 404s with a growing path, a calendar without end, a footer that always changes."
+    yield f"The site: {len(library):,} modules, the index, 'not found'. It makes duplicates by"
+    yield f"  links to variants of a page ({shares}),"
+    yield "  soft 404s with a growing path, a calendar without end, a footer that always changes."
     yield ""
     yield from _table(without, plugin)
     yield ""

@@ -20,6 +20,7 @@ import pydoc
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -56,9 +57,6 @@ class SiteDoc(pydoc.HTMLDoc):
     def bigsection(self, title: str, *args: object) -> str:
         return SECTION + super().bigsection(title, *args)
 
-    def docmodule(self, object: ModuleType, name: str | None = None, *args: object) -> str:  # noqa: A002
-        return anonymous(super().docmodule(object, name, *args))
-
 
 def anonymous(text: str) -> str:
     """Return `text` without memory addresses and without this machine's directories."""
@@ -76,7 +74,7 @@ def module_names() -> Iterator[str]:
 
 
 def describe(module: ModuleType, doc: SiteDoc) -> dict[str, object]:
-    intro, *sections = doc.document(module).split(SECTION)
+    intro, *sections = anonymous(doc.document(module)).split(SECTION)
     summary = pydoc.splitdoc(inspect.getdoc(module) or "")[0]
     return {"name": module.__name__, "summary": summary, "intro": intro, "sections": sections}
 
@@ -104,10 +102,12 @@ def _places() -> list[tuple[str, str]]:
         **dict.fromkeys((sys.executable, sys.orig_argv[0]), "python"),
         sys.argv[0]: "dump.py",
         **dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix), "python"),
-        str(Path.home()): "~",
     }
+    with suppress(RuntimeError):  # a user without a home, as in many containers
+        places[str(Path.home())] = "~"
     places |= {html.escape(place): shown for place, shown in places.items()}
-    return sorted(places.items(), key=lambda pair: -len(pair[0]))
+    known = (pair for pair in places.items() if len(pair[0]) > 1)  # a home may be "/"
+    return sorted(known, key=lambda pair: -len(pair[0]))
 
 
 def main(names: list[str]) -> None:
