@@ -19,17 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.design import Table, TableDesign
+from scrapy_neardup.tables.ranges import ranges
 
 SCANNED_AT_ONCE = 1 << 17
 """Fingerprints that go through one table before the next: their temporaries stay in cache."""
-COMPARED_AT_ONCE = 1 << 20
+COMPARED_AT_ONCE = 1 << 18
 """Pairs compared at once; it bounds the memory of a scan, whatever the buckets hold."""
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -40,8 +40,12 @@ _SPARE_KEY_BITS = 6
 _MOST_KEY_BITS = 28
 """Larger bitmaps leave every cache; 48 MB a table."""
 _MOST_TABLES = 512
+_TABLES_BYTES = 1 << 30
+"""Memory for all tables, where k + 1 of them don't need more."""
+_QUERY_BYTES = 12
+"""About what a query takes in a table: its place, and its share of the bitmap."""
 _SAMPLE = 1 << 13
-_LOOKUP_NS, _COMPARE_NS, _BUILD_NS = 10.0, 8.0, 80.0
+_LOOKUP_NS, _COMPARE_NS, _BUILD_NS = 7.0, 25.0, 80.0
 """Cost of a bitmap look-up, of a comparison, and of one query in one table (measured)."""
 
 
@@ -53,13 +57,13 @@ class Pairs(NamedTuple):
     scanned
         Shape (n,), intp: positions in the fingerprints that were scanned.
     queries
-        Shape (n,), intp: places in `BatchSearch.distinct`, or rows of the queries.
+        Shape (n,), integers: places in `BatchSearch.distinct`, or rows of the queries.
     distances
         Shape (n,), uint8: Hamming distances, in bits.
     """
 
     scanned: NDArray[np.intp]
-    queries: NDArray[np.intp]
+    queries: NDArray[np.integer[Any]]
     distances: NDArray[np.uint8]
 
 
@@ -79,7 +83,7 @@ class BatchSearch:
 
     Notes
     -----
-    A scan costs some 10 ns a fingerprint and table, and 8 ns for each query that it is
+    A scan costs some 10 ns a fingerprint and table, and 25 ns for each query that it is
     compared with; with a million queries and k = 3 a core scans about 10 million
     fingerprints a second. A table takes 4 bytes a query and a bitmap of 6 to 12 more.
     """
@@ -139,7 +143,7 @@ class BatchSearch:
 
     def _first_found(self, differing: NDArray[np.uint64], number: int) -> NDArray[np.bool_]:
         """Whether table `number` is the first of those whose prefix a pair shares."""
-        found = differing & self._tables[number].mask == 0
+        found: NDArray[np.bool_] = differing & self._tables[number].mask == 0
         for table in self._tables[:number]:
             found &= differing & table.mask != 0
         return found
@@ -148,7 +152,7 @@ class BatchSearch:
         """Return `pairs` with every row of the queries that holds a place's fingerprint."""
         first = self._starts[pairs.queries]
         copies = self._starts[pairs.queries + 1] - first
-        rows = self._order[_ranges(first, copies)]
+        rows = self._order[ranges(first, copies)]
         return Pairs(np.repeat(pairs.scanned, copies), rows, np.repeat(pairs.distances, copies))
 
 
@@ -196,14 +200,7 @@ class _KeyTable:
         first = self._ends[words].astype(np.intp)
         counts = self._ends[words + np.uint32(1)] - first
         for part, firsts, sizes in _slices(hits, first, counts):
-            yield np.repeat(part, sizes), self._places[_ranges(firsts, sizes)]
-
-
-def _ranges(first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return first[0], first[0] + 1, ... (counts[0] of them), first[1], ..."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(first - (ends - counts), counts)
+            yield np.repeat(part, sizes), self._places[ranges(firsts, sizes)]
 
 
 def _slices(
@@ -244,8 +241,7 @@ def choose_design(
 
     Notes
     -----
-    The candidates are those of Manku et al., section 3.1.1: one split into k + 1 to k + 4
-    blocks, and two nested splits.
+    The candidates are the cuts of `TableDesign.enumerate`.
     """
     sample = queries[:: max(1, len(queries) // _SAMPLE)]
     pairs = max(1, len(sample) * (len(sample) - 1) // 2)
@@ -260,15 +256,18 @@ def choose_design(
         scan = scanned * (tables * _LOOKUP_NS + retrieved * len(queries) * _COMPARE_NS)
         return scan + tables * len(queries) * _BUILD_NS
 
-    return min(_designs(max_distance), key=nanoseconds)
+    return min(_designs(max_distance, len(queries)), key=nanoseconds)
 
 
-def _designs(max_distance: int) -> Iterator[TableDesign]:
-    for blocks in range(max_distance + 1, max_distance + 5):
-        if math.comb(blocks, max_distance) <= _MOST_TABLES:
-            yield TableDesign.blocks(max_distance, blocks=blocks)
-    if max_distance:
-        yield TableDesign.nested(max_distance, levels=(max_distance + 1, max_distance + 1))
+def _designs(max_distance: int, queries: int) -> list[TableDesign]:
+    """Return the designs in question: as many tables as memory allows, looked up once."""
+    most = max(_TABLES_BYTES // (_QUERY_BYTES * max(queries, 1)), max_distance + 1)
+    designs = TableDesign.enumerate(
+        max_distance=max_distance,
+        log2_pages=queries.bit_length() + _SPARE_KEY_BITS,
+        max_tables=min(most, _MOST_TABLES),
+    )
+    return [design for design in designs if design.probes == len(design.tables)]
 
 
 def _equal_pairs(values: NDArray[np.uint64]) -> int:

@@ -1,0 +1,39 @@
+"""Files that appear when they are complete, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from scrapy_neardup.errors import InputError
+
+
+@contextmanager
+def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Yield a binary file that takes the place of `path` when the block ends well.
+
+    If it doesn't, `path` stays what it was. What is no regular file (a pipe, ``/dev/null``)
+    is written to directly.
+
+    Raises
+    ------
+    InputError
+        Nothing can be written at `path`, or not all of it.
+    """
+    target = Path(os.path.realpath(path))
+    direct = target.exists() and not target.is_file()
+    aside = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with aside.open("wb") as file:
+            yield file
+        if not direct:
+            aside.replace(target)
+    except BaseException as error:
+        if not direct:
+            aside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
+        raise

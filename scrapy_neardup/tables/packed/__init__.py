@@ -1,0 +1,29 @@
+"""Compressed tables: codecs over buffers, and the index that probes them.
+
+Rule of this room: bytes in, fingerprints out, and no files; a file's shape is the business
+of `scrapy_neardup.offline.packfile`. Nothing decoded is trusted before its checksum is.
+"""
+
+from scrapy_neardup.tables.packed.checked import Checked, checksums
+from scrapy_neardup.tables.packed.codec import Encoded, Part
+from scrapy_neardup.tables.packed.index import (
+    CODECS,
+    Hit,
+    Opened,
+    PackedIndex,
+    encode_index,
+)
+from scrapy_neardup.tables.packed.rows import Strings
+
+__all__ = [
+    "CODECS",
+    "Checked",
+    "Encoded",
+    "Hit",
+    "Opened",
+    "PackedIndex",
+    "Part",
+    "Strings",
+    "checksums",
+    "encode_index",
+]

@@ -1,0 +1,170 @@
+"""Bytes that are verified page by page, when they are first read.
+
+Rule of this room: whatever is decoded comes out of a `Checked`, so that a damaged byte
+is an error wherever it lies, and never a wrong answer. What nobody reads costs nothing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from mmap import mmap
+from typing import cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import InputError
+
+PAGE = 4096
+"""Bytes that share a checksum, unless a codec has blocks of its own size."""
+
+Buffer = bytes | mmap
+"""What sections lie in; a slice of it is `bytes`."""
+
+
+def checksums(data: bytes | memoryview, page: int = PAGE) -> NDArray[np.uint32]:
+    """Return the CRC-32 of every `page` bytes of `data`; shape (ceil(n / page),)."""
+    view = memoryview(data)
+    return np.fromiter(
+        (zlib.crc32(view[start : start + page]) for start in range(0, len(view), page)), "<u4"
+    )
+
+
+class Checked:
+    """A section of a buffer, with a checksum a page.
+
+    Parameters
+    ----------
+    buffer, start, length
+        Where the section lies. Zeros fill it up to a multiple of 8 bytes.
+    sums
+        `checksums` of the section, filled up.
+    page
+        Bytes a page.
+    name
+        What to call the buffer in an error: the path of a file.
+    """
+
+    __slots__ = (
+        "_buffer",
+        "_name",
+        "_padded",
+        "_page",
+        "_start",
+        "_sums",
+        "_verified",
+        "length",
+    )
+
+    def __init__(
+        self,
+        buffer: Buffer,
+        start: int,
+        length: int,
+        sums: NDArray[np.uint32],
+        *,
+        page: int,
+        name: str,
+    ) -> None:
+        self._buffer = buffer
+        self._start = start
+        self.length = length
+        self._padded = -(-length // 8) * 8
+        self._sums = sums
+        self._page = page
+        self._name = name
+        self._verified = bytearray(len(sums))
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return bytes `start` to `stop` of the section.
+
+        Raises
+        ------
+        InputError
+            A page of them is damaged, or they aren't all inside the section.
+        """
+        if start >= stop:
+            return b""
+        page = self._page
+        verified = self._verified
+        first = start // page
+        # One page is the common case, and this is the innermost call of every probe.
+        for number in (first,) if stop <= (first + 1) * page else range(first, -(-stop // page)):
+            if not 0 <= number < len(verified):
+                raise self.damage("something in it points outside of it")
+            if not verified[number]:
+                self._verify(number)
+        return self._buffer[self._start + start : self._start + stop]
+
+    def _verify(self, number: int) -> None:
+        start = number * self._page
+        stop = min(start + self._page, self._padded)
+        data = self._buffer[self._start + start : self._start + stop]
+        if zlib.crc32(data) != int(self._sums[number]):
+            raise self.damage(f"{stop - start} bytes at {self._start + start} don't match")
+        self._verified[number] = 1
+
+    def array(self, dtype: str) -> NDArray[np.generic]:
+        """Return all of the section as an array over the buffer, verified now."""
+        self.verify()
+        count = self.length // np.dtype(dtype).itemsize
+        return np.frombuffer(self._buffer, dtype, count, self._start)
+
+    def verify(self) -> None:
+        """Verify what wasn't yet.
+
+        Raises
+        ------
+        InputError
+            A page is damaged.
+        """
+        for number, verified in enumerate(self._verified):
+            if not verified:
+                self._verify(number)
+
+    def damage(self, what: str) -> InputError:
+        """Return the error that says that the buffer is damaged."""
+        return InputError(
+            f"{self._name}: damaged ({what}); copy it again, or pack the fingerprints anew"
+        )
+
+
+class CheckedArray(Sequence[int]):
+    """Unsigned integers of a section, each verified with its page when it is read."""
+
+    __slots__ = ("_dtype", "_length", "_section", "_width")
+
+    def __init__(self, section: Checked, dtype: str) -> None:
+        self._section = section
+        self._dtype = dtype
+        self._width = np.dtype(dtype).itemsize
+        self._length = section.length // self._width
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(self._length)
+            return cast("list[int]", self.array(start, stop).tolist())
+        if not 0 <= index < self._length:
+            raise IndexError(index)
+        start = index * self._width
+        return int.from_bytes(self._section.read(start, start + self._width), "little")
+
+    def array(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return items `start` to `stop`; shape (stop - start,)."""
+        data = self._section.read(start * self._width, stop * self._width)
+        return np.frombuffer(data, self._dtype).astype(np.uint64, copy=False)
+
+
+def native(array: NDArray[np.generic]) -> memoryview:
+    """Return little-endian unsigned integers as a view whose items are Python's own."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False).data

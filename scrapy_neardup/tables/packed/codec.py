@@ -1,0 +1,64 @@
+"""What a compressed table is, whatever its code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.tables.packed.checked import PAGE, Checked
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some bytes of an encoded table.
+
+    Parameters
+    ----------
+    data
+        Contiguous; little-endian where items are wider than a byte.
+    page
+        How many bytes share a checksum.
+    """
+
+    data: NDArray[Any]
+    page: int = PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A compressed table, ready to be written: JSON-able parameters, and named parts."""
+
+    parameters: dict[str, Any]
+    parts: dict[str, Part]
+
+
+class PackedTable(Protocol):
+    """A compressed table: sorted, distinct values of 64 bits, decoded where they are needed.
+
+    Every method raises `InputError` where what it reads is damaged.
+    """
+
+    def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
+        """Open what `encode` made."""
+
+    @classmethod
+    def encode(cls, values: NDArray[np.uint64], *, ranked: bool) -> Encoded:
+        """Compress `values` (sorted, distinct); `ranked` tables answer `rank` and `decode`."""
+
+    def __len__(self) -> int: ...
+
+    def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
+        """Return the values within `max_distance` of `key` that share its `prefix_bits`.
+
+        Others within `max_distance` may be among them.
+        """
+
+    def rank(self, value: int) -> int | None:
+        """Return how many values are less than `value`, or None if it isn't one of them."""
+
+    def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return the values of ranks `start` to `stop`."""

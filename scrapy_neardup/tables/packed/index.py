@@ -1,0 +1,243 @@
+"""An index of compressed tables: made once, probed wherever it lies, never changed.
+
+It is the `HammingIndex` of fingerprints that are too many for memory: one compressed table
+for every permutation of a design (Manku et al. 2007, section 3.1), and the rows of the pages.
+The first table's permutation is the identity, so that its ranks say which rows a
+fingerprint has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables.design import Table, TableDesign
+from scrapy_neardup.tables.packed.blocks import HuffmanBlocks
+from scrapy_neardup.tables.packed.checked import Checked
+from scrapy_neardup.tables.packed.codec import Encoded, PackedTable
+from scrapy_neardup.tables.packed.elias_fano import EliasFano
+from scrapy_neardup.tables.packed.rows import Rows, Strings
+
+CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": HuffmanBlocks}
+"""Name of a code -> the table that is written in it."""
+
+_IDENTITY = tuple(range(63, -1, -1))
+
+
+class Opened(NamedTuple):
+    """What was an `Encoded`, where it lies now."""
+
+    parameters: Mapping[str, Any]
+    parts: Mapping[str, Checked]
+
+
+class Hit(NamedTuple):
+    """A fingerprint within the distance of a query, and the first of its rows."""
+
+    fingerprint: int
+    distance: int
+    row: int
+
+
+def encode_index(
+    fingerprints: NDArray[np.uint64],
+    *,
+    design: TableDesign,
+    codec: str = "elias-fano",
+    schema: Mapping[str, Any] | None = None,
+    ids: NDArray[np.uint64] | None = None,
+    urls: Strings | None = None,
+) -> Iterator[tuple[str, Encoded]]:
+    """Yield the named pieces of a `PackedIndex`, one table after another.
+
+    Parameters
+    ----------
+    fingerprints
+        Shape (n,), uint64, in any order; a page each.
+    design
+        Tables with a radius of 0, the first of them with its leading bits in place, as in
+        all cuts. That for distance 0 has no other: the fingerprints alone, in order.
+    codec
+        A name in `CODECS`.
+    schema
+        What makes the fingerprints comparable, to be recorded.
+    ids
+        Shape (n,), uint64: the page id of each.
+    urls
+        The URL of each, UTF-8; an empty one for none.
+
+    Notes
+    -----
+    Holds two copies of the fingerprints, and one compressed table at a time.
+
+    Raises
+    ------
+    ConfigurationError
+        The design is none of these.
+    """
+    if any(table.radius for table in design.tables):
+        raise ConfigurationError(
+            f"tables that are probed within a radius can't be packed: {design.name}"
+        )
+    if design.tables[0].permutation.order != _IDENTITY:
+        raise ConfigurationError(f"the first table of {design.name} permutes the fingerprints")
+    order = np.argsort(fingerprints, kind="stable") if ids is None else np.lexsort(
+        (ids, fingerprints)
+    )  # fmt: skip
+    values = fingerprints[order]
+    firsts = np.flatnonzero(np.diff(values, prepend=~values[:1]))
+    counts = np.diff(firsts, append=len(values))
+    values = values[firsts]
+    yield (
+        "index",
+        Encoded(
+            {
+                "codec": codec,
+                "schema": None if schema is None else dict(schema),
+                "design": design.name,
+                "max_distance": design.max_distance,
+                "tables": [[f"{block:x}" for block in table.blocks] for table in design.tables],
+            },
+            {},
+        ),
+    )
+    yield (
+        "rows",
+        Rows.encode(
+            counts, None if ids is None else ids[order], None if urls is None else urls.take(order)
+        ),
+    )
+    del order, firsts, counts
+    for number, table in enumerate(design.tables):
+        permuted = table.permutation.apply_many(values)
+        if number:
+            permuted.sort()
+        yield f"table {number}", CODECS[codec].encode(permuted, ranked=number == 0)
+
+
+class PackedIndex:
+    """Fingerprints in compressed tables, searched by Hamming distance.
+
+    Parameters
+    ----------
+    pieces
+        What `encode_index` yielded, opened.
+
+    Attributes
+    ----------
+    design
+        Its tables.
+    max_distance
+        The largest distance that they can be searched for.
+    schema
+        What makes the fingerprints comparable; None: that is unknown.
+    rows
+        The pages: how many, their ids and URLs.
+
+    Notes
+    -----
+    Every method raises `InputError` where what it reads is damaged. Not safe for use from
+    several threads at once.
+    """
+
+    def __init__(self, pieces: Mapping[str, Opened]) -> None:
+        self._pieces = pieces
+        header = pieces["index"].parameters
+        self.codec: str = header["codec"]
+        self.schema: Mapping[str, Any] | None = header["schema"]
+        blocks = (tuple(int(block, 16) for block in table) for table in header["tables"])
+        tables = tuple(Table(table) for table in blocks)
+        self.design = TableDesign(header["design"], tables, int(header["max_distance"]))
+        self.max_distance = self.design.max_distance
+        self.rows = Rows(*pieces["rows"])
+        opened = [CODECS[self.codec](*pieces[f"table {n}"]) for n in range(len(tables))]
+        self._base = opened[0]
+        self._tables = [
+            (table.permutation.apply, table.permutation.invert, table.prefix_bits, packed)
+            for table, packed in zip(tables, opened, strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def query(self, fingerprint: int, max_distance: int | None = None) -> list[Hit]:
+        """Return every stored fingerprint within `max_distance` of `fingerprint`.
+
+        Parameters
+        ----------
+        max_distance
+            At most that of the tables, which it is if None.
+
+        Returns
+        -------
+        list of (fingerprint, distance, row)
+            Each fingerprint once, the nearest first, then by value, with the first of its
+            rows: the one with the smallest page id.
+
+        Raises
+        ------
+        ConfigurationError
+            The tables weren't made for such a distance.
+        """
+        distance = self.max_distance if max_distance is None else max_distance
+        if not 0 <= distance <= self.max_distance:
+            raise ConfigurationError(
+                f"tables packed for distances of 0 to {self.max_distance} can't be searched for"
+                f" {distance}; pack the fingerprints again with NEARDUP_MAX_DISTANCE {distance}"
+            )
+        found: set[int] = set()
+        for apply, invert, prefix_bits, table in self._tables:
+            if near := table.near(apply(fingerprint), prefix_bits, distance):
+                found.update(map(invert, near))
+        hits = [
+            Hit(value, (value ^ fingerprint).bit_count(), self.rows_of(value)[0])
+            for value in found
+        ]
+        return sorted(hits, key=lambda hit: (hit.distance, hit.fingerprint))
+
+    def rows_of(self, fingerprint: int) -> range:
+        """Return all rows of a fingerprint; an empty range if it isn't stored."""
+        rank = self._base.rank(fingerprint)
+        return range(0) if rank is None else self.rows.of_rank(rank)
+
+    def fingerprint(self, row: int) -> int:
+        """Return the fingerprint of a row."""
+        rank = self.rows.rank(row)
+        return int(self._base.decode(rank, rank + 1)[0])
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return the fingerprints of rows `start` to `stop`, in order; equal ones too."""
+        if start >= stop:
+            return np.empty(0, np.uint64)
+        first, last = self.rows.rank(start), self.rows.rank(stop - 1) + 1
+        values = np.repeat(self._base.decode(first, last), self.rows.counts(first, last))
+        skipped = start - self.rows.of_rank(first)[0]
+        return values[skipped : skipped + stop - start]
+
+    def page_id(self, row: int) -> int:
+        """See `Rows.page_id`."""
+        return self.rows.page_id(row)
+
+    def find_id(self, page_id: int) -> list[int]:
+        """See `Rows.find_id`."""
+        return self.rows.find_id(page_id)
+
+    def url(self, row: int) -> str | None:
+        """See `Rows.url`."""
+        return self.rows.url(row)
+
+    def verify(self) -> None:
+        """Read all of it.
+
+        Raises
+        ------
+        InputError
+            Some of it is damaged.
+        """
+        for piece in self._pieces.values():
+            for part in piece.parts.values():
+                part.verify()
