@@ -5,13 +5,12 @@ Rule of this room: as in `scrapy_neardup.cli`; and whatever only one verb needs 
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
+from io import TextIOWrapper
 from time import monotonic
 from typing import TextIO
 
@@ -25,6 +24,7 @@ from scrapy_neardup.errors import (
     StoreLockedError,
     StoreMismatchError,
 )
+from scrapy_neardup.offline.aside import written_aside
 
 
 class Unusable(click.ClickException):
@@ -58,11 +58,7 @@ def for_options(message: str) -> str:
 
 @contextmanager
 def output(path: str) -> Iterator[TextIO]:
-    """Yield a text file for results; ``-`` is standard output.
-
-    A file is written aside and renamed when the block ends well, so that `path` holds
-    all of the new content or what it held before. What is no regular file (a pipe,
-    ``/dev/null``) is written to directly.
+    """Yield a text file for results; ``-`` is standard output, any other is written aside.
 
     Raises
     ------
@@ -72,23 +68,8 @@ def output(path: str) -> Iterator[TextIO]:
     if path == "-":
         yield sys.stdout
         return
-    target = Path(os.path.realpath(path))
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    if target.exists() and not target.is_file():
-        aside = target
-    try:
-        file = aside.open("w", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--output {path}: can't write there: {error.strerror}") from error
-    try:
-        with file:
-            yield file
-        if aside is not target:
-            aside.replace(target)
-    except BaseException:
-        if aside is not target:
-            aside.unlink(missing_ok=True)
-        raise
+    with written_aside(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+        yield text
 
 
 class Progress:

@@ -13,7 +13,7 @@ import click
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.detector import Analyser, Parameters
-from scrapy_neardup.errors import ConfigurationError, StoreError
+from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.scan import analysed, judge
 from scrapy_neardup.stores import Store, open_store
@@ -75,8 +75,8 @@ _DEFAULT = Parameters()
     "uri",
     metavar="URI",
     default="memory:",
-    help="Where fingerprints are kept: memory: or sqlite:PATH. In a file they outlast the"
-    " run: the same pages are 'seen' the next time, and others are compared with them.",
+    help="Where fingerprints are kept: memory:, sqlite:PATH, redis://HOST. But for memory: they"
+    " outlast the run: its pages are 'seen' the next time, and others are compared with them.",
 )
 @click.option(
     "--namespace",
@@ -174,9 +174,10 @@ def scan(
 def _open(store: Store, runner: asyncio.Runner) -> None:
     try:
         runner.run(store.open())
+    except StoreUnavailableError:
+        raise  # a server that may answer later
     except StoreError as error:
-        # No failure at run time, whatever it is: the command line named this store.
-        raise ConfigurationError(str(error)) from error
+        raise ConfigurationError(str(error)) from error  # the command line names it
 
 
 def _row(page: str, verdict: Verdict) -> dict[str, str | int | float | None]:

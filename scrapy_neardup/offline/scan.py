@@ -7,6 +7,7 @@ processes (`analysed`); judging is one store's business, in the order of the inp
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -22,6 +23,9 @@ from scrapy_neardup.offline.record import Record
 from scrapy_neardup.stores import Store
 from scrapy_neardup.text import Content, looks_like_html, parse_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+
+if sys.platform != "win32":
+    from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
 
 Analysed = tuple[str, Page | Verdict]
 """A record's page, and what a store may know of it, or why it can't be judged."""
@@ -76,7 +80,7 @@ def analysed(
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (analyser,))
     try:
         for batch in _batches(_until_failure(records, failures)):
-            waiting.append(pool.submit(_analyse_batch, batch))
+            waiting.append(_submit(pool, batch))
             if len(waiting) > jobs * _AHEAD:
                 yield from waiting.popleft().result()
         while waiting:
@@ -127,12 +131,23 @@ def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield batch
 
 
+def _submit(pool: ProcessPoolExecutor, batch: list[Record]) -> Future[list[Analysed]]:
+    """Hand a batch over; a process that this starts is deaf to interrupts from its birth."""
+    if sys.platform == "win32":
+        return pool.submit(_analyse_batch, batch)
+    held = pthread_sigmask(SIG_BLOCK, {SIGINT})
+    try:
+        return pool.submit(_analyse_batch, batch)
+    finally:
+        pthread_sigmask(SIG_SETMASK, held)
+
+
 _analyser: Analyser
 """In the processes of a pool: theirs."""
 
 
 def _begin(analyser: Analyser) -> None:
-    """Make this process one of a pool: it ends with its parent, however that ends."""
+    """Make this process one of a pool: an interrupt is its parent's, and its end as well."""
     global _analyser  # noqa: PLW0603  (what a pool's initializer is for)
     _analyser = analyser
     signal(SIGINT, SIG_IGN)

@@ -44,7 +44,10 @@ def start(tmp_path):
     yield start
     for process in processes:
         process.kill()
-        process.communicate()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 @pytest.fixture

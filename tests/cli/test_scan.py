@@ -138,8 +138,8 @@ def test_a_store_made_with_other_parameters_is_refused(call, site, options, mess
         (["site", "--max-distance", "9"], "--max-distance"),
         (["site", "--ignore", "p["], "--ignore"),
         (["site", "--jobs", "0"], "--jobs"),
-        (["site", "--output", "no/such/file"], "--output no/such/file: can't write there"),
-        (["site", "--output", "site"], "--output site"),
+        (["site", "--output", "no/such/file"], "no/such/file: can't be written: No such"),
+        (["site", "--output", "site"], "site: can't be written"),
         ([], "Missing argument 'INPUT...'"),
     ],
 )
@@ -202,6 +202,17 @@ class FailingStore(MemoryStore):
         return await super().check_and_add(page)
 
 
+def test_a_store_that_does_not_answer_is_a_failure_at_run_time(call, site, monkeypatch):
+    class SilentStore(MemoryStore):
+        async def open(self):
+            raise StoreUnavailableError("toy: doesn't answer; start it")
+
+    monkeypatch.setitem(SCHEMES, "toy", SilentStore)
+    result = call("scan", "site", "--store", "toy:", "--output", "out", status=1)
+    assert result.stderr == "Error: toy: doesn't answer; start it\n"
+    assert not Path("out").exists()
+
+
 def test_a_store_that_fails_on_the_way_is_a_failure_at_run_time(call, site, rows, monkeypatch):
     monkeypatch.setitem(SCHEMES, "toy", FailingStore)
     result = call("scan", "site", "--store", "toy:", status=1)
@@ -223,16 +234,26 @@ def test_a_reader_that_leaves_ends_it_quietly(start, site):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_interrupt_ends_it_quietly_and_leaves_nothing(start, site, tmp_path, jobs):
     process = start(
-        "scan", "site", "-", "--jobs", jobs, "--output", "out", "--store", "sqlite:seen.db",
-        "--progress", stdin=subprocess.PIPE,
+        "scan", "site", "site", "-", "--jobs", jobs, "--output", "out", "--progress",
+        "--store", "sqlite:seen.db", stdin=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     while not list(tmp_path.glob(".out.*.part")):
         assert process.poll() is None
-    # It waits for its standard input now, or is about to.
-    os.kill(process.pid, signal.SIGINT)
+    # Its processes are starting, and it waits for its standard input, or is about to.
+    os.killpg(process.pid, signal.SIGINT)
     assert process.wait(60) == 1
-    assert "Traceback" not in process.stderr.read()
+    assert process.stderr.read().split() == ["Aborted!"]
     assert sorted(path.name for path in tmp_path.iterdir() if "seen" not in path.name) == ["site"]
+
+
+def test_one_job_judges_a_page_as_soon_as_it_comes(start):
+    process = start("scan", "-", stdin=subprocess.PIPE)
+    for number in range(3):
+        process.stdin.write(json.dumps({"text": f"{number} two three four five six"}) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["page"] == f"-:{number + 1}"
+    process.stdin.close()
+    assert process.wait(60) == 0
 
 
 def test_the_processes_end_with_their_parent(start, site):
