@@ -134,7 +134,9 @@ def _reject_unknown(settings: BaseSettings) -> None:
         name = str(key).removeprefix(PREFIX)
         if name != key and name not in SETTINGS:
             close = get_close_matches(name, SETTINGS, n=1)
-            hint = f"did you mean {PREFIX}{close[0]}?" if close else "docs/settings.md has them all"
+            hint = (
+                f"did you mean {PREFIX}{close[0]}?" if close else "docs/settings.md has them all"
+            )
             raise ConfigurationError(f"{key} is not a setting of scrapy-neardup; {hint}")
 
 

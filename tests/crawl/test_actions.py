@@ -94,7 +94,6 @@ class Inspect(Visit):
     """Notes what a callback and a signal handler get to see of verdicts."""
 
     name = "inspect"
-    custom_settings = {"NEARDUP_ACTION": "flag"}
 
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
@@ -115,7 +114,7 @@ class Inspect(Visit):
 
 
 def test_the_verdict_is_in_the_meta_and_in_the_signal(crawl):
-    outcome = crawl(Inspect, "/a/1", "/a/2", "/data.json")
+    outcome = crawl(Inspect, "/a/1", "/a/2", "/data.json", settings={"NEARDUP_ACTION": "flag"})
     assert outcome.notes == [
         ["/a/1", Decision.NEW, Reason.UNMATCHED],
         ["/a/2", "signal", "/a/1"],

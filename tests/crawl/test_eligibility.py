@@ -21,7 +21,7 @@ def test_a_status_that_no_callback_sees_is_no_page(crawl, site):
 
 class HandlesNotFound(Visit):
     name = "handles-not-found"
-    handle_httpstatus_list = [404]
+    handle_httpstatus_list = (404,)
 
 
 class HandlesNotFoundOnce(Visit):

@@ -42,8 +42,7 @@ class Bench:
         try:
             return (await self.store.check_and_add(Page(id=1, fingerprint=1))).decision
         except StoreCallFailedError as error:
-            assert "secret" not in str(error)
-            return error.reason
+            return "shows a secret" if "secret" in str(error) else error.reason
 
 
 async def outcomes(bench, number):

@@ -8,7 +8,10 @@ import scrapy
 from crawl_spiders import Visit
 from scrapy.exceptions import CloseSpider
 
+from scrapy_neardup import signals
+
 TOY = {"NEARDUP_STORE": "toy:"}
+TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
 
 
 def asked(outcome, site):
@@ -24,9 +27,7 @@ class Callbacks(Visit):
     fails = ()
 
     def request(self, response, path, priority):
-        return scrapy.Request(
-            response.urljoin(path), getattr(self, self.kind), priority=priority
-        )
+        return scrapy.Request(response.urljoin(path), getattr(self, self.kind), priority=priority)
 
     def check(self, response):
         self.note(response)
@@ -95,22 +96,30 @@ class Late(Visit):
     """Its first page is not done before all others have arrived, and then fails."""
 
     name = "late"
-    custom_settings = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
-    fails = True
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.awaited = len(spider.paths) - 1
+        spider.all_here = asyncio.Event()
+        crawler.signals.connect(spider.near_duplicate, signals.near_duplicate)
+        return spider
+
+    def near_duplicate(self):
+        self.awaited -= 1
+        if not self.awaited:
+            self.all_here.set()
 
     async def page(self, response):
         self.note(response)
-        if self.path_of(response) != "/a/1":
-            return
-        while self.crawler.stats.get_value("neardup/pages/duplicate", 0) < len(self.paths) - 1:
-            await asyncio.sleep(0.01)
-        if self.fails:
+        if self.path_of(response) == "/a/1":
+            await self.all_here.wait()
             raise RuntimeError("a late error")
 
 
 def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site, tmp_path):
     audit = tmp_path / "audit.jsonl"
-    settings = {"NEARDUP_AUDIT": str(audit)}
+    settings = TOGETHER | {"NEARDUP_AUDIT": str(audit), "CONCURRENT_REQUESTS": 1}
     outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
     assert outcome.notes == ["/a/1"]
     assert outcome.counted()["pages/orphaned"] == 2
@@ -126,7 +135,7 @@ def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site,
 
 @pytest.mark.parametrize("action", ["flag", "deprioritize"])
 def test_pages_that_were_delivered_are_no_orphans(crawl, action):
-    settings = {"NEARDUP_ACTION": action}
+    settings = TOGETHER | {"NEARDUP_ACTION": action, "CONCURRENT_REQUESTS": 1}
     outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
     assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3"]
     assert "pages/orphaned" not in outcome.counted()
@@ -157,19 +166,8 @@ def test_a_page_whose_callback_closes_the_spider_is_forgotten(crawl, site, at_on
     assert asked(outcome, site)[-1] == "close"
 
 
-class BreaksOff:
-    """A spider middleware near the engine that takes one entry of a page and no more."""
-
-    async def process_spider_output(self, response, result, spider=None):
-        async for entry in result:
-            yield entry
-            if "/a/1" in response.url:
-                return
-
-
 class Three(Visit):
     name = "three"
-    custom_settings = {"SPIDER_MIDDLEWARES": {BreaksOff: 10}}
 
     def page(self, response):
         for number in range(3):
@@ -177,7 +175,8 @@ class Three(Visit):
 
 
 def test_a_page_whose_output_is_given_up_is_forgotten(crawl, site):
-    outcome = crawl(Three, "/a/1", "/b/1", settings=TOY)
+    settings = TOY | {"SPIDER_MIDDLEWARES": {"crawl_middlewares.BreaksOff": 10}}
+    outcome = crawl(Three, "/a/1", "/b/1", settings=settings)
     assert len(outcome.items) == 4
     lines = asked(outcome, site)
     assert "forget /a/1" in lines
@@ -185,41 +184,16 @@ def test_a_page_whose_output_is_given_up_is_forgotten(crawl, site):
     assert "confirm /b/1" in lines
 
 
-class Rejects:
-    """A spider middleware that lets a page fail before its callback."""
-
-    def process_spider_input(self, response, spider=None):
-        if "/a/1" in response.url:
-            raise ValueError("not this one")
-
-
-class Rejected(Visit):
-    name = "rejected"
-    custom_settings = {"SPIDER_MIDDLEWARES": {Rejects: 500}}
-
-
 def test_a_page_that_another_middleware_rejects_is_forgotten(crawl, site):
-    outcome = crawl(Rejected, "/a/1", "/a/2", settings=TOY, errors=True)
+    settings = TOY | {"SPIDER_MIDDLEWARES": {"crawl_middlewares.Rejects": 500}}
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=True)
     assert outcome.notes == ["/a/2"]
     assert asked(outcome, site)[1:4] == ["check /a/1", "forget /a/1", "check /a/2"]
 
 
-class Swallows:
-    """A downloader middleware near the engine that lets a page never reach the spider."""
-
-    def process_response(self, request, response, spider=None):
-        if "/a/1" in response.url:
-            return request.replace(url=response.url.replace("/a/1", "/b/1"))
-        return response
-
-
-class Swallowed(Visit):
-    name = "swallowed"
-    custom_settings = {"DOWNLOADER_MIDDLEWARES": {Swallows: 10}}
-
-
 def test_a_page_that_never_arrives_is_forgotten_at_the_end(crawl, site):
-    outcome = crawl(Swallowed, "/a/1", settings=TOY)
+    settings = TOY | {"DOWNLOADER_MIDDLEWARES": {"crawl_middlewares.Swallows": 10}}
+    outcome = crawl(Visit, "/a/1", settings=settings)
     assert outcome.notes == ["/b/1"]
     assert asked(outcome, site)[1:] == [
         "check /a/1",
@@ -231,8 +205,7 @@ def test_a_page_that_never_arrives_is_forgotten_at_the_end(crawl, site):
 
 
 def test_all_is_over_before_the_store_closes(crawl, site):
-    together = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
-    settings = {"NEARDUP_STORE": "toy:slow", **together}
+    settings = TOGETHER | {"NEARDUP_STORE": "toy:slow"}
     paths = [f"/{group}/1" for group in "abcdefgh"]
     outcome = crawl(Callbacks, *paths, fails=paths[:4], settings=settings, errors=True)
     lines = asked(outcome, site)

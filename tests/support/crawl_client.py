@@ -48,10 +48,18 @@ class Worker:
             text=True,
         )
 
-    def crawl(self, *crawls: dict[str, Any]) -> list[Outcome]:
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def begin(self, *crawls: dict[str, Any]) -> None:
         """Run crawls at the same time: dicts of file, spider, settings and arguments."""
         self._process.stdin.write(json.dumps(crawls) + "\n")
         self._process.stdin.flush()
+
+    def crawl(self, *crawls: dict[str, Any]) -> list[Outcome]:
+        """Run crawls at the same time, and wait for them."""
+        self.begin(*crawls)
         answer = json.loads(self._process.stdout.readline())
         assert isinstance(answer, list), answer
         return [Outcome(**one) for one in answer]

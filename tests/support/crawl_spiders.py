@@ -11,6 +11,7 @@ class Visit(scrapy.Spider):
     """
 
     name = "visit"
+
     def __init__(self, site, paths=(), **arguments):
         super().__init__(**arguments)
         self.site = site

@@ -81,7 +81,10 @@ def with_settings(spider, settings):
 
 
 def outcome(crawler, ended_well, result):
-    stats = crawler.stats.get_stats() if crawler.stats else {}
+    try:
+        stats = crawler.stats.get_stats()
+    except (RuntimeError, AttributeError):  # it failed before it had any
+        stats = {}
     return {
         "stats": {name: value for name, value in stats.items() if not name.endswith("_time")},
         "notes": getattr(crawler.spider, "notes", []),

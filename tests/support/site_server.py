@@ -5,8 +5,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 
-WORDS = [first + last for first in "bcdfghjklmnprstvw" for last in "a e i o u al en ir os um".split()]
+SYLLABLES = [a + b for a in "bdfgjklmnprstvw" for b in ("a", "e", "i", "o", "u", "al", "en")]
 
 
 def text(group: str, variant: int = 0, words: int = 1500) -> str:
@@ -15,7 +16,7 @@ def text(group: str, variant: int = 0, words: int = 1500) -> str:
     Groups have nothing in common. At 1,500 words variants of a group are near-duplicates.
     """
     source = random.Random(group)
-    prose = ["".join(source.choices(WORDS, k=3)) for _ in range(words)]
+    prose = ["".join(source.choices(SYLLABLES, k=3)) for _ in range(words)]
     return " ".join([*prose, f"variant{variant}"])
 
 
@@ -86,7 +87,7 @@ class Site:
 
     @staticmethod
     def _default(path: str) -> Route:
-        match path.split("?")[0].strip("/").split("/"):
+        match path.partition("?")[0].strip("/").split("/"):
             case [group, variant] if variant.isdigit():
                 return page(text(group, int(variant)))
             case [name] if name.endswith(".json"):
@@ -94,7 +95,7 @@ class Site:
             case _:
                 return Answer("", status=404)
 
-    def __enter__(self) -> "Site":
+    def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, daemon=True, args=(0.05,)).start()
         return self
 

@@ -1,0 +1,135 @@
+import base64
+import json
+import random
+import string
+import zlib
+from pathlib import Path
+
+import pytest
+from crawl_spiders import Visit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from site_server import page, text
+
+from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, pack_text
+from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+
+DUPLICATE = Verdict(
+    decision=Decision.DUPLICATE,
+    reason=Reason.NEAR,
+    page_id=0xA,
+    fingerprint=0xF,
+    tokens=100,
+    match=Match(page_id=0xB, distance=2, url="http://h/b"),
+)
+NEW = Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, fingerprint=0)
+
+
+def unpack_text(packed):
+    return zlib.decompress(base64.b64decode(packed)).decode()
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write(path, *verdicts, text=None):
+    audit = AuditFile(str(path))
+    for verdict in verdicts:
+        audit.verdict("http://h/a", verdict, action="drop", text=text)
+    audit.close()
+
+
+def test_a_line_says_everything(tmp_path):
+    write(tmp_path / "a", DUPLICATE)
+    [line] = lines(tmp_path / "a")
+    assert line.pop("time").startswith("20")
+    assert line == {
+        "page": "http://h/a",
+        "id": "000000000000000a",
+        "verdict": "duplicate",
+        "reason": "near",
+        "action": "drop",
+        "of": "http://h/b",
+        "of_id": "000000000000000b",
+        "distance": 2,
+        "resemblance": None,
+        "fingerprint": "000000000000000f",
+        "tokens": 100,
+    }
+
+
+def test_the_file_is_appended_to_and_a_torn_line_stays_alone(tmp_path):
+    path = tmp_path / "a"
+    write(path, NEW)
+    with path.open("a") as file:
+        file.write('{"torn')
+    write(path, DUPLICATE)
+    first, torn, second = path.read_text().splitlines()
+    assert json.loads(first)["verdict"] == "new"
+    assert torn == '{"torn'
+    assert json.loads(second)["verdict"] == "duplicate"
+
+
+def test_nothing_is_lost_without_closing(tmp_path):
+    audit = AuditFile(str(tmp_path / "a"))
+    audit.verdict("http://h/a", NEW, action="keep", text=None)
+    assert len(lines(tmp_path / "a")) == 1
+    audit.close()
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.text())
+def test_a_text_is_packed_whole(content):
+    assert unpack_text(pack_text(content)) == content.encode(errors="replace").decode()
+
+
+def test_a_text_too_long_is_cut_off():
+    noise = "".join(random.Random(0).choices(string.printable + "äöü中文", k=300_000))
+    packed = pack_text(noise)
+    kept = unpack_text(packed)
+    assert noise.startswith(kept)
+    assert MAX_TEXT_BYTES * 0.7 < len(base64.b64decode(packed)) <= MAX_TEXT_BYTES
+
+
+def test_the_audit_of_a_crawl(crawl, site, tmp_path):
+    path = tmp_path / "audit.jsonl"
+    site.routes["/empty"] = page("")
+    paths = "/a/1", "/a/2", "/empty"
+    for _ in range(2):
+        crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(path)})
+    told = [(line["page"].removeprefix(site.url), line["verdict"], line["reason"], line["action"])
+            for line in lines(path)]  # fmt: skip
+    assert (
+        told
+        == [
+            ("/start.json", "unjudged", "not-html", "keep"),
+            ("/a/1", "new", "unmatched", "keep"),
+            ("/a/2", "duplicate", "near", "drop"),
+            ("/empty", "unjudged", "empty", "keep"),
+        ]
+        * 2
+    )
+    assert all("text" not in line for line in lines(path))
+    assert lines(path)[2]["of"] == site.url + "/a/1"
+
+
+def test_the_audit_holds_the_judged_text_if_asked(crawl, tmp_path):
+    path = tmp_path / "audit.jsonl"
+    outcome = crawl(
+        Visit, "/a/1", "/a/2", settings={"NEARDUP_AUDIT": str(path), "NEARDUP_AUDIT_TEXT": 1}
+    )
+    assert outcome.counted()["pages/dropped"] == 1
+    unread, *read = lines(path)
+    assert "text" not in unread
+    assert [unpack_text(line["text"]).split()[-1] for line in read] == ["variant1", "variant2"]
+    assert unpack_text(read[0]["text"]).split() == text("a", 1).split()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_ends_the_audit_and_not_the_crawl(crawl):
+    settings = {"NEARDUP_AUDIT": "/dev/full"}
+    outcome = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings, errors=True)
+    assert outcome.notes == ["/a/1", "/b/1"]
+    assert outcome.counted()["audit/errors"] == 1
+    assert len(outcome.logged("ERROR")) == 1

@@ -1,0 +1,99 @@
+"""What Scrapy's own downloader middlewares do, and what is judged of it."""
+
+import gzip
+
+from crawl_spiders import Visit
+from site_server import Answer, page, text
+
+
+def redirect(path):
+    return Answer("", status=302, headers={"Location": path})
+
+
+class Again(Visit):
+    """Requests every path, whether it has been requested before or not."""
+
+    name = "again"
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(dont_filter=True)
+
+
+def test_a_redirect_is_judged_where_it_ends(crawl, site):
+    site.routes["/here"] = redirect("/a/1")
+    site.routes["/there"] = redirect("/a/2")
+    outcome = crawl(Again, "/here", "/a/1", "/there")
+    assert outcome.notes == ["/a/1", "/a/1"]
+    counted = outcome.counted()
+    assert [counted[f"pages/{what}"] for what in ("new", "seen", "dropped")] == [1, 1, 1]
+
+
+class Default(Again):
+    """As `Again`, with the default callback."""
+
+    name = "default"
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(callback=None)
+
+    def parse(self, response):
+        at_start = self.path_of(response) == "/start.json"
+        return super().parse(response) if at_start else self.page(response)
+
+
+def test_redirects_and_retries_of_the_default_callback_are_judged(crawl, site):
+    answers = iter([Answer("", status=503), page(text("b"))])
+    site.routes["/here"] = redirect("/a/1")
+    site.routes["/busy"] = lambda _: next(answers)
+    outcome = crawl(Default, "/here", "/a/2", "/busy", "/b/1", settings={"RETRY_ENABLED": True})
+    assert outcome.notes == ["/a/1", "/busy"]
+    assert outcome.stats["retry/count"] == 1
+    assert outcome.counted()["pages/dropped"] == 2
+
+
+def test_a_page_that_refreshes_to_another_is_no_page(crawl, site):
+    refresh = '<meta http-equiv="refresh" content="0; url=/b/1">'
+    site.routes["/other"] = page(text("a"), head=refresh)
+    outcome = crawl(Visit, "/other", "/a/1")
+    assert outcome.notes == ["/b/1", "/a/1"]
+
+
+def test_compressed_pages_are_judged(crawl, site):
+    body = gzip.compress(page(text("a")).encode())
+    site.routes["/packed"] = Answer(body, headers={"Content-Encoding": "gzip"})
+    assert crawl(Visit, "/packed", "/a/1").notes == ["/packed"]
+
+
+def test_pages_from_the_http_cache_are_judged(crawl, site, tmp_path):
+    settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    first = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings)
+    requests = len(site.requests)
+    second = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=settings)
+    assert len(site.requests) == requests
+    assert second.stats["httpcache/hit"] == 4
+    assert first.notes == second.notes == ["/a/1", "/b/1"]
+    assert first.counted() == second.counted()
+
+
+class Refetches(Visit):
+    """A callback that requests its own page once more, as `get_retry_request` does."""
+
+    name = "refetches"
+
+    def page(self, response):
+        self.note(response)
+        if not response.meta.get("second"):
+            yield response.request.replace(dont_filter=True, meta=response.meta | {"second": True})
+
+
+def test_a_page_fetched_again_is_not_its_own_duplicate(crawl):
+    outcome = crawl(Refetches, "/a/1", "/a/2")
+    assert outcome.notes == ["/a/1", "/a/1"]
+    assert outcome.counted()["pages/seen"] == 1
+
+
+def test_a_page_that_changed_replaces_itself(crawl, site):
+    versions = iter([page(text("a")), page(text("b"))])
+    site.routes["/changes"] = lambda _: next(versions)
+    outcome = crawl(Again, "/changes", "/changes", "/a/1", "/b/1")
+    assert outcome.notes == ["/changes", "/changes", "/a/1"]

@@ -1,0 +1,89 @@
+"""Crawls that go on: after a clean stop, after ``kill -9``, on a store of an earlier crawl."""
+
+import asyncio
+import os
+import signal
+import time
+
+import scrapy
+from crawl_client import Worker
+from crawl_spiders import Visit
+
+
+class Goes(Visit):
+    """Starts with `/a/1`, which leads to its paths, and stops after some pages."""
+
+    name = "goes"
+
+    async def start(self):
+        yield scrapy.Request(self.site + "/a/1", dont_filter=True)
+
+    def parse(self, response):
+        self.note(response)
+        for place, path in enumerate(self.paths):
+            yield self.request(response, path, -1000 * place)
+
+
+def test_a_crawl_resumed_after_a_clean_stop_knows_its_pages(crawl, tmp_path):
+    jobdir = {"JOBDIR": str(tmp_path / "job"), "NEARDUP_KEEP_START": False}
+    paths = ["/b/1", "/b/2", "/c/1", "/b/3"]
+    first = crawl(Goes, *paths, settings=jobdir | {"CLOSESPIDER_PAGECOUNT": 2})
+    assert first.notes == ["/a/1", "/b/1"]
+    assert first.reason == "closespider_pagecount"
+    assert (tmp_path / "job" / "neardup.sqlite").exists()
+
+    second = crawl(Goes, *paths, settings=jobdir)
+    # The start request runs again: its page was seen, and is no duplicate of itself.
+    assert sorted(second.notes) == ["/a/1", "/c/1"]
+    counted = second.counted()
+    assert [counted[f"pages/{what}"] for what in ("seen", "new", "dropped")] == [1, 1, 2]
+
+
+def test_without_a_jobdir_a_crawl_starts_afresh(crawl):
+    for _ in range(2):
+        assert crawl(Visit, "/a/1", "/a/2").notes == ["/a/1"]
+
+
+def test_a_store_of_ones_own_outlives_the_crawl_unless_the_namespace_says_so(crawl, tmp_path):
+    store = {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.sqlite'}"}
+    assert crawl(Visit, "/a/1", settings=store).notes == ["/a/1"]
+    assert crawl(Visit, "/a/2", settings=store).notes == []
+    fresh = store | {"NEARDUP_NAMESPACE": "visit %(time)s"}
+    assert crawl(Visit, "/a/2", settings=fresh).notes == ["/a/2"]
+
+
+class Killed(Visit):
+    """`/a/1` is never done with; after `/b/1` is, `/die` says that the time has come."""
+
+    name = "killed"
+
+    async def page(self, response):
+        match self.path_of(response):
+            case "/a/1":
+                await asyncio.sleep(3600)
+            case "/b/1":
+                yield scrapy.Request(self.site + "/wait.json", self.wait)
+
+    async def wait(self, response):
+        await asyncio.sleep(2)  # kept pages become durable within a second
+        yield scrapy.Request(self.site + "/die", self.page)
+
+
+def test_after_kill_9_only_pages_that_were_processed_count(crawl, site, tmp_path):
+    settings = {
+        "NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.sqlite'}",
+        "NEARDUP_NAMESPACE": "killed",
+        "CONCURRENT_REQUESTS": 8,
+        "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000,
+    }
+    victim = Worker()
+    victim.begin(crawl.part(Killed, "/a/1", "/b/1", settings=settings))
+    deadline = time.monotonic() + 60
+    while "/die" not in site.requests and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert "/a/1" in site.requests
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.close()
+
+    outcome = crawl(Visit, "/a/2", "/b/2", settings=settings)
+    assert outcome.notes == ["/a/2"]

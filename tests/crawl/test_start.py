@@ -1,0 +1,143 @@
+"""How the plugin is switched on, and what stops a crawl at its start."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import scrapy
+from crawl_spiders import Visit
+
+DOWNLOADER = "scrapy_neardup.crawl.downloader.NearDuplicateDownloaderMiddleware"
+SPIDER = "scrapy_neardup.crawl.spider.NearDuplicateSpiderMiddleware"
+BY_HAND = {
+    "ADDONS": {},
+    "DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 90},
+    "SPIDER_MIDDLEWARES": {SPIDER: 60},
+}
+FAILED = 1 if scrapy.version_info >= (2, 19) else 0
+"""Exit status of a crawl that could not run: old versions of Scrapy don't tell."""
+
+
+def scrapy_command(*arguments, **settings):
+    """Run ``scrapy`` as a user does, with the add-on."""
+    settings = {"ADDONS": '{"scrapy_neardup.Addon": 500}', "TELNETCONSOLE_ENABLED": 0, **settings}
+    options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    return subprocess.run(
+        [sys.executable, "-m", "scrapy", *arguments, *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=Path(__file__).parent.parent / "support",
+    )
+
+
+def runspider(site, **settings):
+    return scrapy_command("runspider", "crawl_spiders.py", "-a", f"site={site.url}", **settings)
+
+
+def test_by_hand_is_the_same_as_by_the_add_on(crawl, site):
+    by_add_on = crawl(Visit, "/a/1", "/a/2", "/b/1")
+    by_hand = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=BY_HAND)
+    assert by_hand.notes == by_add_on.notes == ["/a/1", "/b/1"]
+    assert by_hand.counted() == by_add_on.counted()
+
+
+def test_the_add_on_leaves_middlewares_where_the_project_has_them(crawl):
+    settings = BY_HAND | {"ADDONS": {"scrapy_neardup.Addon": 1}}
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings)
+    assert outcome.counted()["pages/checked"] == 3
+    enabled = outcome.logged("INFO", "scrapy.middleware")
+    assert sum(text.count("NearDuplicate") for text in enabled) == 2
+
+
+@pytest.mark.parametrize("settings", [{}, BY_HAND])
+@pytest.mark.parametrize("off", [False, "False", "0"])
+def test_off_is_off(crawl, settings, off):
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings | {"NEARDUP_ENABLED": off})
+    assert outcome.notes == ["/a/1", "/a/2"]
+    assert outcome.counted() == {}
+    assert not any(name.startswith("scrapy_neardup") for _, name, _ in outcome.log)
+
+
+@pytest.mark.parametrize(("missing", "half"), [
+    ("DOWNLOADER_MIDDLEWARES", DOWNLOADER), ("SPIDER_MIDDLEWARES", SPIDER)
+])  # fmt: skip
+def test_one_half_alone_is_an_error(crawl, site, missing, half):
+    outcome = crawl(Visit, "/a/1", settings=BY_HAND | {missing: {}}, errors=True)
+    assert site.requests == []
+    assert outcome.reason == "neardup_configuration_error"
+    assert outcome.logged("ERROR") == [f"{missing} lacks {half}, the other half of scrapy-neardup"]
+
+
+@pytest.mark.parametrize("others", [{}, BY_HAND])
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("NEARDUP_MAX_DISTANCES", 3, "did you mean NEARDUP_MAX_DISTANCE?"),
+    ("NEARDUP_MAX_DISTANCE", "9", "NEARDUP_MAX_DISTANCE must be"),
+    ("NEARDUP_STORE", "mysql://u:secret@h/d", "NEARDUP_STORE: no store for mysql://h/d"),
+    ("NEARDUP_NAMESPACE", "%(spider)s", "NEARDUP_NAMESPACE"),
+    ("NEARDUP_IGNORE", ["a:nonsense("], "NEARDUP_IGNORE"),
+    ("NEARDUP_ENABLED", "on", "NEARDUP_ENABLED must be True or False"),
+])  # fmt: skip
+def test_a_wrong_setting_stops_the_crawl(crawl, site, *, others, name, value, message):
+    outcome = crawl(Visit, "/a/1", settings=others | {name: value})
+    assert outcome.error.startswith("ConfigurationError: ")
+    assert message in outcome.error
+    assert "secret" not in outcome.error
+    assert site.requests == []
+
+
+def test_a_wrong_setting_shows_in_the_exit_status(site):
+    done = runspider(site, NEARDUP_MAX_DISTANCES=3)
+    assert done.returncode == FAILED
+    assert "did you mean NEARDUP_MAX_DISTANCE?" in done.stderr
+    assert site.requests == []
+
+
+def test_settings_come_from_the_command_line(site):
+    done = runspider(site, NEARDUP_MAX_DISTANCE="2", NEARDUP_DENY=r"/start\.[a-z]{3,4}$,/other")
+    assert done.returncode == 0
+    assert "'neardup/unjudged/denied': 1" in done.stderr
+
+
+def test_an_audit_file_that_cannot_be_written_ends_the_crawl(crawl, site, tmp_path):
+    settings = {"NEARDUP_AUDIT": str(tmp_path / "no" / "audit.jsonl")}
+    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    assert outcome.reason == "neardup_configuration_error"
+    assert outcome.logged("ERROR")[0].startswith("NEARDUP_AUDIT: can't write ")
+    assert site.requests == []
+
+
+def test_another_reactor_is_an_error(site):
+    done = runspider(site, TWISTED_REACTOR="twisted.internet.selectreactor.SelectReactor")
+    assert done.returncode == FAILED
+    assert "scrapy-neardup needs the asyncio reactor" in done.stderr
+    assert site.requests == []
+
+
+@pytest.mark.skipif(find_spec("aiohttp") is None, reason="without a reactor Scrapy needs aiohttp")
+def test_no_reactor_will_do(site):
+    done = runspider(site, TWISTED_REACTOR_ENABLED=0)
+    assert done.returncode == 0
+    assert "'neardup/unjudged/not-html': 1" in done.stderr
+
+
+def test_the_shell_shows_every_page(site):
+    pages = f"(fetch('{site.url}/a/1'), fetch('{site.url}/a/2'), response.url)[2]"
+    done = scrapy_command("shell", "-c", pages)
+    assert done.stdout.strip() == site.url + "/a/2"
+
+
+def test_two_crawlers_of_a_process_have_a_memory_each(worker, crawl):
+    part = crawl.part(Visit, "/a/1", "/a/2", "/b/1")
+    for outcome in worker.crawl(part, part):
+        assert outcome.notes == ["/a/1", "/b/1"]
+
+
+def test_two_crawlers_on_one_file_are_an_error_of_the_second(worker, crawl, tmp_path):
+    settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite"}
+    part = crawl.part(Visit, "/a/1", "/b/1", settings=settings)
+    reasons = sorted(outcome.reason for outcome in worker.crawl(part, part))
+    assert reasons == ["finished", "neardup_store_error"]

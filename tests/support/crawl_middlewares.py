@@ -1,0 +1,28 @@
+"""Middlewares that get in the way of others."""
+
+
+class BreaksOff:
+    """Near the engine: takes one entry of the output of `/a/1`, and no more."""
+
+    async def process_spider_output(self, response, result, spider=None):
+        async for entry in result:
+            yield entry
+            if "/a/1" in response.url:
+                return
+
+
+class Rejects:
+    """Lets `/a/1` fail before its callback."""
+
+    def process_spider_input(self, response, spider=None):
+        if "/a/1" in response.url:
+            raise ValueError("not this one")
+
+
+class Swallows:
+    """Near the engine: fetches `/b/1` instead of handing over `/a/1`."""
+
+    def process_response(self, request, response, spider=None):
+        if "/a/1" in response.url:
+            return request.replace(url=response.url.replace("/a/1", "/b/1"))
+        return response
