@@ -40,6 +40,9 @@ _SCHEMES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
 _BLOCK = 1 << 14
 """Shingles hashed at once: what fits a core's cache."""
 
+_MAX_TABLE = 1 << 20
+"""Shingles that are told apart by a hash table."""
+
 _STEP = 0xD6E8FEB86659FD93
 
 
@@ -90,12 +93,15 @@ def features(
 
 
 def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the distinct values: from 5,000 on in a third of the time of a sort.
+    """Return the distinct values; may reorder `hashes`.
 
-    A hash table of one probe; the few that find another value in their slot are sorted.
+    A hash table of one probe, where the few that find another value in their slot are
+    sorted: a third of the time of a sort. Beyond a core's cache a sort is as fast, and
+    takes no memory.
     """
-    if not len(hashes):
-        return hashes
+    if not 0 < len(hashes) <= _MAX_TABLE:
+        hashes.sort()
+        return hashes[_differs(hashes)]
     bits = len(hashes).bit_length() + 2
     slots = (hashes >> (64 - bits)).astype(np.intp)
     places = np.arange(len(hashes), dtype=np.int32)

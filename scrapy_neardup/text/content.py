@@ -4,9 +4,10 @@ Rule of this room: the tree is read in one pass of one compiled stylesheet, and 
 changed. What a view leaves out it leaves out whole: text, images and data.
 
 ``full``
-    The text that a browser shows, now or later: all but head, script, style, template,
-    noscript, comments, and what stands in for frames. Elements that are hidden at first
-    count, as closed tabs, accordions and dialogs are content.
+    The text that a browser shows, now or later: all but title, script, style, template,
+    noscript, comments, and what stands in for frames and media. Elements that are hidden at
+    first count, as closed tabs, accordions and dialogs are content. So does anything else in
+    the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
 ``main``
     Without the page's furniture too: ``nav``, ``aside``, ``search``, those ``header`` and
     ``footer`` that are the page's own, and ARIA's landmark roles. A header or footer is
@@ -81,12 +82,11 @@ _STYLESHEET = f"""
       <xsl:otherwise><xsl:text>&#10;</xsl:text></xsl:otherwise>
     </xsl:choose>
   </xsl:template>
-  <xsl:template match="style|noembed|noframes|rp"/>
+  <xsl:template match="base|link|meta|noembed|noframes|rp|style"/>
   <xsl:template match="template">
     <xsl:if test="@shadowrootmode"><xsl:call-template name="block"/></xsl:if>
   </xsl:template>
 
-  <xsl:template match="head"><xsl:apply-templates select="title|script"/></xsl:template>
   <xsl:template match="title"><title><xsl:value-of select="."/></title></xsl:template>
   <xsl:template match="svg//title"/>
 
@@ -187,6 +187,7 @@ class Extractor:
         """
         if self._find_ignored is not None:
             root = deepcopy(root)
+            root.tail = None  # copied along, but no part of it
             for element in self._find_ignored(root):
                 element.tag = _IGNORED
         try:

@@ -27,7 +27,7 @@ def count_links(root: HtmlElement, base_url: str) -> int:
     bases = root.xpath("//base/@href")
     base = _join(base_url, bases[0]) if bases else base_url
     targets = {_join(base, href) for href in set(root.xpath("//a/@href"))}
-    return sum(target.startswith(("http://", "https://")) for target in targets)
+    return sum(target[:8].lower().startswith(("http://", "https://")) for target in targets)
 
 
 def _join(base: str, href: str) -> str:

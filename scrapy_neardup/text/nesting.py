@@ -46,9 +46,12 @@ class ShallowBuilder:
 
     def end(self, tag: str) -> None:
         """Close an element."""
-        if self._depth > MAX_DEPTH:
+        if self._depth <= MAX_DEPTH:
+            self._builder.end(tag)
+        elif self._deep:
             self._close_deep()
-        else:
+        else:  # it was closed before; an empty one parts the words here, as its end would
+            self._builder.start(tag, {})
             self._builder.end(tag)
         self._depth -= 1
 
