@@ -19,6 +19,9 @@ from scrapy_neardup.errors import NeardupError
 VERBS = {
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "plan": "Show table designs for a number of pages and a distance.",
+    "pack": "Compress fingerprints into a file that can be searched.",
+    "unpack": "Write what a packed file holds.",
+    "pairs": "Find all near-duplicate pairs of collections of fingerprints.",
 }
 """Verb -> what ``scrapy-neardup --help`` says of it."""
 

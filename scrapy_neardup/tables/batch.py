@@ -148,12 +148,14 @@ class BatchSearch:
             found &= differing & table.mask != 0
         return found
 
-    def expand(self, pairs: Pairs) -> Pairs:
-        """Return `pairs` with every row of the queries that holds a place's fingerprint."""
+    def expand(self, pairs: Pairs) -> Iterator[Pairs]:
+        """Yield `pairs` with all rows of the queries in place of `distinct`, in parts."""
         first = self._starts[pairs.queries]
         copies = self._starts[pairs.queries + 1] - first
-        rows = self._order[ranges(first, copies)]
-        return Pairs(np.repeat(pairs.scanned, copies), rows, np.repeat(pairs.distances, copies))
+        for part, firsts, sizes in _slices(np.arange(len(first)), first, copies):
+            found = np.repeat(part, sizes)
+            rows = self._order[ranges(firsts, sizes)]
+            yield Pairs(pairs.scanned[found], rows, pairs.distances[found])
 
 
 class _KeyTable:

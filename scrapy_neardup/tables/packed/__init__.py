@@ -12,6 +12,7 @@ from scrapy_neardup.tables.packed.index import (
     Opened,
     PackedIndex,
     encode_index,
+    packed_design,
 )
 from scrapy_neardup.tables.packed.rows import Strings
 
@@ -26,4 +27,5 @@ __all__ = [
     "Strings",
     "checksums",
     "encode_index",
+    "packed_design",
 ]

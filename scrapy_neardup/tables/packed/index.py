@@ -9,6 +9,7 @@ fingerprint has.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": Huff
 """Name of a code -> the table that is written in it."""
 
 _IDENTITY = tuple(range(63, -1, -1))
+_RETRIEVED = 1000
+"""Candidates whose decoding costs as much as the look-up in four or five tables."""
+_MOST_LOG2 = 40.0
 
 
 class Opened(NamedTuple):
@@ -117,6 +121,38 @@ def encode_index(
         if number:
             permuted.sort()
         yield f"table {number}", CODECS[codec].encode(permuted, ranked=number == 0)
+
+
+def packed_design(count: int, max_distance: int, *, tables: int | None = None) -> TableDesign:
+    """Return the design with which `count` fingerprints are packed.
+
+    Parameters
+    ----------
+    tables
+        How many tables; None: as few as retrieve `_RETRIEVED` uniform fingerprints a query,
+        or the most there are.
+
+    Raises
+    ------
+    ConfigurationError
+        No design has so many tables.
+    """
+    pages = log2(max(count, 1))
+    designs = [
+        design
+        for design in TableDesign.enumerate(max_distance=max_distance, log2_pages=_MOST_LOG2)
+        if design.probes == len(design.tables)
+    ]
+    if tables is None:
+        cheap = (d for d in designs if d.expected_retrieved(pages) <= _RETRIEVED)
+        return next(cheap, designs[-1])
+    for design in designs:
+        if len(design.tables) == tables:
+            return design
+    known = ", ".join(str(len(design.tables)) for design in designs)
+    raise ConfigurationError(
+        f"NEARDUP_TABLES must be one of {known} for distance {max_distance}, not {tables}"
+    )
 
 
 class PackedIndex:

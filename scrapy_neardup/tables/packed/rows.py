@@ -8,7 +8,7 @@ only those that are take room here.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, overload
 
@@ -50,6 +50,13 @@ class Strings:
 
     def __len__(self) -> int:
         return len(self.ends)
+
+    def between(self, start: int, stop: int) -> Iterator[bytes]:
+        """Yield the strings from place `start` to `stop`."""
+        begin = int(self.ends[start - 1]) if start else 0
+        for end in self.ends[start:stop].tolist():
+            yield self.data[begin:end].tobytes()
+            begin = end
 
     def take(self, places: NDArray[np.intp]) -> Self:
         """Return the strings at `places`, in that order."""

@@ -1,0 +1,61 @@
+"""What the verbs on files of fingerprints share: their inputs, and binary results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, TextIO, TypeVar, cast
+
+import click
+
+from scrapy_neardup.cli.common import Progress
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.aside import written_aside
+from scrapy_neardup.offline.fpfiles import open_source
+from scrapy_neardup.offline.sources import Chain, Source
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def column_option(verb: Verb) -> Verb:
+    """Add the option that says where Parquet files have their fingerprints."""
+    return click.option(
+        "--column",
+        metavar="NAME",
+        default="fingerprint",
+        help="The column of Parquet files that holds the fingerprints.",
+    )(verb)
+
+
+def progress_option(verb: Verb) -> Verb:
+    """Add the option that every long verb has."""
+    return click.option(
+        "--progress/--no-progress",
+        default=None,
+        help="Show how far it is, on standard error.  [default: on a terminal]",
+    )(verb)
+
+
+def open_inputs(paths: Sequence[str], column: str) -> Source:
+    """Return the fingerprints of all `paths`, their rows numbered on from one to the next."""
+    if paths.count("-") > 1:
+        raise InputError("-: standard input can be read only once")
+    return Chain([open_source(path, column=column) for path in paths])
+
+
+@contextmanager
+def binary_output(path: str) -> Iterator[IO[bytes]]:
+    """Yield a binary file for results; ``-`` is standard output, any other is written aside."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with written_aside(path) as aside:
+        yield aside
+
+
+def progress_line(wanted: bool | None, results: IO[bytes]) -> Progress:
+    """Return the progress line of a verb with binary results."""
+    # It only asks them whether they are a terminal.
+    return Progress(wanted, cast("TextIO", results))

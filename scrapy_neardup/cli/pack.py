@@ -1,0 +1,142 @@
+"""``scrapy-neardup pack``: fingerprints into a compressed file that can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.cli.common import Progress
+from scrapy_neardup.cli.fingerprints import (
+    binary_output,
+    column_option,
+    open_inputs,
+    progress_line,
+    progress_option,
+)
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.fpfiles import RawFile
+from scrapy_neardup.offline.packfile import write_pieces
+from scrapy_neardup.offline.sources import Source
+from scrapy_neardup.tables.packed import CODECS, Encoded, Strings, encode_index, packed_design
+
+_AT_ONCE = 1 << 20
+
+
+@click.command()
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.option(
+    "--output",
+    "path",
+    metavar="FILE",
+    required=True,
+    help="The packed file, all or nothing: it is replaced when it is complete; - is standard"
+    " output.",
+)
+@click.option(
+    "--max-distance",
+    metavar="K",
+    type=click.IntRange(0, 8),
+    default=3,
+    help="Largest distance that the file can be searched for, 0 to 8 bits. For 0 it holds one"
+    " table: the smallest file, good for unpack and pairs.",
+)
+@click.option(
+    "--tables",
+    metavar="N",
+    type=click.IntRange(1),
+    help="How many tables to search: more are larger and, from some size on, faster.  [default:"
+    " as few as retrieve 1,000 fingerprints a search]",
+)
+@click.option(
+    "--code",
+    type=click.Choice(list(CODECS)),
+    default="elias-fano",
+    help="How tables are compressed: elias-fano is smaller and ten times as fast; huffman is"
+    " the code of Manku, Jain and Das Sarma (2007, section 3.2).",
+)
+@click.option(
+    "--ids",
+    metavar="FILE",
+    help="Raw 64-bit page ids, one for each fingerprint, for inputs without names.",
+)
+@click.option(
+    "--urls/--no-urls",
+    default=True,
+    help="Keep the names of pages (JSON lines: page; Parquet: page or url).",
+)
+@column_option
+@progress_option
+def pack(
+    *,
+    inputs: tuple[str, ...],
+    path: str,
+    max_distance: int,
+    tables: int | None,
+    code: str,
+    ids: str | None,
+    urls: bool,
+    column: str,
+    progress: bool | None,
+) -> None:
+    """Compress the fingerprints of each INPUT into one file that can be searched in place.
+
+    An INPUT is a packed file, a Parquet file, raw little-endian 64-bit integers (.u64, .bin,
+    .raw), JSON lines as scan prints them (.jsonl, .ndjson, perhaps .gz), or - for JSON lines
+    on standard input. Needs 16 bytes of memory a fingerprint, 24 with page ids.
+
+    The file holds the fingerprints in their order, once for each table, with a checksum a
+    page; of pages with names or ids also these. A named page's id is that of its name.
+
+    \b
+    Examples:
+      scrapy-neardup scan crawl.warc.gz | scrapy-neardup pack - --output crawl.pack
+      scrapy-neardup pack 2024.u64 2025.u64 --max-distance 0 --output archive.pack
+    """  # noqa: D301  (click's mark for lines to keep)
+    source = open_inputs(inputs, column)
+    design = packed_design(len(source), max_distance, tables=tables)
+    with binary_output(path) as file:
+        line = progress_line(progress, file)
+        pieces = encode_index(
+            _fingerprints(source),
+            design=design,
+            codec=code,
+            schema=source.schema,
+            ids=_ids(source, ids),
+            urls=_urls(source) if urls and source.has_names else None,
+        )
+        write_pieces(file, _counted(pieces, line, len(design.tables)))
+        line.done(len(source), "fingerprints")
+
+
+def _fingerprints(source: Source) -> NDArray[np.uint64]:
+    parts = [part.read() for part in source.parts(0, _AT_ONCE)]
+    return np.concatenate([np.empty(0, np.uint64), *parts])
+
+
+def _ids(source: Source, path: str | None) -> NDArray[np.uint64] | None:
+    if path is None:
+        return source.ids(0, len(source))
+    ids = RawFile(path)
+    if len(ids) != len(source):
+        raise InputError(
+            f"--ids {path}: has {len(ids):,} ids for {len(source):,} fingerprints; it must have"
+            " one for each"
+        )
+    return ids.fingerprints(0, len(ids))
+
+
+def _urls(source: Source) -> Strings:
+    return Strings.of(
+        name.encode() if isinstance(name, str) else b"" for name in source.names(0, len(source))
+    )
+
+
+def _counted(
+    pieces: Iterable[tuple[str, Encoded]], line: Progress, tables: int
+) -> Iterator[tuple[str, Encoded]]:
+    for number, piece in enumerate(pieces):
+        yield piece
+        line.update(number, "tables", min(number / tables, 1.0))

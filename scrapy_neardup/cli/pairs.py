@@ -1,0 +1,116 @@
+"""``scrapy-neardup pairs``: all near-duplicate pairs of collections."""
+
+from __future__ import annotations
+
+import click
+
+from scrapy_neardup.cli.fingerprints import (
+    binary_output,
+    column_option,
+    open_inputs,
+    progress_line,
+    progress_option,
+)
+from scrapy_neardup.offline.pairfiles import WRITERS
+from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
+
+
+@click.command()
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.option(
+    "--existing",
+    metavar="INPUT",
+    multiple=True,
+    help="Compare the INPUTs with this collection, not with each other; may be repeated.",
+)
+@click.option(
+    "--max-distance",
+    metavar="K",
+    type=click.IntRange(0, 8),
+    default=3,
+    help="Largest distance of a pair, 0 to 8 bits.",
+)
+@click.option(
+    "--group-equal",
+    is_flag=True,
+    help="Of equal fingerprints, compare only the first; a pair at distance 0 ties each other"
+    " one to it. The same pages hang together, in far fewer pairs.",
+)
+@click.option(
+    "--max-pairs",
+    metavar="N",
+    type=click.IntRange(0),
+    default=MAX_PAIRS,
+    help="Stop with an error where there are more; 0: never.",
+)
+@click.option(
+    "--output",
+    "path",
+    metavar="FILE",
+    default="-",
+    help="Write here, all or nothing.  [default: standard output]",
+    show_default=False,
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(list(WRITERS)),
+    default="jsonl",
+    help="JSON lines; binary records of two 64-bit row numbers and an 8-bit distance,"
+    " little-endian; or Parquet.",
+)
+@click.option(
+    "--jobs", metavar="N", type=click.IntRange(1), default=1, help="Processes that compare."
+)
+@column_option
+@progress_option
+def pairs(
+    *,
+    inputs: tuple[str, ...],
+    existing: tuple[str, ...],
+    max_distance: int,
+    group_equal: bool,
+    max_pairs: int,
+    path: str,
+    kind: str,
+    jobs: int,
+    column: str,
+    progress: bool | None,
+) -> None:
+    """Print all pairs of fingerprints within K bits, in the INPUTs or with --existing ones.
+
+    Inputs are those of pack; the rows of several are numbered on from one to the next, in
+    a packed file in the order of the fingerprints. Two million of the INPUTs are held in
+    memory at a time, and the rest streams by; the largest should be the --existing one.
+
+    \b
+    {"a": ..., "b": ..., "distance": n}
+    a, b   page or URL where it is known, else page id, else row number from 0; without
+           --existing, a comes before b; with it, b is the existing one
+
+    \b
+    Examples:
+      scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
+      scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --format binary --output p.bin
+    """  # noqa: D301  (click's mark for lines to keep)
+    collection = open_inputs(inputs, column)
+    other = open_inputs(existing, column) if existing else None
+    job = PairJob(
+        collection=collection,
+        existing=other,
+        max_distance=max_distance,
+        group_equal=group_equal,
+        max_pairs=max_pairs,
+        jobs=jobs,
+    )
+    with (
+        binary_output(path) as file,
+        WRITERS[kind](file, collection, collection if other is None else other) as write,
+    ):
+        line = progress_line(progress, file)
+        scanned = 0
+        for found in job.run():
+            write(found)
+            scanned += found.scanned
+            line.update(scanned, "fingerprints", scanned / job.to_scan)
+        line.done(scanned, "fingerprints")

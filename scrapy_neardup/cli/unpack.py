@@ -1,0 +1,75 @@
+"""``scrapy-neardup unpack``: what a packed file holds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import IO
+
+import click
+
+from scrapy_neardup.cli.fingerprints import binary_output, progress_line, progress_option
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.packfile import open_packed, read_packed
+from scrapy_neardup.tables.packed import PackedIndex
+
+_AT_ONCE = 1 << 17
+
+
+@click.command()
+@click.argument("packed", metavar="FILE")
+@click.option(
+    "--output",
+    "path",
+    metavar="FILE",
+    default="-",
+    help="Write here, all or nothing.  [default: standard output]",
+    show_default=False,
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["raw", "jsonl"]),
+    default="raw",
+    help="Raw little-endian 64-bit fingerprints, or JSON lines with ids and names.",
+)
+@progress_option
+def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
+    """Write the fingerprints of a packed FILE (or of standard input, -) in their order.
+
+    Everything that is read is verified; a damaged file ends with an error.
+
+    \b
+    Examples:
+      scrapy-neardup unpack archive.pack --output archive.u64
+      scrapy-neardup unpack crawl.pack --format jsonl | head
+    """  # noqa: D301  (click's mark for lines to keep)
+    if packed == "-":
+        index = read_packed(sys.stdin.buffer.read(), "standard input")
+    else:
+        index = open_packed(packed)
+    if kind == "jsonl" and not (index.rows.has_ids or index.rows.has_urls):
+        raise ConfigurationError(
+            f"NEARDUP_FORMAT jsonl: {packed} has neither page ids nor names; write it raw"
+        )
+    with binary_output(path) as file:
+        line = progress_line(progress, file)
+        for start in range(0, len(index), _AT_ONCE):
+            stop = min(start + _AT_ONCE, len(index))
+            if kind == "raw":
+                file.write(index.fingerprints(start, stop).astype("<u8", copy=False).tobytes())
+            else:
+                _write_lines(file, index, start, stop)
+            line.update(stop, "fingerprints", stop / len(index))
+        line.done(len(index), "fingerprints")
+
+
+def _write_lines(file: IO[bytes], index: PackedIndex, start: int, stop: int) -> None:
+    rows = zip(range(start, stop), index.fingerprints(start, stop).tolist(), strict=True)
+    for row, fingerprint in rows:
+        found = {
+            "page": index.url(row),
+            "page_id": f"{index.page_id(row):016x}" if index.rows.has_ids else None,
+            "fingerprint": f"{fingerprint:016x}",
+        }
+        file.write(json.dumps(found).encode() + b"\n")

@@ -1,0 +1,209 @@
+"""Fingerprints in files: raw, packed, JSON lines, Parquet.
+
+Rule of this room: as in `scrapy_neardup.offline.sources`. In memory are: nothing of raw and
+packed files, a row group of a Parquet file, and of JSON lines the fingerprints and names.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from gzip import GzipFile
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.packfile import MAGIC, open_packed
+from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.sources import FileSource, Name, Part, Source
+from scrapy_neardup.tables.packed import Strings
+
+RAW_ENDINGS = (".u64", ".bin", ".raw")
+JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_PARQUET_MAGIC = b"PAR1"
+_GZIP_MAGIC = b"\x1f\x8b"
+_LONGEST_LINE = 1 << 24
+
+
+class RawFile(FileSource):
+    """A file of little-endian uint64."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        size = self.stamp[0]
+        if size % 8:
+            raise InputError(
+                f"{path}: {size} bytes are no file of 64-bit fingerprints (a multiple of 8);"
+                " was it cut short?"
+            )
+        self._length = size // 8
+
+    def __len__(self) -> int:
+        return self._length
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        with reading(self.path):
+            values = np.fromfile(self.path, "<u8", stop - start, offset=start * 8)
+        if len(values) < stop - start:
+            raise InputError(f"{self.path}: became shorter while it was read")
+        return values.astype(np.uint64, copy=False)
+
+
+class PackedFile(FileSource):
+    """A file that ``scrapy-neardup pack`` wrote; its rows are sorted by fingerprint."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.index = open_packed(path)
+        self.schema = self.index.schema
+        self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        return self.index.fingerprints(start, stop)
+
+    def names(self, start: int, stop: int) -> Sequence[Name]:
+        """See `Source.names`; where a URL is missing, the page id stands for it."""
+        rows = self.index.rows
+        if not self.has_names:
+            return range(start, stop)
+        if not rows.has_ids:
+            return [rows.url(row) or row for row in range(start, stop)]
+        return [rows.url(row) or f"{rows.page_id(row):016x}" for row in range(start, stop)]
+
+    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+        """See `Source.ids`."""
+        rows = self.index.rows
+        if not rows.has_ids:
+            return super().ids(start, stop)
+        return np.array([rows.page_id(row) for row in range(start, stop)], np.uint64)
+
+
+class Rows(Source):
+    """Fingerprints in memory."""
+
+    def __init__(self, fingerprints: NDArray[np.uint64], names: Strings | None = None) -> None:
+        self._fingerprints = fingerprints
+        self._names = names
+        self.has_names = names is not None
+
+    def __len__(self) -> int:
+        return len(self._fingerprints)
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        return self._fingerprints[start:stop]
+
+    def names(self, start: int, stop: int) -> Sequence[Name]:
+        """See `Source.names`."""
+        if self._names is None:
+            return range(start, stop)
+        return [name.decode() for name in self._names.between(start, stop)]
+
+    def parts(self, start: int, size: int) -> Iterator[Part]:
+        """See `Source.parts`; each holds its own fingerprints, and no names."""
+        for part in super().parts(start, size):
+            some = Rows(part.read())
+            yield Part(part.row, some, 0, len(some))
+
+
+def json_lines(path: str) -> Rows:
+    """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
+
+    Returns
+    -------
+    Rows
+        One for each line with a ``fingerprint`` (16 hexadecimal digits), called after its
+        ``page``. Lines whose fingerprint is null (pages that weren't judged) are left out.
+
+    Raises
+    ------
+    InputError
+        A line is something else.
+    """
+    fingerprints: list[int] = []
+
+    def pages(file: IO[bytes]) -> Iterator[bytes]:
+        for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
+            if line.isspace():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                row = json.loads(line)
+                digits = row["fingerprint"]
+                page = row["page"]
+            except (ValueError, RecursionError, TypeError, KeyError) as error:
+                raise InputError(
+                    f'{where}: no object with "page" and "fingerprint", as scan prints them'
+                ) from error
+            if digits is None:
+                continue
+            if not (isinstance(digits, str) and isinstance(page, str) and _is_hex(digits)):
+                raise InputError(f'{where}: "fingerprint" must be 16 hexadecimal digits')
+            fingerprints.append(int(digits, 16))
+            yield page.encode("utf-8", "replace")
+
+    with reading(path):
+        if path == "-":
+            names = Strings.of(pages(sys.stdin.buffer))
+        else:
+            with Path(path).open("rb") as file:
+                names = Strings.of(pages(_decompressed(file)))
+    return Rows(np.array(fingerprints, np.uint64), names)
+
+
+def _is_hex(digits: str) -> bool:
+    return len(digits) == 16 and not digits.strip("0123456789abcdefABCDEF")
+
+
+def _decompressed(file: BufferedReader) -> IO[bytes]:
+    if file.peek(2).startswith(_GZIP_MAGIC):
+        return cast("IO[bytes]", GzipFile(fileobj=file))
+    return file
+
+
+def open_source(path: str, *, column: str = "fingerprint") -> Source:
+    """Return the fingerprints in a file, told by how it begins or what it is called.
+
+    Parameters
+    ----------
+    path
+        A packed file, a Parquet file, JSON lines (``.jsonl``, ``.ndjson``; ``-`` for
+        standard input), or raw little-endian uint64 (``.u64``, ``.bin``, ``.raw``).
+    column
+        Where a Parquet file has its fingerprints.
+
+    Raises
+    ------
+    InputError
+        It is none of these, or can't be read.
+    """
+    if path == "-":
+        return json_lines(path)
+    with reading(path), Path(path).open("rb") as file:
+        start = file.read(len(MAGIC))
+    if start == MAGIC:
+        return PackedFile(path)
+    if start.startswith(_PARQUET_MAGIC):
+        from scrapy_neardup.offline.fpparquet import ParquetSource  # noqa: PLC0415  (an extra)
+
+        return ParquetSource(path, column)
+    if path.lower().endswith(JSON_ENDINGS):
+        return json_lines(path)
+    if path.lower().endswith(RAW_ENDINGS):
+        return RawFile(path)
+    raise InputError(
+        f"{path}: not a packed or Parquet file, and its name ends neither in"
+        f" {', '.join(RAW_ENDINGS)} (raw little-endian uint64)"
+        f" nor in {', '.join(JSON_ENDINGS[:2])} (JSON lines as scan prints them)"
+    )

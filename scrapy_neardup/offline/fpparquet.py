@@ -1,0 +1,126 @@
+"""Fingerprints in Parquet files, through pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.sources import FileSource, Name
+
+NAME_COLUMNS = ("page", "url")
+ID_COLUMN = "page_id"
+_HELD_GROUPS = 16
+
+
+class ParquetSource(FileSource):
+    """A Parquet file with a column of 64-bit integers.
+
+    Parameters
+    ----------
+    path
+        The file. A column ``page`` or ``url`` names its rows; ``page_id`` (64-bit
+        integers) holds their ids.
+    column
+        Its fingerprints, uint64 or int64.
+
+    Raises
+    ------
+    InputError
+        pyarrow isn't installed, or the file has no such column.
+
+    Notes
+    -----
+    Holds the columns of the last few row groups that were read.
+    """
+
+    def __init__(self, path: str, column: str) -> None:
+        super().__init__(path)
+        self.options = (column,)
+        self._column = column
+        with _reading(path):
+            from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
+                ParquetFile,
+            )
+
+            self._file = ParquetFile(path)
+            columns = self._file.schema_arrow.names
+            groups = self._file.metadata
+        if column not in columns:
+            raise InputError(
+                f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
+                " the fingerprints with --column"
+            )
+        self._name = next((name for name in NAME_COLUMNS if name in columns), None)
+        self._has_ids = ID_COLUMN in columns
+        self.has_names = self._name is not None
+        sizes = (int(groups.row_group(group).num_rows) for group in range(groups.num_row_groups))
+        self._starts = [0, *accumulate(sizes)]
+        self._read = lru_cache(_HELD_GROUPS)(self._read_group)
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        return self._integers(self._column, start, stop)
+
+    def names(self, start: int, stop: int) -> Sequence[Name]:
+        """See `Source.names`; a row without a name has its number."""
+        if self._name is None:
+            return range(start, stop)
+        names: list[Name] = []
+        for values in self._values(self._name, start, stop):
+            for name in values.to_pylist():
+                names.append(start + len(names) if name is None else str(name))
+        return names
+
+    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+        """See `Source.ids`."""
+        if not self._has_ids:
+            return super().ids(start, stop)
+        return self._integers(ID_COLUMN, start, stop)
+
+    def _integers(self, column: str, start: int, stop: int) -> NDArray[np.uint64]:
+        found = [np.empty(0, np.uint64)]
+        for values in self._values(column, start, stop):
+            if str(values.type) not in {"uint64", "int64"}:
+                raise InputError(
+                    f"{self.path}: the column {column!r} must hold 64-bit integers,"
+                    f" not {values.type}"
+                )
+            if values.null_count:
+                raise InputError(f"{self.path}: the column {column!r} has empty values")
+            found += [np.asarray(chunk).view(np.uint64) for chunk in values.chunks]
+        return np.concatenate(found)
+
+    def _values(self, column: str, start: int, stop: int) -> Iterator[Any]:
+        """Yield what `column` holds from row `start` to `stop`, row group by row group."""
+        for group, first in enumerate(self._starts[:-1]):
+            end = self._starts[group + 1]
+            if first < stop and start < end:
+                begin = max(start - first, 0)
+                yield self._read(group, column).slice(begin, min(stop, end) - first - begin)
+
+    def _read_group(self, group: int, column: str) -> Any:
+        with _reading(self.path):
+            return self._file.read_row_group(group, columns=[column]).column(0)
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(
+            f"{path}: Parquet files need the package pyarrow:"
+            " pip install 'scrapy-neardup[parquet]'"
+        ) from error
+    except (OSError, ValueError) as error:  # pyarrow's own errors are subclasses of these
+        raise InputError(f"{path}: can't be read as Parquet: {error}") from error

@@ -1,0 +1,205 @@
+"""All near-duplicate pairs of one collection, or of a new one and an existing one.
+
+Rule of this room: exact, and bounded in memory whatever the size of the collections. Blocks
+of one collection are held as queries (see `scrapy_neardup.tables.batch`), and what they are
+compared with streams past them, part by part, in as many processes as wanted. The result
+depends on none of this.
+
+Equal fingerprints are what makes results explode: a login wall that was met 100,000 times is
+five billion pairs. A job stops where there are more than `max_pairs`, or it *groups* equal
+ones: the first stands for the others of its block, which a pair at distance 0 ties to it.
+That is linear, and connects the same pages as all pairs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.pool import parallel
+from scrapy_neardup.offline.sources import Part, Source, common_schema
+from scrapy_neardup.tables.batch import BatchSearch, Pairs
+
+BLOCK_ROWS = 1 << 21
+"""Queries at a time: 350 MB of tables a process for k = 3."""
+PART_ROWS = 1 << 19
+"""What a process scans at a time: a tenth of a second or so."""
+MAX_PAIRS = 100_000_000
+
+
+class Found(NamedTuple):
+    """The pairs of one part, sorted by `b`, then `a`.
+
+    Parameters
+    ----------
+    a, b
+        Shape (n,), int64: rows. Of one collection a < b; of two, `a` is in the new one.
+    distances
+        Shape (n,), uint8.
+    scanned
+        How many rows were scanned for them.
+    """
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    distances: NDArray[np.uint8]
+    scanned: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What the processes need to know."""
+
+    max_distance: int
+    itself: bool
+    group_equal: bool
+    max_pairs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairJob:
+    """What to compare, and how.
+
+    Parameters
+    ----------
+    collection
+        The collection, or the new one of two.
+    existing
+        What to compare it with; None: with itself.
+    max_distance
+        k, 0 to 8.
+    group_equal
+        Compare each fingerprint of a block of `collection` once, and tie its equals to it.
+    max_pairs
+        Stop where there are more; 0 for no limit.
+    jobs
+        Processes.
+
+    Raises
+    ------
+    StoreMismatchError
+        The fingerprints of the two were made with different parameters.
+    """
+
+    collection: Source
+    existing: Source | None = None
+    max_distance: int = 3
+    group_equal: bool = False
+    max_pairs: int = MAX_PAIRS
+    jobs: int = 1
+    block_rows: int = BLOCK_ROWS
+    part_rows: int = PART_ROWS
+
+    def __post_init__(self) -> None:
+        if self.existing is not None:
+            if self.group_equal:
+                raise ConfigurationError("NEARDUP_GROUP_EQUAL is for one collection, not for two")
+            common_schema([self.collection, self.existing])
+
+    @property
+    def to_scan(self) -> int:
+        """How many rows will be scanned, those that are scanned again counted again."""
+        rows, step = len(self.collection), self.block_rows
+        if self.existing is not None:
+            return len(self.existing) * -(-rows // step)
+        return sum(rows - start for start in range(0, rows, step))
+
+    def run(self) -> Generator[Found]:
+        """Yield the pairs, part by part, in an order that doesn't depend on `jobs`.
+
+        Raises
+        ------
+        InputError
+            A file is damaged, or changed meanwhile.
+        ConfigurationError
+            There are more than `max_pairs`.
+        NeardupError
+            A process died.
+        """
+        rows = len(self.collection)
+        options = _Options(
+            self.max_distance, self.existing is None, self.group_equal, self.max_pairs
+        )
+        count = 0
+        for start in range(0, rows, self.block_rows):
+            queries = self.collection.fingerprints(start, min(start + self.block_rows, rows))
+            if self.existing is None:
+                scanned, parts = rows - start, self.collection.parts(start, self.part_rows)
+            else:
+                scanned, parts = len(self.existing), self.existing.parts(0, self.part_rows)
+            for found in parallel(
+                _Block.scan,
+                parts,
+                jobs=min(self.jobs, max(-(-scanned // self.part_rows), 1)),
+                start=_Block,
+                arguments=(options, queries, start, scanned),
+            ):
+                count += len(found.a)
+                _check(count, self.max_pairs)
+                yield found
+
+
+class _Block:
+    """In each process: the queries of a block, and what is asked of them."""
+
+    def __init__(
+        self, options: _Options, queries: NDArray[np.uint64], first: int, scanned: int
+    ) -> None:
+        self._options = options
+        self._first = first
+        self._search = BatchSearch(queries, options.max_distance, scanned=scanned)
+        self._is_first = np.zeros(len(queries), np.bool_)
+        self._is_first[self._search.first_rows] = True
+
+    def scan(self, part: Part) -> Found:
+        """Return the pairs of a part with the queries."""
+        values = part.read()
+        found: list[Pairs] = []
+        count = 0
+        for near in self._search.scan(values):
+            for pairs in self._rows(near):
+                kept = self._wanted(pairs, part.row)
+                found.append(
+                    Pairs(pairs.scanned[kept], pairs.queries[kept], pairs.distances[kept])
+                )
+                count += len(found[-1].scanned)
+                _check(count, self._options.max_pairs)
+        if not found:
+            empty = np.empty(0, np.int64)
+            return Found(empty, empty, np.empty(0, np.uint8), len(values))
+        scanned, rows, distances = map(np.concatenate, zip(*found, strict=True))
+        order = np.lexsort((rows, scanned))
+        a, b = rows[order] + self._first, scanned[order] + part.row
+        return Found(a, b, distances[order], len(values))
+
+    def _rows(self, pairs: Pairs) -> Iterator[Pairs]:
+        if self._options.group_equal:
+            yield pairs._replace(queries=self._search.first_rows[pairs.queries])
+        else:
+            yield from self._search.expand(pairs)
+
+    def _wanted(self, pairs: Pairs, row: int) -> NDArray[np.bool_]:
+        """Whether a pair is to be reported: of one collection, once, and not with itself."""
+        if not self._options.itself:
+            return np.ones(len(pairs.scanned), np.bool_)
+        scanned = pairs.scanned + (row - self._first)
+        wanted = scanned > pairs.queries
+        if self._options.group_equal:
+            # A later one of equals is tied to the first, which alone has other neighbours.
+            inside = scanned < len(self._is_first)
+            later = ~self._is_first[np.where(inside, scanned, 0)] & inside
+            wanted &= ~later | (pairs.distances == 0)
+        return wanted
+
+
+def _check(count: int, most: int) -> None:
+    if most and count > most:
+        raise ConfigurationError(
+            f"there are more than NEARDUP_MAX_PAIRS {most:,} pairs; many equal pages make many:"
+            " try NEARDUP_GROUP_EQUAL, a smaller NEARDUP_MAX_DISTANCE, or allow more"
+        )

@@ -1,0 +1,111 @@
+"""Work in several processes: a function over tasks, results in their order.
+
+Rule of this room: nothing is forked (the parent may have threads), nothing outlives the
+parent, and no more results wait than a few for each process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from signal import SIG_IGN, SIGINT, signal
+from threading import Thread
+from typing import Any, TypeVar
+
+from scrapy_neardup.errors import NeardupError
+
+if sys.platform != "win32":
+    from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
+
+_AHEAD = 3
+"""Tasks in flight a process: none of them ever waits for the parent."""
+
+State = TypeVar("State")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def parallel(
+    function: Callable[[State, Task], Result],
+    tasks: Iterable[Task],
+    *,
+    jobs: int,
+    start: Callable[..., State],
+    arguments: tuple[Any, ...],
+) -> Generator[Result]:
+    """Yield ``function(state, task)`` for each task, in order.
+
+    Parameters
+    ----------
+    jobs
+        Processes; with 1, the work is done in this one.
+    start, arguments
+        What makes the state of a process, once, and what it is called with.
+
+    Raises
+    ------
+    NeardupError
+        One of the processes died.
+    """
+    if jobs == 1:
+        state = start(*arguments)
+        for task in tasks:
+            yield function(state, task)
+        return
+    waiting: deque[Future[Result]] = deque()
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (start, arguments))
+    try:
+        for task in tasks:
+            waiting.append(_submit(pool, function, task))
+            if len(waiting) > jobs * _AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise NeardupError(
+            f"one of {jobs} processes was killed, perhaps for want of memory; use fewer --jobs"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _submit(
+    pool: ProcessPoolExecutor, function: Callable[[Any, Task], Result], task: Task
+) -> Future[Result]:
+    """Hand a task over; a process that this starts is deaf to interrupts from its birth."""
+    if sys.platform == "win32":
+        return pool.submit(_run, function, task)
+    held = pthread_sigmask(SIG_BLOCK, {SIGINT})
+    try:
+        return pool.submit(_run, function, task)
+    finally:
+        pthread_sigmask(SIG_SETMASK, held)
+
+
+_state: Any = None
+"""In the processes of a pool: theirs."""
+
+
+def _begin(start: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """Make this process one of a pool: it ends with its parent, however that ends."""
+    global _state  # noqa: PLW0603  (what a pool's initializer is for)
+    signal(SIGINT, SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    _state = start(*arguments)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _run(function: Callable[[Any, Any], Any], task: Any) -> Any:
+    return function(_state, task)
