@@ -6,34 +6,22 @@ processes (`analysed`); judging is one store's business, in the order of the inp
 
 from __future__ import annotations
 
-import os
-import sys
-from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
-from signal import SIG_IGN, SIGINT, signal
-from threading import Thread
+from contextlib import closing
 
 from scrapy_neardup.detector import Analyser, page_id
-from scrapy_neardup.errors import InputError, NeardupError
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.pool import parallel
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.stores import Store
 from scrapy_neardup.text import Content, looks_like_html, parse_html
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
-
-if sys.platform != "win32":
-    from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
 
 Analysed = tuple[str, Page | Verdict]
 """A record's page, and what a store may know of it, or why it can't be judged."""
 
 _BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
 """What is sent to another process at once: a message costs as much as a short page."""
-_AHEAD = 3
-"""Batches in flight a process: none of them ever waits for the parent."""
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
@@ -70,27 +58,14 @@ def analysed(
     NeardupError
         One of the processes died.
     """
-    if jobs == 1:
-        for record in records:
-            yield record.page, analyse(record, analyser)
-        return
     failures: list[InputError] = []
-    waiting: deque[Future[list[Analysed]]] = deque()
-    # Not forked: a store may run threads in this process.
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (analyser,))
-    try:
-        for batch in _batches(_until_failure(records, failures)):
-            waiting.append(_submit(pool, batch))
-            if len(waiting) > jobs * _AHEAD:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise NeardupError(
-            f"one of {jobs} processes was killed, perhaps for want of memory; use fewer --jobs"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    batches = _batches(_until_failure(records, failures), pages=1 if jobs == 1 else _BATCH_PAGES)
+    work = parallel(
+        _analyse_batch, batches, jobs=jobs, start=Analyser, arguments=(analyser.parameters,)
+    )
+    with closing(work):
+        for results in work:
+            yield from results
     if failures:
         raise failures[0]
 
@@ -118,48 +93,18 @@ def _until_failure(records: Iterable[Record], failures: list[InputError]) -> Ite
         failures.append(error)
 
 
-def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+def _batches(records: Iterable[Record], *, pages: int) -> Iterator[list[Record]]:
     batch: list[Record] = []
     size = 0
     for record in records:
         batch.append(record)
         size += len(record.html or record.text or "")
-        if len(batch) == _BATCH_PAGES or size >= _BATCH_BYTES:
+        if len(batch) == pages or size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:
         yield batch
 
 
-def _submit(pool: ProcessPoolExecutor, batch: list[Record]) -> Future[list[Analysed]]:
-    """Hand a batch over; a process that this starts is deaf to interrupts from its birth."""
-    if sys.platform == "win32":
-        return pool.submit(_analyse_batch, batch)
-    held = pthread_sigmask(SIG_BLOCK, {SIGINT})
-    try:
-        return pool.submit(_analyse_batch, batch)
-    finally:
-        pthread_sigmask(SIG_SETMASK, held)
-
-
-_analyser: Analyser
-"""In the processes of a pool: theirs."""
-
-
-def _begin(analyser: Analyser) -> None:
-    """Make this process one of a pool: an interrupt is its parent's, and its end as well."""
-    global _analyser  # noqa: PLW0603  (what a pool's initializer is for)
-    _analyser = analyser
-    signal(SIGINT, SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-def _analyse_batch(records: list[Record]) -> list[Analysed]:
-    return [(record.page, analyse(record, _analyser)) for record in records]
+def _analyse_batch(analyser: Analyser, records: list[Record]) -> list[Analysed]:
+    return [(record.page, analyse(record, analyser)) for record in records]

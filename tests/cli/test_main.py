@@ -52,6 +52,7 @@ def test_every_option_explains_itself():
         command = getattr(import_module(f"scrapy_neardup.cli.{verb}"), verb)
         assert isinstance(command, click.Command)
         assert command.help
+        assert "\\b" not in command.help, f"{verb}: click's mark must not stand in a raw string"
         for parameter in command.params:
             assert isinstance(parameter, click.Argument) or parameter.help, (verb, parameter.name)
 
