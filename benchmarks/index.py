@@ -12,6 +12,8 @@ Peers: faiss `IndexBinaryMultiHash` on the same four blocks of 16 bits, asked fo
 only, on one thread; PyPI `simhash`'s `SimhashIndex`, filled until it takes the memory that
 --memory allows. A peer's answers are reported, ours must be right.
 
+All of it takes some five minutes, and 5 GB of memory; --quick takes seconds.
+
     python benchmarks/index.py
     python benchmarks/index.py --size 1e6 --peer faiss
     python benchmarks/index.py --quick

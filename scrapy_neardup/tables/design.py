@@ -237,7 +237,7 @@ class TableDesign:
             <= MOST_PROBES
         ]
         prefix_bits = 0
-        while prefix_bits < min(log2_pages, bits):
+        while prefix_bits < max(1, min(log2_pages, bits)):
             if _fewest(bits, max_distance, prefix_bits + 1)[0] > max_tables:
                 break
             design = cls.fewest(max_distance, prefix_bits=prefix_bits + 1, bits=bits)

@@ -220,7 +220,9 @@ class HammingIndex:
 
         Notes
         -----
-        Costs O(n) for each table, and up to some 20 bytes a fingerprint meanwhile.
+        Costs O(n) for each table, and up to some 20 bytes a fingerprint meanwhile. Every
+        call visits all buckets: ten million are stored three times as fast at once as in
+        a hundred calls.
         """
         fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
         if len(fingerprints) < _FEW:

@@ -155,6 +155,11 @@ def test_listed_designs_trade_tables_for_prefix_bits(k):
             assert sum(mask.bit_count() for mask in table.blocks) == table.prefix_bits
 
 
+def test_even_a_single_page_has_designs_to_choose_from():
+    for k in range(9):
+        assert TableDesign.enumerate(max_distance=k, log2_pages=0)[-1].max_distance == k
+
+
 def test_the_list_for_the_paper_names_its_designs():
     designs = TableDesign.enumerate(bits=64, max_distance=3, log2_pages=34, max_tables=64)
     by_tables = {len(design.tables): design.name for design in designs}
