@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores import SCHEMES
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.tables import TableDesign
 
@@ -94,15 +93,14 @@ def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
 
 
 def _stores(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
-    """Yield what a page takes in each store that there is, in memory and on disk."""
+    """Yield what a page takes in each store, in memory and on disk."""
     online = TableDesign.online(max_distance, pages)
     in_memory = online.bytes_per_fingerprint(log2(pages)) + _ENTRY
     for store, on_disk in (("memory:", 0), ("sqlite:", _ROW)):
         yield _store(store, online, in_memory, on_disk, estimate=False)
-    if "redis" in SCHEMES:
-        with suppress(ConfigurationError):  # it takes no distance so large
-            layout = Layout.choose(max_distance, pages)
-            yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
+    with suppress(ConfigurationError):  # Redis takes no distance so large
+        layout = Layout.choose(max_distance, pages)
+        yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
 
 
 def _store(
@@ -122,7 +120,8 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
 
     A bucket is a field of a hash, some 62 bytes; two bytes of a fingerprint choose it, and
     it is split as it grows where the prefix is longer than that. With each page go an id
-    in the first table and a field that leads from the id to the fingerprint.
+    in the first table and a field that leads from the id to the fingerprint. Meant for a
+    million pages and more; with few entries in a bucket it is too much.
     """
     entries = max(pages / (1 << 16), 1)
     if layout.design.prefix_bits > 16:

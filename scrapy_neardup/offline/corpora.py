@@ -28,7 +28,7 @@ __all__ = ["Corpus", "Record"]
 
 MAX_LINE = 1 << 28
 """Bytes of the longest JSON line; a file with a longer one isn't made of lines."""
-_SNIFFED = 1024
+_SNIFFED = 1 << 14
 """Bytes of a file that are looked at where its name doesn't say what it is."""
 
 Reader = Callable[[IO[bytes], str], Iterator[Record]]

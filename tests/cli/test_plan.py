@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from scrapy_neardup.stores import SCHEMES, open_store
+from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Page
 
 
@@ -73,12 +73,15 @@ def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
             assert on_disk == pytest.approx(store["disk_bytes_per_page"], rel=0.1)
 
 
-def test_redis_is_estimated_where_it_exists(call, monkeypatch):
-    """Measured at a million pages: 49 bytes in four tables, 109 in ten, 24 for page ids."""
-    monkeypatch.setitem(SCHEMES, "redis", "some.where:RedisStore")
-    store = planned(call)["stores"][-1]
+@pytest.mark.parametrize(("pages", "measured"), [("1M", 49), ("10M", 78)])
+def test_redis_is_estimated(call, pages, measured):
+    """Against measured bytes of four and ten tables, and 24 of the page ids."""
+    store = planned(call, "--pages", pages)["stores"][-1]
     assert (store["store"], store["estimate"]) == ("redis:", True)
-    assert store["memory_bytes_per_page"] == pytest.approx(49 + 24, rel=0.05)
+    assert store["memory_bytes_per_page"] == pytest.approx(measured + 24, rel=0.05)
     assert "estimate" in call("plan").stdout
+
+
+def test_a_store_that_does_not_take_the_distance_is_left_out(call):
     stores = planned(call, "--max-distance", 8)["stores"]
-    assert "redis:" not in {store["store"] for store in stores}
+    assert [store["store"] for store in stores] == ["memory:", "sqlite:"]
