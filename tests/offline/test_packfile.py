@@ -1,0 +1,147 @@
+import io
+from functools import cache
+
+import numpy as np
+import pytest
+from fingerprint_sets import clustered, uniform
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.aside import written_aside
+from scrapy_neardup.offline.packfile import MAGIC, open_packed, read_packed, write_pieces
+from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables.packed import CODECS, Strings, encode_index
+
+
+@cache
+def packed(codec="elias-fano", count=6, max_distance=0, *, named=True):
+    """A small packed file, and its fingerprints."""
+    random = np.random.default_rng(count)
+    fingerprints = clustered(random, count, clusters=2, flips=1)
+    file = io.BytesIO()
+    size = write_pieces(
+        file,
+        encode_index(
+            fingerprints,
+            design=TableDesign.blocks(max_distance, blocks=max_distance + 1),
+            codec=codec,
+            schema={"hash": "test"},
+            ids=np.arange(count, dtype=np.uint64) if named else None,
+            urls=Strings.of(b"http://x/%d" % place for place in range(count)) if named else None,
+        ),
+    )
+    assert size == len(file.getvalue())
+    return file.getvalue(), fingerprints
+
+
+def everything(data):
+    """All that a packed file can be asked for."""
+    index = read_packed(data, "F")
+    index.verify()
+    rows = range(len(index))
+    return (
+        index.fingerprints(0, len(index)).tolist(),
+        [index.query(index.fingerprint(row)) for row in rows],
+        [index.page_id(row) for row in rows],
+        [index.find_id(row) for row in rows],
+        [index.url(row) for row in rows],
+        index.schema,
+    )
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_flipped_byte_is_an_error(codec):
+    data, _ = packed(codec)
+    everything(data)
+    random = np.random.default_rng(0)
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << int(random.integers(8))
+        with pytest.raises(InputError, match="^F: "):
+            read_packed(bytes(damaged), "F").verify()
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_damaged_byte_never_makes_a_wrong_answer(codec):
+    """Without `verify`: an answer is right, or it is an error."""
+    data, fingerprints = packed(codec, 40, 1, named=False)
+    keys = fingerprints.tolist()
+    right = [read_packed(data, "F").query(key) for key in keys]
+    failed = 0
+    for place in range(16, len(data), 7):
+        damaged = bytearray(data)
+        damaged[place] ^= 0x55
+        try:
+            index = read_packed(bytes(damaged), "F")
+            assert [index.query(key) for key in keys] == right
+        except InputError:
+            failed += 1
+    assert failed
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_truncation_is_an_error(codec):
+    data, _ = packed(codec)
+    for length in range(len(data)):
+        with pytest.raises(InputError, match="^F: "):
+            read_packed(data[:length], "F")
+    for extra in (b"\0", b"abcdefgh", data[-24:], data):
+        with pytest.raises(InputError, match="^F: "):
+            read_packed(data + extra, "F").verify()
+
+
+def test_other_files_are_told_apart(tmp_path):
+    path = tmp_path / "file"
+    for content in (b"", b"P", b"<html>", b"\x93NUMPY" + bytes(100)):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="not a packed file"):
+            open_packed(path)
+    path.write_bytes(MAGIC + (7).to_bytes(4, "little") + bytes(100))
+    with pytest.raises(InputError, match="version 7.*upgrade"):
+        open_packed(path)
+    with pytest.raises(InputError, match="No such file"):
+        open_packed(tmp_path / "missing")
+    with pytest.raises(InputError, match="directory"):
+        open_packed(tmp_path)
+
+
+def test_a_file_with_sound_checksums_of_another_program():
+    file = io.BytesIO()
+    write_pieces(file, [])
+    with pytest.raises(InputError, match="another program"):
+        read_packed(file.getvalue(), "F")
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_mapped_file_answers_as_the_buffer_does(codec, tmp_path):
+    data, fingerprints = packed(codec, 500, 3)
+    path = tmp_path / "base.pack"
+    path.write_bytes(data)
+    index, buffered = open_packed(path), read_packed(data, "F")
+    for key in (fingerprints[:100] ^ np.uint64(1 << 7)).tolist():
+        assert index.query(key) == buffered.query(key)
+    assert index.url(3) == buffered.url(3)
+    assert index.fingerprints(0, 500).tolist() == np.sort(fingerprints).tolist()
+
+
+def test_a_file_is_there_when_it_is_complete(tmp_path):
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    with pytest.raises(RuntimeError), written_aside(path) as file:
+        file.write(b"half")
+        assert path.read_bytes() == b"old"
+        raise RuntimeError
+    assert path.read_bytes() == b"old"
+    with written_aside(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_sizes_of_the_parts_add_up():
+    """Nothing but the sections, their checksums, the description and the frame."""
+    count = 20_000
+    fingerprints = uniform(np.random.default_rng(1), count)
+    file = io.BytesIO()
+    design = TableDesign.blocks(3, blocks=5)
+    write_pieces(file, encode_index(fingerprints, design=design))
+    assert len(file.getvalue()) * 8 / count / len(design.tables) < 64 - np.log2(count) + 2.8

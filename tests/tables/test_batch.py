@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from fingerprint_sets import KINDS, clustered, pairs, uniform
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.tables import TableDesign, batch
+from scrapy_neardup.tables.batch import BatchSearch, choose_design
+from scrapy_neardup.tables.ranges import ranges
+
+
+def scan(search, scanned):
+    """What a scan finds, in rows of the queries."""
+    found = [
+        triple
+        for near in search.scan(scanned)
+        for part in search.expand(near)
+        for triple in zip(*(column.tolist() for column in part), strict=True)
+    ]
+    assert len(found) == len(set(found)), "a pair was found twice"
+    return set(found)
+
+
+@pytest.mark.parametrize("max_distance", range(9))
+@pytest.mark.parametrize("kind", KINDS)
+def test_finds_what_brute_force_finds(max_distance, kind):
+    random = np.random.default_rng(max_distance)
+    queries, scanned = KINDS[kind](random, 300), KINDS[kind](random, 400)
+    scanned[:50] = queries[:50]
+    scanned[50:100] ^= queries[50:100] ^ scanned[50:100] ^ np.uint64(1 << 5 | 1 << 40)
+    search = BatchSearch(queries, max_distance)
+    assert scan(search, scanned) == pairs(queries, scanned, max_distance)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        TableDesign.blocks(3, blocks=4),
+        TableDesign.blocks(3, blocks=5),
+        TableDesign.blocks(3, blocks=6),
+        TableDesign.nested(3, levels=(4, 4)),
+        TableDesign.fewest(3, prefix_bits=20),
+    ],
+    ids=lambda design: design.name,
+)
+def test_no_design_changes_the_answer(design):
+    random = np.random.default_rng(1)
+    queries, scanned = clustered(random, 400), clustered(np.random.default_rng(1), 500)
+    assert scan(BatchSearch(queries, 3, design=design), scanned) == pairs(queries, scanned, 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 2**64 - 1), max_size=12),
+    st.lists(st.integers(0, 2**64 - 1), max_size=12),
+    st.lists(st.tuples(st.integers(0, 11), st.integers(0, 2**64 - 1)), max_size=12),
+    st.integers(0, 8),
+)
+def test_any_few_fingerprints(queries, scanned, changed, max_distance):
+    """Also none, equal ones, and all zeros and ones."""
+    near = [queries[place] ^ (noise & noise >> 7 & noise >> 19)
+            for place, noise in changed if place < len(queries)]  # fmt: skip
+    queries = np.array(queries, np.uint64)
+    scanned = np.array(scanned + near, np.uint64)
+    found = scan(BatchSearch(queries, max_distance), scanned)
+    assert found == pairs(queries, scanned, max_distance)
+
+
+def test_large_buckets_and_many_parts(monkeypatch):
+    monkeypatch.setattr(batch, "COMPARED_AT_ONCE", 1000)
+    monkeypatch.setattr(batch, "SCANNED_AT_ONCE", 100)
+    random = np.random.default_rng(2)
+    queries = clustered(random, 700, clusters=1, flips=2)
+    scanned = np.concatenate([queries[:150], uniform(random, 150)])
+    search = BatchSearch(queries, 3)
+    parts = list(search.scan(scanned))
+    assert len(parts) > 3
+    assert max(len(part.scanned) for part in parts) <= 1000
+    assert scan(search, scanned) == pairs(queries, scanned, 3)
+
+
+def test_equal_queries_are_searched_once_and_expanded():
+    queries = np.array([7, 5, 7, 7, 5], np.uint64)
+    search = BatchSearch(queries, 0)
+    assert search.distinct.tolist() == [5, 7]
+    assert search.first_rows.tolist() == [1, 0]
+    (near,) = search.scan(np.array([7], np.uint64))
+    assert near.queries.tolist() == [1]
+    (expanded,) = search.expand(near)
+    assert sorted(expanded.queries.tolist()) == [0, 2, 3]
+
+
+def test_more_queries_or_more_alike_ones_get_longer_prefixes():
+    random = np.random.default_rng(3)
+    few, many = uniform(random, 100), uniform(random, 200_000)
+    assert choose_design(few, 3).prefix_bits < choose_design(many, 3).prefix_bits
+    alike = np.unique(biased_front(random, 3000))
+    assert choose_design(alike, 3).prefix_bits > choose_design(few, 3).prefix_bits
+
+
+def biased_front(random, count):
+    """Fingerprints that differ in their last 40 bits alone."""
+    return uniform(random, count) >> np.uint64(24)
+
+
+def test_few_to_scan_get_few_tables():
+    queries = uniform(np.random.default_rng(4), 200_000)
+    assert len(choose_design(queries, 3, scanned=10).tables) == 4
+
+
+def test_ranges():
+    found = ranges(np.array([5, 0, 9]), np.array([2, 0, 3]))
+    assert found.tolist() == [5, 6, 9, 10, 11]
+    assert ranges(np.array([], np.intp), np.array([], np.intp)).tolist() == []
+
+
+@pytest.mark.stress
+def test_large_collections():
+    random = np.random.default_rng(5)
+    queries, scanned = uniform(random, 1_000_000), uniform(random, 2_000_000)
+    flips = np.uint64(1 << 63 | 1 << 31 | 1)
+    scanned[:10_000] = queries[:10_000] ^ flips
+    found = {(a, b) for a, b, _ in scan(BatchSearch(queries, 3), scanned)}
+    assert found >= {(place, place) for place in range(10_000)}

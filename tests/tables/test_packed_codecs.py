@@ -1,0 +1,254 @@
+from bisect import bisect_left
+
+import numpy as np
+import pytest
+from fingerprint_sets import KINDS, uniform
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.tables.packed import CODECS, Checked, bits, checksums, huffman
+from scrapy_neardup.tables.packed.blocks import BLOCK
+from scrapy_neardup.tables.packed.search import interpolation_search
+
+WORDS = st.integers(0, 2**64 - 1)
+PREFIXES = (1, 7, 12, 16, 25, 40, 57, 64)
+
+
+def opened(codec, values, *, ranked=True):
+    """The table of some sorted, distinct values, encoded and opened again."""
+    encoded = CODECS[codec].encode(values, ranked=ranked)
+    parts = {}
+    for name, part in encoded.parts.items():
+        data = part.data.tobytes()
+        length = len(data)
+        data += bytes(-length % 8)
+        sums = checksums(data, part.page)
+        parts[name] = Checked(data, 0, length, sums, page=part.page, name="a table")
+    return CODECS[codec](encoded.parameters, parts), encoded
+
+
+def check(table, values):
+    """Everything that a table answers, against the plain array."""
+    plain = values.tolist()
+    assert len(table) == len(plain)
+    assert table.decode(0, len(plain)).tolist() == plain
+    steps = max(1, len(plain) // 7)
+    for start in range(0, len(plain) + 1, steps):
+        for stop in range(start, len(plain) + 1, steps):
+            assert table.decode(start, stop).tolist() == plain[start:stop]
+    members = set(plain)
+    probed = [*plain[:20], *plain[-20:], *(value ^ 1 << 33 for value in plain[:10]), 0, 2**64 - 1]
+    for key in probed:
+        assert table.rank(key) == (bisect_left(plain, key) if key in members else None)
+        near = {value for value in plain if (value ^ key).bit_count() <= 3}
+        for prefix in PREFIXES:
+            sharing = {value for value in near if value >> (64 - prefix) == key >> (64 - prefix)}
+            found = table.near(key, prefix, 3)
+            assert len(found) == len(set(found))
+            assert sharing <= set(found) <= near
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [0, 1, 2, 3000])
+def test_tables_answer_as_the_array_does(codec, kind, count):
+    values = np.unique(KINDS[kind](np.random.default_rng(count), count))
+    check(opened(codec, values)[0], values)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_runs_of_neighbours(codec):
+    """Dense values: one bucket, or one bit a value; and both ends of the range."""
+    for first in (0, 2**63 - 500, 2**64 - 1000):
+        values = np.arange(first, first + 1000, dtype=np.uint64)
+        check(opened(codec, values)[0], values)
+    ends = np.array([0, 1, 2**63, 2**64 - 1], np.uint64)
+    check(opened(codec, ends)[0], ends)
+
+
+def test_a_bucket_of_very_many_values():
+    """All share their high part: its run of ones is longer than a thousand directories."""
+    values = np.arange(60_000, dtype=np.uint64) * np.uint64(3) + np.uint64(2**40)
+    values = np.append(values, uniform(np.random.default_rng(0), 5))
+    values.sort()
+    table, _ = opened("elias-fano", values)
+    for place in (0, 1, 30_000, 59_999, 60_000, len(values) - 1):
+        assert table.rank(int(values[place])) == place
+    assert table.decode(29_990, 30_010).tolist() == values[29_990:30_010].tolist()
+    key = int(values[30_000])
+    assert set(table.near(key, 64, 0)) == {key}
+    brute = values[np.bitwise_count(values ^ np.uint64(key)) <= 3].tolist()
+    assert sorted(table.near(key, 30, 3)) == [value for value in brute if value >> 34 == key >> 34]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@settings(max_examples=40, deadline=None)
+@given(st.sets(WORDS | st.integers(0, 300), max_size=60))
+def test_round_trip(codec, values):
+    values = np.array(sorted(values), np.uint64)
+    table, _ = opened(codec, values)
+    assert table.decode(0, len(values)).tolist() == values.tolist()
+    assert [table.rank(value) for value in values.tolist()] == list(range(len(values)))
+
+
+def test_sizes():
+    """Within what the codes promise for uniform fingerprints."""
+    count = 200_000
+    values = np.unique(uniform(np.random.default_rng(1), count))
+    entropy = (64 * count - (count * np.log2(count / np.e))) / count
+    sizes = {}
+    for codec in CODECS:
+        _, encoded = opened(codec, values, ranked=False)
+        sizes[codec] = sum(part.data.nbytes for part in encoded.parts.values()) * 8 / count
+    assert sizes["elias-fano"] < entropy + 0.8
+    assert sizes["huffman"] < entropy + 2.7
+
+
+def test_blocks_hold_what_the_paper_says():
+    """First value whole, then a code and the bits right of the leading one of each gap."""
+    values = np.unique(uniform(np.random.default_rng(2), 1000))
+    _, encoded = opened("huffman", values)
+    blocks, keys = encoded.parts["blocks"].data, encoded.parts["keys"].data
+    starts = encoded.parts["starts"].data.tolist()
+    assert len(blocks) == len(keys) * BLOCK
+    lengths = encoded.parameters["lengths"]
+    codes = {(length, code): symbol for symbol, (length, code)
+             in enumerate(zip(lengths, huffman.codes(lengths), strict=True)) if length}  # fmt: skip
+    for number, key in enumerate(keys.tolist()):
+        block = int.from_bytes(blocks[number * BLOCK : (number + 1) * BLOCK].tobytes(), "little")
+        value = block & 2**64 - 1
+        place = 64
+        read = [value]
+        while value != key:
+            length = next(
+                size for size in range(1, 17) if (size, block >> place & (1 << size) - 1) in codes
+            )
+            head = codes[length, block >> place & (1 << length) - 1]
+            place += length
+            value ^= 1 << head | block >> place & (1 << head) - 1
+            place += head
+            read.append(value)
+        assert place <= BLOCK * 8
+        assert read == values[starts[number] :][: len(read)].tolist()
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_table_without_ranks_has_none_or_the_right_ones(codec):
+    values = np.unique(uniform(np.random.default_rng(3), 500))
+    table, _ = opened(codec, values, ranked=False)
+    key = int(values[250]) ^ 1
+    assert table.near(key, 25, 3) == [int(values[250])]
+    if codec == "huffman":
+        with pytest.raises(ValueError, match="without ranks"):
+            table.rank(key ^ 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(WORDS, max_size=1200), st.lists(WORDS, min_size=1, max_size=20), st.integers(0, 60)
+)
+@example([], [0], 0)
+def test_interpolation_search(keys, wanted, shift):
+    """Also for keys that lie anything but evenly."""
+    keys = sorted(key >> (shift if number % 3 else 0) for number, key in enumerate(keys))
+    for value in [*wanted, *(key >> shift for key in wanted), *keys[:5], *keys[-5:], 0, 2**64 - 1]:
+        assert interpolation_search(keys, value) == bisect_left(keys, value)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "powers"])
+def test_interpolation_search_in_many_keys(kind):
+    random = np.random.default_rng(4)
+    if kind == "powers":
+        keys = np.sort(np.uint64(1) << random.integers(0, 64, 5000, dtype=np.uint64))
+    else:
+        keys = np.sort(KINDS[kind](random, 20_000))
+    wanted = np.concatenate([keys[::97], keys[::89] + np.uint64(1), uniform(random, 200)])
+    found = [interpolation_search(keys.data, value) for value in wanted.tolist()]
+    assert found == np.searchsorted(keys, wanted).tolist()
+
+
+def test_interpolation_looks_at_few_keys():
+    class Counted(list):
+        looks = 0
+
+        def __getitem__(self, place):
+            Counted.looks += 1
+            return super().__getitem__(place)
+
+    keys = Counted(np.sort(uniform(np.random.default_rng(5), 200_000)).tolist())
+    wanted = uniform(np.random.default_rng(6), 200).tolist()
+    for value in wanted:
+        interpolation_search(keys, value)
+    assert Counted.looks / len(wanted) < 13, "bisection looks at 18"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 56), st.lists(WORDS, max_size=200))
+def test_fixed_width_items(width, values):
+    values = np.array(values, np.uint64) & np.uint64((1 << width) - 1)
+    data = bits.pack_fixed(values, width).tobytes()
+    assert bits.read_fixed(data, 0, len(values), width).tolist() == values.tolist()
+    if len(values) > 3:
+        assert bits.read_fixed(data, 3 * width, 1, width)[0] == values[3]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 64).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, 2**n - 1))))
+)  # noqa: E501
+def test_items_of_any_width(items):
+    sizes = np.array([size for size, _ in items], np.int64)
+    starts = np.concatenate(([0], np.cumsum(sizes)))[: len(items)].astype(np.int64)
+    data = np.zeros(8 * (len(items) + 1), np.uint8)
+    bits.write_items(data, starts, np.array([value for _, value in items], np.uint64))
+    whole = int.from_bytes(data.tobytes(), "little")
+    for start, (size, value) in zip(starts.tolist(), items, strict=True):
+        assert whole >> start & (1 << size) - 1 == value
+    assert whole >> int(sizes.sum()) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 10**9) | st.integers(0, 3), max_size=64))
+def test_huffman_codes_are_complete_and_bounded(counts):
+    lengths = huffman.code_lengths(counts)
+    assert [length > 0 for length in lengths] == [count > 0 for count in counts]
+    used = [length for length in lengths if length]
+    if len(used) > 1:
+        assert sum(2.0**-length for length in used) == 1
+        assert max(used) <= huffman.LONGEST
+        shares = np.array([count for count in counts if count]) / sum(counts)
+        assert (shares * used).sum() <= -(shares * np.log2(shares)).sum() + 1
+    table = huffman.decoding_table(lengths)
+    for symbol, (code, length) in enumerate(zip(huffman.codes(lengths), lengths, strict=True)):
+        if length:
+            assert table[code] == symbol
+            assert table[code | (0xFFFF << length & 0xFFFF)] == symbol
+
+
+def test_huffman_of_very_unequal_counts_stays_short():
+    lengths = huffman.code_lengths([3**power for power in range(40)])
+    assert max(lengths) == huffman.LONGEST
+
+
+@pytest.mark.parametrize("lengths", [[1, 1, 1], [17, 1], [2, 1, 1]])
+def test_lengths_of_no_code(lengths):
+    with pytest.raises(ValueError):
+        huffman.codes(lengths)
+
+
+def test_damage_is_found_where_it_is_read_and_nowhere_else():
+    data = bytes(range(256)) * 64
+    sums = checksums(data)
+    damaged = bytearray(data)
+    damaged[5000] ^= 1
+    section = Checked(bytes(damaged), 0, len(data), sums, page=4096, name="F")
+    assert section.read(0, 4096) == data[:4096]
+    for start, stop in ((4096, 4097), (4000, 4200), (8191, 8192), (0, 16384)):
+        with pytest.raises(InputError, match="^F: damaged"):
+            section.read(start, stop)
+    with pytest.raises(InputError):
+        section.verify()
+    for start, stop in ((16384, 16385), (-1, 1)):
+        with pytest.raises(InputError, match="outside"):
+            Checked(data, 0, len(data), sums, page=4096, name="F").read(start, stop)

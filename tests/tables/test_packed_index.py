@@ -1,0 +1,142 @@
+import numpy as np
+import pytest
+from fingerprint_sets import KINDS, clustered, uniform
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables.packed import (
+    CODECS,
+    Checked,
+    Opened,
+    PackedIndex,
+    Strings,
+    checksums,
+    encode_index,
+    packed_design,
+)
+
+TEN = TableDesign.blocks(3, blocks=5)
+
+
+def opened(fingerprints, **options):
+    """An index of `fingerprints`, encoded and opened again."""
+    pieces = {}
+    for name, piece in encode_index(fingerprints, **{"design": TEN, **options}):
+        parts = {}
+        for part_name, part in piece.parts.items():
+            data = part.data.tobytes()
+            length = len(data)
+            data += bytes(-length % 8)
+            sums = checksums(data, part.page)
+            parts[part_name] = Checked(data, 0, length, sums, page=part.page, name="an index")
+        pieces[name] = Opened(piece.parameters, parts)
+    return PackedIndex(pieces)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "design",
+    [TableDesign.blocks(0, blocks=1), TableDesign.blocks(1, blocks=3), TEN,
+     TableDesign.nested(3, levels=(4, 4)), TableDesign.blocks(8, blocks=9)],
+    ids=lambda design: f"{design.name} for {design.max_distance}",
+)  # fmt: skip
+def test_finds_what_the_online_index_finds(codec, kind, design):
+    random = np.random.default_rng(design.max_distance)
+    fingerprints = KINDS[kind](random, 400)
+    index = opened(fingerprints, codec=codec, design=design)
+    for distance in {0, 1, design.max_distance} - set(range(design.max_distance + 1, 9)):
+        reference = HammingIndex(max_distance=distance, expected=400)
+        reference.add_many(fingerprints)
+        changed = fingerprints[:40] ^ np.uint64(1 << 60 | 1 << 3)
+        for query in [*fingerprints[:20].tolist(), *changed.tolist(), 0, 2**64 - 1]:
+            found = index.query(query, distance)
+            assert [hit[:2] for hit in found] == reference.query(query)
+            for hit in found:
+                assert index.fingerprint(hit.row) == hit.fingerprint
+                assert hit.row == index.rows_of(hit.fingerprint)[0]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("count", [0, 1, 5, 300])
+def test_rows_are_sorted_by_fingerprint_and_id(codec, count):
+    random = np.random.default_rng(count)
+    fingerprints = clustered(random, count, clusters=3, flips=1)
+    ids = random.integers(0, max(count // 2, 1), count).astype(np.uint64) << np.uint64(50)
+    urls = [f"http://x/é{place}".encode() if place % 3 else b"" for place in range(count)]
+    index = opened(fingerprints, codec=codec, ids=ids, urls=Strings.of(urls))
+    order = np.lexsort((ids, fingerprints))
+    assert len(index) == count
+    assert index.fingerprints(0, count).tolist() == fingerprints[order].tolist()
+    for row, place in enumerate(order.tolist()):
+        assert index.fingerprint(row) == fingerprints[place]
+        assert index.page_id(row) == ids[place]
+        assert index.url(row) == (urls[place].decode() or None)
+        assert row in index.rows_of(int(fingerprints[place]))
+        assert index.find_id(int(ids[place])) == np.flatnonzero(ids[order] == ids[place]).tolist()
+    for start in range(0, count, 17):
+        for stop in range(start, count + 1, 23):
+            expected = fingerprints[order][start:stop].tolist()
+            assert index.fingerprints(start, stop).tolist() == expected
+    assert index.find_id(3) == []
+    assert list(index.rows_of(12345)) == []
+    for row in (-1, count):
+        with pytest.raises(IndexError):
+            index.fingerprint(row)
+
+
+def test_an_index_without_ids_says_so():
+    index = opened(uniform(np.random.default_rng(0), 10))
+    assert not index.rows.has_ids
+    assert not index.rows.has_urls
+    assert index.url(0) is None
+    for ask in (index.page_id, index.find_id):
+        with pytest.raises(LookupError, match="without page ids"):
+            ask(0)
+
+
+def test_a_greater_distance_than_it_was_packed_for_is_refused():
+    index = opened(uniform(np.random.default_rng(0), 10))
+    assert index.query(5) == index.query(5, 3)
+    for distance in (4, 9, -1):
+        with pytest.raises(ConfigurationError, match="MAX_DISTANCE"):
+            index.query(5, distance)
+
+
+def test_what_was_recorded():
+    index = opened(uniform(np.random.default_rng(0), 10), schema={"hash": "x", "shingle_size": 3})
+    assert index.schema == {"hash": "x", "shingle_size": 3}
+    assert index.design == TEN
+    assert index.codec == "elias-fano"
+    assert opened(uniform(np.random.default_rng(0), 10)).schema is None
+
+
+def test_designs_that_cannot_be_packed():
+    fingerprints = uniform(np.random.default_rng(0), 10)
+    probing = TableDesign.probing(5, blocks=4)
+    turned = TableDesign("turned", TEN.tables[::-1], 3)
+    for design in (probing, turned):
+        with pytest.raises(ConfigurationError):
+            opened(fingerprints, design=design)
+
+
+def test_the_design_follows_the_number():
+    assert len(packed_design(0, 3).tables) == 4
+    assert len(packed_design(10_000_000, 3).tables) == 4
+    assert len(packed_design(1_000_000_000, 3).tables) == 10
+    assert len(packed_design(10**12, 8).tables) >= 9
+    assert len(packed_design(1000, 0).tables) == 1
+    assert len(packed_design(1000, 3, tables=10).tables) == 10
+    with pytest.raises(ConfigurationError, match="one of 4, 10, 16"):
+        packed_design(1000, 3, tables=5)
+
+
+def test_strings():
+    strings = [b"", b"abc", b"", "é".encode(), b"x" * 1000]
+    held = Strings.of(strings)
+    assert list(held.between(0, 5)) == strings
+    assert list(held.between(3, 5)) == strings[3:]
+    order = np.array([4, 0, 1, 1, 3])
+    assert list(held.take(order).between(0, 5)) == [strings[place] for place in order]
+    assert len(Strings.of([])) == 0
+    assert len(Strings.of([]).take(np.array([], np.intp))) == 0
