@@ -217,31 +217,25 @@ def _windows(
 
 def _build(codes: Integers, indptr: Integers, rows: Integers, *, multiset: bool) -> TokenSets:
     """Number codes by document frequency and sort them within their rows."""
-    sets = len(indptr) - 1
-    distinct, ids = np.unique(codes, return_inverse=True)
-    rows, ids = _sorted_within(rows, ids, len(distinct))
-    first = np.ones(len(ids), dtype=np.bool_)
-    first[1:] = (rows[1:] != rows[:-1]) | (ids[1:] != ids[:-1])
-    if not multiset:
-        rows, ids = rows[first], ids[first]
-    elif not first.all():
-        places = np.arange(len(ids))
-        occurrence = places - np.maximum.accumulate(np.where(first, places, 0))
-        numbered = occurrence * len(distinct) + ids
-        ids = np.unique(numbered, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")  # equal codes stay in the order of their rows
+    codes, rows = codes[order], rows[order]
+    new_code = np.diff(codes, prepend=-1) > 0
+    new_row = new_code.copy()
+    new_row[1:] |= rows[1:] != rows[:-1]
+    ids = np.cumsum(new_code) - 1
+    if multiset:
+        places = np.arange(len(codes))
+        occurrence = places - np.maximum.accumulate(np.where(new_row, places, 0))
+        most = np.maximum.reduceat(occurrence, np.flatnonzero(new_code)) + 1
+        ids = (np.cumsum(most) - most)[ids] + occurrence
+    else:
+        ids, rows = ids[new_row], rows[new_row]
     frequency = np.bincount(ids)
-    order = np.argsort(frequency, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    rows, ids = _sorted_within(rows, rank[ids], len(order))
-    sizes = np.bincount(rows, minlength=sets)
-    return TokenSets(_offsets(sizes), ids.astype(np.int32), frequency[order])
-
-
-def _sorted_within(rows: Integers, ids: Integers, bound: int) -> tuple[Integers, Integers]:
-    """Return rows, which are sorted, and their ids sorted within each row."""
-    if not len(ids):
-        return rows, ids
-    keys = rows * bound + ids
-    keys.sort(kind="stable")  # timsort: quick where runs are sorted already
-    return np.divmod(keys, bound)
+    by_frequency = np.argsort(frequency, kind="stable")
+    rank = np.empty_like(by_frequency)
+    rank[by_frequency] = np.arange(len(rank))
+    keys = rows * len(rank) + rank[ids]
+    keys.sort(kind="stable")
+    tokens = (keys % max(1, len(rank))).astype(np.int32)
+    sizes = np.bincount(rows, minlength=len(indptr) - 1)
+    return TokenSets(_offsets(sizes), tokens, frequency[by_frequency])
