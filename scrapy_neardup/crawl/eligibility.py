@@ -4,11 +4,14 @@ Rule of this module: only what a callback is going to see. A response that nobod
 processes must not make another page its duplicate (a 404 that ``HttpError`` holds back
 and a soft 404 look the same), and logins and forms must not break.
 
-Not pages are: other methods than GET; robots.txt, media and whatever else has
-``NO_CALLBACK``; statuses that ``HttpErrorMiddleware`` holds back, by its own rule; and
-downloads that a callback awaits inline (``engine.download_async``). The last can't be
-told from a request with the default callback by looking at it, so requests with the
-default callback are marked when they are scheduled, which inline ones never are.
+Not pages are: answers to other methods than GET, and where a redirection leads from
+there; robots.txt, media and whatever else has ``NO_CALLBACK``; statuses that
+``HttpErrorMiddleware`` holds back, by its own rule; and downloads that a callback awaits
+inline (``engine.download_async``).
+
+Two of these don't show in the request: a redirected form is a GET, and an inline download
+looks like a request with the default callback. So both a form and a request with the
+default callback are marked when they are scheduled, which inline downloads never are.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.http.request import NO_CALLBACK
-from scrapy.spidermiddlewares.httperror import HttpError, HttpErrorMiddleware
+from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-_SCHEDULED = "_neardup_scheduled"
-"""Key of `request.meta`; it goes to disk with the request (``JOBDIR``), and is taken out
-when the response arrives, so that nobody inherits it with a copy of ``response.meta``.
+_MARK = "_neardup"
+_FORM, _SCHEDULED = "form", "scheduled"
+"""Key of `request.meta`, and its values. The mark goes to disk with the request (``JOBDIR``)
+and along with a redirection or retry; it is taken out when the response arrives, so that
+nobody inherits it with a copy of ``response.meta``.
 """
 
 
@@ -49,21 +54,23 @@ class Eligibility:
 
         `request` is the response's own; its mark is consumed.
         """
-        scheduled = request.meta.pop(_SCHEDULED, False)
+        mark = request.meta.pop(_MARK, None)
         callback = request.callback
-        if request.method != "GET" or callback is NO_CALLBACK:
+        if request.method != "GET" or mark == _FORM or callback is NO_CALLBACK:
             return False
-        if callback is None and not scheduled:
+        if callback is None and mark is None:
             return False
         try:
             self._http_error(response)
-        except HttpError:
+        except Exception:  # noqa: BLE001  (whatever it raises, no callback is called)
             return False
         return True
 
     def _mark(self, request: Request) -> None:
-        if request.callback is None:
-            request.meta[_SCHEDULED] = True
+        if request.method != "GET":
+            request.meta[_MARK] = _FORM
+        elif request.callback is None:
+            request.meta.setdefault(_MARK, _SCHEDULED)
 
 
 def _http_error_rule(crawler: Crawler) -> Callable[[Response], Any]:

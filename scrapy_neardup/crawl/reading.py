@@ -64,7 +64,7 @@ class Reader:
         self._analyser = analyser
         self._text_of = text_of
         self._deny = deny
-        self._text_error_logged = False
+        self._complained = False
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.
@@ -83,8 +83,19 @@ class Reader:
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
         content = self._tree_content(response)
         if self._text_of is not None:
-            content = replace(content, text=self._own_text(response))
+            content = replace(content, text=self._own_text(self._text_of, response))
         return content
+
+    def complain(self, setting: str, response: Response, error: Exception) -> None:
+        """Log, once in a crawl and with the traceback, that a callable of the user's failed."""
+        if not self._complained:
+            logger.error(
+                "The %s callable failed for %s; such pages are delivered unjudged",
+                setting,
+                response,
+                exc_info=error,
+            )
+        self._complained = True
 
     def _tree_content(self, response: HtmlResponse) -> Content:
         try:
@@ -93,17 +104,11 @@ class Reader:
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.UNPARSABLE, detail) from error
 
-    def _own_text(self, response: Response) -> str:
-        assert self._text_of is not None  # noqa: S101  (for the type checker)
+    def _own_text(self, text_of: Callable[[Response], str], response: Response) -> str:
         try:
-            text = self._text_of(response)
+            text = text_of(response)
         except Exception as error:
-            if not self._text_error_logged:
-                logger.exception(
-                    "The NEARDUP_TEXT callable failed for %s; such pages are delivered unjudged",
-                    response,
-                )
-            self._text_error_logged = True
+            self.complain("NEARDUP_TEXT", response, error)
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.TEXT_ERROR, detail) from error
         if not isinstance(text, str):

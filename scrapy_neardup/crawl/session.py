@@ -158,9 +158,9 @@ class Session:
             verdict = await self._detector.judge(content, page_id=identity, url=response.url)
         except (UnjudgedError, StoreCallFailedError) as error:
             verdict = _unjudged(identity, error.reason, str(error))
-        except Exception as error:
-            # Text and fingerprint are pure, so it is a callable of the user's (WEIGHTS).
-            logger.exception("%s can't be judged", response)
+        except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
+            # All that is left is a callable of the user's in the fingerprint.
+            self._reader.complain("NEARDUP_WEIGHTS", response, error)
             verdict = _unjudged(identity, Reason.TEXT_ERROR, repr(error))
         request.meta[VERDICT_KEY] = verdict
         self._judged[request] = self._act(request, response, verdict, earlier, text)
@@ -236,4 +236,4 @@ def _unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
 def _default_uri(crawler: Crawler) -> str:
     """Return where fingerprints live by default: as long as Scrapy's own seen requests."""
     folder = job_dir(crawler.settings)
-    return "memory:" if folder is None else f"sqlite:{Path(folder, 'neardup.sqlite')}"
+    return "memory:" if folder is None else f"sqlite:{Path(folder, 'neardup.sqlite').absolute()}"

@@ -1,8 +1,11 @@
 import inspect
+import re
 
 import pytest
 from crawl_client import Worker
 from site_server import Site
+
+from scrapy_neardup.crawl.report import STATS
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +29,9 @@ def crawl(worker, site):
         [outcome] = worker.crawl(part(spider, *paths, settings=settings, **arguments))
         assert bool(outcome.logged("ERROR")) == errors, outcome.logged("ERROR")
         assert not outcome.logged("WARNING", "py.warnings")
+        for name in outcome.counted():
+            general = re.sub(r"(unjudged)/[a-z-]+$", r"\1/REASON", re.sub(r"\d+$", "N", name))
+            assert f"neardup/{general}" in STATS
         return outcome
 
     def part(spider, *paths, settings=None, **arguments):

@@ -64,6 +64,14 @@ def test_a_form_is_no_page(crawl, site):
     assert outcome.counted()["pages/dropped"] == 1
 
 
+def test_where_a_form_leads_is_no_page(crawl, site):
+    """As after a login: the page that it redirects to may well have been seen before."""
+    site.routes["/other"] = Answer("", status=302, headers={"Location": "/a/2"})
+    outcome = crawl(Post, "/a/1", "/other", "/b/1")
+    assert outcome.notes == ["/a/1", "/a/2", "/b/1"]
+    assert outcome.counted() == {"pages/checked": 3, "unjudged/not-html": 1, "pages/new": 2}
+
+
 class Inline(Visit):
     """Downloads a page inline, in two ways, before its own pages."""
 
@@ -208,3 +216,19 @@ def test_the_text_may_be_the_users_own(crawl, site):
     [error] = outcome.logged("ERROR")
     assert error.startswith("The NEARDUP_TEXT callable failed for <200 ")
     assert "TypeError" in error
+
+
+def test_the_weights_may_be_the_users_own(crawl):
+    settings = {"NEARDUP_WEIGHTS": "crawl_texts.no_weights"}
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=True)
+    assert outcome.notes == ["/a/1", "/a/2"]
+    assert outcome.counted()["unjudged/text-error"] == 2
+    [error] = outcome.logged("ERROR")
+    assert error.startswith("The NEARDUP_WEIGHTS callable failed for <200 ")
+
+
+def test_a_text_that_is_none_is_an_error(crawl):
+    settings = {"NEARDUP_TEXT": "crawl_texts.nothing"}
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings)
+    assert outcome.notes == ["/a/1", "/a/2"]
+    assert outcome.counted()["unjudged/text-error"] == 2

@@ -112,7 +112,7 @@ WRONG = [
     ("WEIGHTS", "idf", "'set', 'tf', 'sqrt', 'log', or a callable or the dotted path of one"),
     ("TEXT", "mian", "'main', 'full', or a callable or the dotted path of one"),
     ("TEXT", "no.such.place", "No module named 'no'"),
-    ("TEXT", "crawl_texts.nothing", "doesn't define any object named 'nothing'"),
+    ("TEXT", "crawl_texts.missing", "doesn't define any object named 'missing'"),
     ("TEXT", "crawl_texts.__name__", "a callable"),
     ("IGNORE", 5, "a list of texts"),
     ("IGNORE", [5], "a list of texts"),
