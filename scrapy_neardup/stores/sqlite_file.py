@@ -190,7 +190,7 @@ class SQLiteFile:
             _open_paths.discard(self._path)
 
     def _connect(self) -> sqlite3.Connection:
-        _refuse_foreign(self._path)
+        _inspect(self._path)
         _check_after_crash(self._path)
         connection = sqlite3.connect(self._path, timeout=0, isolation_level=None)
         try:
@@ -258,10 +258,11 @@ def _same_file(path: Path, other: Path) -> bool:
         return False
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Raise `StoreCorruptError` unless `path` is missing, empty, or a store of ours.
+def _inspect(path: Path) -> None:
+    """Raise `StoreCorruptError` unless `path` is missing, empty, or a whole store of ours.
 
-    SQLite isn't asked: to open another program's file may already change it.
+    SQLite isn't asked: to open another program's file may already change it. The format
+    of the header is that of https://sqlite.org/fileformat2.html, section 1.3.
     """
     try:
         if not path.is_file() and path.exists():
@@ -270,15 +271,21 @@ def _refuse_foreign(path: Path) -> None:
             header = file.read(100)
     except FileNotFoundError:
         return
-    if not header and _size(_beside(path, "-wal")):
-        raise _damaged(path, "it is empty, but its log isn't")
-    if header and not (
-        header.startswith(_MAGIC) and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
-    ):
+    has_log = _size(_beside(path, "-wal")) > 0
+    if not header:
+        if has_log:
+            raise _damaged(path, "it is empty, but its log isn't")
+        return
+    if not (header.startswith(_MAGIC) and header[68:72] == APPLICATION_ID.to_bytes(4, "big")):
         raise StoreCorruptError(
             f"NEARDUP_STORE: {path} is not a store of scrapy-neardup; nothing of it was changed."
             " Name another file"
         )
+    # SQLite itself reads zeros where the last page is cut off.
+    page_size = int.from_bytes(header[16:18], "big")
+    pages = int.from_bytes(header[28:32], "big")
+    if not has_log and not _beside(path, "-journal").exists() and _size(path) != pages * page_size:
+        raise _damaged(path, f"it should have {pages * page_size} bytes and has {_size(path)}")
 
 
 def _check_after_crash(path: Path) -> None:

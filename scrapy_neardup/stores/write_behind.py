@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
 
-from scrapy_neardup.errors import StoreError
+from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores.sqlite_file import Changes, SQLiteFile
 
 COMMIT_ROWS: Final = 1000
@@ -54,7 +54,7 @@ class WriteBehind:
         self._urls_being_written: dict[int, str | None] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._transaction: asyncio.Task[None] | None = None
-        self._failure: StoreError | None = None
+        self._failure: Exception | None = None
 
     def hold(self, row: int, url: str | None) -> None:
         """Keep the URL of a new entry until the entry is written."""
@@ -87,9 +87,11 @@ class WriteBehind:
         Raises
         ------
         StoreUnavailableError
-            The last transaction failed. Its changes are tried again with the next.
+            The last one failed. It is tried again once in `COMMIT_SECONDS`; until it
+            succeeds no more changes should be made.
         """
-        if len(self._due) >= COMMIT_ROWS or (self._due and self._overdue() >= 0):
+        is_full = len(self._due) >= COMMIT_ROWS and self._failure is None
+        if self._due and (is_full or self._overdue() >= 0):
             await asyncio.shield(self._begin())
         self._raise_failure()
 
@@ -140,17 +142,17 @@ class WriteBehind:
     async def _write(self) -> None:
         due, self._due = self._due, {}
         changes = Changes([], [], [])
-        for row, is_kept in due.items():
-            if not is_kept:
-                changes.deleted.append(row)
-            elif row in self._urls:
-                url = self._urls_being_written[row] = self._urls.pop(row)
-                changes.saved.append((row, self._record(row), url))
-            else:
-                changes.updated.append((row, self._record(row)))
         try:
+            for row, is_kept in due.items():
+                if not is_kept:
+                    changes.deleted.append(row)
+                elif row in self._urls:
+                    url = self._urls_being_written[row] = self._urls.pop(row)
+                    changes.saved.append((row, self._record(row), url))
+                else:
+                    changes.updated.append((row, self._record(row)))
             await self._run(self._file.write, changes)
-        except StoreError as error:
+        except Exception as error:  # noqa: BLE001  (whatever it is: nothing due is lost)
             self._failure = error
             self._since = self._loop.time()
             for row, url in self._urls_being_written.items():
@@ -166,9 +168,8 @@ class WriteBehind:
                 self._set_timer()
 
     def _raise_failure(self) -> None:
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        if self._failure is not None:
+            raise StoreUnavailableError(str(self._failure)) from self._failure
 
     async def _run(self, call: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         return await asyncio.wrap_future(self._thread.submit(call, *args, **kwargs))

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from redis_servers import shared_cluster, shared_server
 
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.verdict import Page
@@ -44,9 +45,26 @@ def sqlite() -> Iterator[Place]:
         yield Place(f"sqlite:{Path(directory) / 'pages.db'}", survives=True, bucket_cap=4096)
 
 
+@contextmanager
+def redis() -> Iterator[Place]:
+    server = shared_server()
+    server.client().flushall()
+    yield Place(server.uri, survives=True, shared=True, bucket_cap=4096)
+
+
+@contextmanager
+def redis_cluster() -> Iterator[Place]:
+    cluster = shared_cluster()
+    for node in cluster.masters:
+        node.client().flushall()
+    yield Place(cluster.uri, survives=True, shared=True, bucket_cap=4096)
+
+
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
     "memory": memory,
     "sqlite": sqlite,
+    "redis": redis,
+    "redis-cluster": redis_cluster,
 }
 
 

@@ -1,0 +1,312 @@
+"""Files that aren't ours or aren't whole: an error that says so, and not a byte is changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from store_registry import page
+
+from scrapy_neardup.errors import StoreCorruptError, StoreError
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.sqlite_file import APPLICATION_ID
+from scrapy_neardup.verdict import Page
+
+PAGES = 300
+
+
+def arrival(number: int) -> Page:
+    url = f"https://a.example/{number:0100}"
+    return page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=url)
+
+
+async def fill(path: Path) -> None:
+    async with open_store(f"sqlite:{path}") as store:
+        for number in range(PAGES):
+            await store.check_and_add(arrival(number))
+            await store.confirm(number)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A store that was closed."""
+    path = tmp_path_factory.mktemp("whole") / "pages.db"
+    asyncio.run(fill(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory) -> Path:
+    """A store whose process was killed: half of its pages are in the log."""
+    path = tmp_path_factory.mktemp("killed") / "pages.db"
+    copies = tmp_path_factory.mktemp("copy") / "pages.db"
+
+    async def scenario() -> None:
+        await fill(path)
+        async with open_store(f"sqlite:{path}") as store:
+            for number in range(PAGES, 2 * PAGES):
+                await store.check_and_add(arrival(number))
+                await store.confirm(number)
+            await store._opened.writer._begin()
+            for suffix in ("", "-wal"):
+                shutil.copy(f"{path}{suffix}", f"{copies}{suffix}")
+
+    asyncio.run(scenario())
+    assert Path(f"{copies}-wal").stat().st_size > 10_000
+    return copies
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Return all files but SQLite's scratch memory for readers of a log."""
+    return {
+        each.name: each.read_bytes()
+        for each in directory.iterdir()
+        if each.is_file() and not each.name.endswith("-shm")
+    }
+
+
+def refuse(path: Path, kind: type[StoreError] = StoreCorruptError) -> str:
+    """Check that `path` can't be opened and stays as it is; return the message."""
+    before = contents(path.parent)
+    with pytest.raises(StoreError) as raised:
+        asyncio.run(open_store(f"sqlite:{path}").open())
+    assert type(raised.value) is kind
+    assert "NEARDUP_STORE" in str(raised.value)
+    assert str(path) in str(raised.value)
+    assert contents(path.parent) == before
+    return str(raised.value)
+
+
+async def count(path: Path) -> int:
+    async with open_store(f"sqlite:{path}") as store:
+        return (await store.stats()).pages
+
+
+# Not ours
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\n",
+        b"Not a database, but a letter. " * 100,
+        random.Random(1).randbytes(20_000),
+        bytes(4096),
+        b"SQLite format 3\x00",
+    ],
+    ids=["short", "text", "random", "zeros", "magic"],
+)
+def test_a_file_that_is_no_database(content, tmp_path):
+    path = tmp_path / "pages.db"
+    path.write_bytes(content)
+    assert "is not a store of scrapy-neardup" in refuse(path)
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_the_database_of_another_program(mode, tmp_path):
+    path = tmp_path / "other" / "places.sqlite"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute("CREATE TABLE page (place INTEGER, entry BLOB, url TEXT)")
+        # As its process would leave it if it were killed now.
+        copies = tmp_path / "copies"
+        shutil.copytree(path.parent, copies)
+    assert "is not a store of scrapy-neardup" in refuse(copies / path.name)
+    assert set(contents(copies)) == {path.name} | (
+        {f"{path.name}-wal"} if mode == "wal" else set()
+    )
+
+
+def test_one_that_only_says_that_it_is_ours(tmp_path):
+    path = tmp_path / "pages.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+    assert "no such table" in refuse(path)
+
+
+def test_an_empty_file_is_a_new_store(tmp_path):
+    path = tmp_path / "pages.db"
+    path.touch()
+    asyncio.run(fill(path))
+    assert asyncio.run(count(path)) == PAGES
+
+
+def test_an_empty_file_with_a_log_is_not(killed, tmp_path):
+    path = tmp_path / "pages.db"
+    path.touch()
+    shutil.copy(f"{killed}-wal", f"{path}-wal")
+    assert "is empty, but its log isn't" in refuse(path)
+
+
+# Damaged
+
+
+def test_a_truncated_file(whole, tmp_path):
+    path = tmp_path / "pages.db"
+    content = whole.read_bytes()
+    rng = random.Random(2)
+    lengths = [len(content) - 1, len(content) - 4096, 4096, 4095, 101, 100, 99, 72, 1]
+    for length in lengths + rng.sample(range(1, len(content)), 20):
+        path.write_bytes(content[:length])
+        refuse(path)
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x80])
+def test_a_flipped_byte_in_the_header(flip, whole, tmp_path):
+    """Every byte: what SQLite doesn't use may change, all else is an error."""
+    content = whole.read_bytes()
+    opened = 0
+    for position in range(100):
+        path = tmp_path / f"{position}.db"
+        path.write_bytes(content)
+        with path.open("r+b") as file:
+            file.seek(position)
+            file.write(bytes([content[position] ^ flip]))
+        before = path.read_bytes()
+        try:
+            assert asyncio.run(count(path)) == PAGES
+        except StoreError:
+            assert path.read_bytes() == before
+        else:
+            opened += 1
+        assert [each.name for each in tmp_path.iterdir()] == [path.name]
+        path.unlink()
+    assert opened < 70
+
+
+def test_pages_that_were_overwritten(whole, tmp_path):
+    path = tmp_path / "pages.db"
+    content = whole.read_bytes()
+    rng = random.Random(3)
+    size = 4096
+    for junk in (bytes(size), b"\xff" * size, rng.randbytes(size)):
+        for start in range(size, len(content), size):
+            path.write_bytes(content[:start] + junk + content[start + size :])
+            if _is_of_use(content[start : start + size]):
+                refuse(path)
+
+
+def _is_of_use(database_page: bytes) -> bool:
+    """Whether it is part of a tree, and not the free room for one or an unused index."""
+    return database_page[0] in (5, 13) and database_page[3:5] != b"\0\0"
+
+
+@pytest.mark.parametrize("record", [b"", b"x" * 31, b"x" * 33, "x" * 32, 5], ids=repr)
+def test_a_record_of_another_type_or_size(record, whole, tmp_path):
+    path = tmp_path / "pages.db"
+    shutil.copy(whole, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE page SET entry = ? WHERE place & 0xffff = 200", (record,))
+    assert "a record has the wrong type or size" in refuse(path)
+
+
+def test_parameters_that_are_no_json(whole, tmp_path):
+    path = tmp_path / "pages.db"
+    shutil.copy(whole, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE namespace SET parameters = '{'")
+    assert "parameters of 'default'" in refuse(path)
+
+
+def test_a_damaged_file_with_a_log_is_not_written_to(killed, tmp_path):
+    """To close SQLite's usual connection would move the log into the file."""
+    path = tmp_path / "pages.db"
+    content = killed.read_bytes()
+    shutil.copy(f"{killed}-wal", f"{path}-wal")
+    path.write_bytes(content)
+    assert asyncio.run(count(path)) == 2 * PAGES
+    assert [each.name for each in tmp_path.iterdir()] == ["pages.db"]
+    shutil.copy(f"{killed}-wal", f"{path}-wal")
+    half = len(content) // 2
+    path.write_bytes(content[:half] + b"\xff" * 4096 + content[half + 4096 :])
+    refuse(path)
+
+
+def test_a_log_that_ends_early_is_as_if_less_had_been_written(killed, tmp_path):
+    log = Path(f"{killed}-wal").read_bytes()
+    for length in (len(log) - 1, len(log) // 2, 40, 0):
+        path = tmp_path / f"{length}.db"
+        shutil.copy(killed, path)
+        Path(f"{path}-wal").write_bytes(log[:length])
+        assert PAGES <= asyncio.run(count(path)) <= 2 * PAGES
+
+
+# Not to be used
+
+
+def test_a_directory(tmp_path):
+    path = tmp_path / "pages.db"
+    path.mkdir()
+    assert "is not a file" in refuse(path, StoreError)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
+def test_a_pipe(tmp_path):
+    path = tmp_path / "pages.db"
+    os.mkfifo(path)
+    assert "is not a file" in refuse(path, StoreError)
+
+
+def test_a_directory_that_doesn_t_exist(tmp_path):
+    path = tmp_path / "nowhere" / "pages.db"
+    with pytest.raises(StoreError, match="directory has to exist"):
+        asyncio.run(open_store(f"sqlite:{path}").open())
+    assert not path.parent.exists()
+
+
+def test_a_file_in_place_of_the_directory(tmp_path):
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(StoreError, match="directory has to exist"):
+        asyncio.run(open_store(f"sqlite:{tmp_path}/file/pages.db").open())
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no file system that refuses root")
+def test_a_directory_that_takes_no_files():
+    with pytest.raises(StoreError, match="directory has to exist and be writable"):
+        asyncio.run(open_store("sqlite:/proc/pages.db").open())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+@pytest.mark.parametrize("what", ["file", "directory", "unreadable"])
+def test_what_permissions_forbid(what, whole):
+    with TemporaryDirectory() as name:
+        directory = Path(name)
+        path = directory / "pages.db"
+        shutil.copy(whole, path)
+        target, mode = {
+            "file": (path, 0o400),
+            "directory": (directory, 0o500),
+            "unreadable": (path, 0),
+        }[what]
+        target.chmod(mode)
+        with _without_privileges(directory, path), pytest.raises(StoreError) as raised:
+            asyncio.run(open_store(f"sqlite:{path}").open())
+        assert "directory has to exist and be writable" in str(raised.value)
+        assert path.read_bytes() == whole.read_bytes()
+        target.chmod(0o700)
+
+
+@contextmanager
+def _without_privileges(*owned: Path) -> Iterator[None]:
+    """Be an ordinary user, to whom `owned` belong: permissions don't bind root."""
+    if os.geteuid():
+        yield
+        return
+    nobody = 65534
+    for path in owned:
+        os.chown(path, nobody, nobody)
+    os.seteuid(nobody)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

@@ -1,0 +1,194 @@
+"""A process that writes is killed at any moment: the file is whole, and up to date.
+
+The operations before the kill are made again on an index in memory, and what a durable
+store should have kept is known after each of them. What the file holds must be that
+state after *one* of them, near enough to the last: nothing that was confirmed earlier is
+missing, nothing unconfirmed is there, and no transaction is there by half.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import store_writer
+
+from scrapy_neardup.stores.embedded import EmbeddedIndex
+from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
+from scrapy_neardup.verdict import Decision, Page
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer forks")
+
+Kept = dict[int, tuple[int, int]]
+"""Page id -> fingerprint and how many pages were dropped for it."""
+
+
+def test_killed_fifteen_times(tmp_path):
+    _kill_again_and_again(tmp_path, times=15, longest=0.15, seed=0)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("seed", range(4))
+def test_killed_hundreds_of_times(tmp_path, seed):
+    _kill_again_and_again(tmp_path, times=150, longest=1.5, seed=1000 * (seed + 1))
+
+
+def _kill_again_and_again(directory: Path, times: int, longest: float, seed: int) -> None:
+    rng = random.Random(seed)
+    (directory / "counter").write_bytes(bytes(8))
+    before: list[tuple[int, bytes]] = []
+    progress = set()
+    with _writer() as writer:
+        for number in range(seed, seed + times):
+            over = _write_and_kill(writer, number, directory, rng.random() * longest)
+            # On a copy, so that the next writer finds the file as the kill left it.
+            after = _read(_copy(directory))
+            progress.add(_verify(before, number, over, after))
+            before = after
+    assert len(progress) > 1, "no process lived long enough to write"
+
+
+def _write_and_kill(
+    writer: subprocess.Popen[str], seed: int, directory: Path, seconds: float
+) -> int:
+    """Let the writer work for a while, kill it, and return how many calls were over."""
+    counter = directory / "counter"
+    counter.write_bytes(bytes(8))
+    print(seed, directory, file=writer.stdin, flush=True)
+    child = int(writer.stdout.readline())
+    give_up = time.monotonic() + 60
+    while not int.from_bytes(counter.read_bytes(), "little"):
+        assert time.monotonic() < give_up
+        time.sleep(0.001)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    assert writer.stdout.readline() == "\n"
+    return int.from_bytes(counter.read_bytes(), "little")
+
+
+@contextmanager
+def _writer() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, store_writer.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as writer:
+        yield writer
+        writer.stdin.close()
+
+
+def _copy(directory: Path) -> Path:
+    copies = directory / "copy"
+    shutil.rmtree(copies, ignore_errors=True)
+    copies.mkdir()
+    for name in ("pages.db", "pages.db-wal", "pages.db-journal"):
+        if (directory / name).exists():
+            shutil.copy(directory / name, copies / name)
+    return copies / "pages.db"
+
+
+def _read(path: Path) -> list[tuple[int, bytes]]:
+    """Return places and entries; also check that SQLite finds nothing wrong."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        rows = connection.execute("SELECT place, entry, url FROM page ORDER BY place").fetchall()
+    for _, entry, url in rows:
+        assert url == f"https://a.example/{ENTRY.unpack(entry)[1]}"
+    return [(place & 0xFFFFFFFF, entry) for place, entry, _ in rows]
+
+
+class Replay:
+    """The operations made again, and what a durable store has kept after each."""
+
+    def __init__(self, rows: list[tuple[int, bytes]]) -> None:
+        self.index = EmbeddedIndex(3, store_writer.PAGES)
+        if rows:
+            places, entries = zip(*rows, strict=True)
+            records = np.frombuffer(b"".join(entries), ENTRY_DTYPE)
+            self.index.load([(np.array(places, np.uint32), records)])
+        self.kept: Kept = {}
+        self.pending: Kept = {}
+        self.fold = 0
+        """A digest of `kept` that is cheap to bring up to date."""
+        self.touched: set[int] = set()
+        for _, entry in rows:
+            key, page_id, *_, duplicates = ENTRY.unpack(entry)
+            assert page_id not in self.kept, "a page is there twice"
+            self._keep(page_id, (key, duplicates))
+
+    def make(self, call: str, page: Page) -> None:
+        self.touched = set()
+        if call == "check_and_add":
+            self._check_and_add(page)
+        elif page.id in self.pending:
+            entry = self.pending.pop(page.id)
+            if call == "confirm":
+                self.index.confirm(page.id)
+                self._keep(page.id, entry)
+            else:
+                self.index.release(self.index.forget(page.id)[0])
+                self._keep(page.id, None)
+
+    def _check_and_add(self, page: Page) -> None:
+        outcome = self.index.check_and_add(page)
+        if outcome.withdrawn >= 0:
+            self.index.release(outcome.withdrawn)
+        if outcome.decision is Decision.NEW:
+            self.pending[page.id] = (page.fingerprint, 0)
+        elif outcome.decision is Decision.DUPLICATE:
+            match = outcome.page_id
+            if match in self.pending:
+                key, dropped = self.pending[match]
+                self.pending[match] = (key, dropped + 1)
+            else:
+                key, dropped = self.kept[match]
+                self._keep(match, (key, dropped + 1))
+            self.pending.pop(page.id, None)
+            if outcome.withdrawn >= 0:
+                self._keep(page.id, None)
+
+    def _keep(self, page_id: int, entry: tuple[int, int] | None) -> None:
+        old = self.kept.pop(page_id, None)
+        if old is not None:
+            self.fold ^= hash((page_id, *old))
+        if entry is not None:
+            self.fold ^= hash((page_id, *entry))
+            self.kept[page_id] = entry
+        self.touched.add(page_id)
+
+
+def _verify(
+    before: list[tuple[int, bytes]], seed: int, over: int, after: list[tuple[int, bytes]]
+) -> int:
+    """Return after how many operations the file was written last."""
+    found = Replay(after).fold
+    replay = Replay(before)
+    history = [(replay.fold, replay.touched)]
+    # One more than are over: what the kill interrupted may have been written.
+    for call, page in islice(store_writer.operations(seed), over + 1):
+        replay.make(call, page)
+        history.append((replay.fold, replay.touched))
+    waiting: set[int] = set()
+    for position in reversed(range(len(history))):
+        fold, touched = history[position]
+        if fold == found:
+            return position
+        # A transaction under way, and the rows noted meanwhile.
+        waiting |= touched
+        assert len(waiting) < 2 * store_writer.COMMIT_ROWS, (
+            "something confirmed long ago isn't there"
+        )
+    raise AssertionError("the file holds what was never true")
