@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -86,21 +87,17 @@ async def test_exact_pages_match_equal_ones_only(store):
     assert verdict.match == Match(page_id=1, distance=0)
 
 
-@pytest.mark.parametrize("scope", ["", "a.example"])
-def test_exact_and_other_pages_never_meet(scope):
-    @on_store()
-    async def scenario(store):
-        crafted = (
-            SOMETHING ^ partition(scope, exact=False).mask ^ partition(scope, exact=True).mask
-        )
-        await store.check_and_add(page(1, SOMETHING, scope=scope))
-        for number, fingerprint in enumerate((SOMETHING, crafted), 2):
+@on_store()
+async def test_exact_and_other_pages_never_meet(store):
+    for first, scope in ((0, ""), (10, "a.example")):
+        masks = [partition(scope, exact=exact).mask for exact in (False, True)]
+        crafted = SOMETHING ^ masks[0] ^ masks[1]
+        await store.check_and_add(page(first, SOMETHING, scope=scope))
+        for number, fingerprint in enumerate((SOMETHING, crafted), first + 1):
             other = page(number, fingerprint, scope=scope, exact=True)
             assert await outcome(store, other) == (Decision.NEW, None)
-        assert await outcome(store, page(4, crafted, scope=scope)) == (Decision.NEW, None)
-
-    for name in PLACES:
-        scenario(name)
+        other = page(first + 3, crafted, scope=scope)
+        assert await outcome(store, other) == (Decision.NEW, None)
 
 
 @on_store()
@@ -247,27 +244,20 @@ async def test_a_changed_page_replaces_its_entry(store):
     assert await outcome(store, page(4, 0)) == (Decision.NEW, None)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        page(1, SOMETHING, title=2, content=2),
-        page(1, SOMETHING, title=1, content=1, exact=True),
-        page(1, SOMETHING, title=1, content=1, scope="a.example"),
-    ],
-    ids=["contradiction", "kind", "scope"],
-)
-def test_an_entry_that_is_no_candidate_is_replaced_at_any_distance(changed):
-    @on_store()
-    async def scenario(store):
-        await store.check_and_add(page(1, SOMETHING, title=1, content=1))
-        verdict = await store.check_and_add(changed)
+@on_store()
+async def test_an_entry_that_is_no_candidate_is_replaced_at_any_distance(store):
+    original = page(1, SOMETHING, title=1, content=1)
+    for number, change in enumerate(
+        ({"title": 2, "content": 2}, {"exact": True}, {"scope": "a.example"}), 2
+    ):
+        await store.check_and_add(original)
+        verdict = await store.check_and_add(replace(original, **change))
         assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
         assert (await store.stats()).pages == 1
-        again = page(2, SOMETHING, title=1, content=1)
+        again = replace(original, id=number)
         assert await outcome(store, again) == (Decision.NEW, None)
-
-    for name in PLACES:
-        scenario(name)
+        await store.forget(1)
+        await store.forget(number)
 
 
 # Rule 5: full buckets
