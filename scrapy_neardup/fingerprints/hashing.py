@@ -24,7 +24,6 @@ import struct
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,20 +42,27 @@ _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(_WORD + 1)], np.u
 _SPACE = 32
 
 
-class Mixer(NamedTuple):
-    """The constants of a token hash."""
+def constant(value: int) -> NDArray[np.uint64]:
+    """Return `value` as numpy computes with it at once; an int is converted at each use."""
+    return np.array(value, np.uint64)
 
-    seed: int
-    m1: int
-    m2: int
+
+_30, _27, _31 = map(constant, (30, 27, 31))
+
+
+class Mixer:
+    """The token hash of one key."""
+
+    def __init__(self, seed: int, m1: int, m2: int) -> None:
+        self.seed, self._m1, self._m2 = map(constant, (seed, m1, m2))
 
     def mix(self, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Mix in place; returns `values`."""
-        values ^= values >> 30
-        values *= self.m1
-        values ^= values >> 27
-        values *= self.m2
-        values ^= values >> 31
+        values ^= values >> _30
+        values *= self._m1
+        values ^= values >> _27
+        values *= self._m2
+        values ^= values >> _31
         return values
 
 
@@ -121,29 +127,31 @@ def _hash(chunk: bytes, mixer: Mixer, digest_long: Callable[[bytes], int]) -> ND
     # One space in front and enough behind: every token has two ends, and eight bytes can
     # be read wherever one starts.
     padded = b"".join((b" ", chunk, b" " * (_WORD + 1)))
-    data = np.frombuffer(padded, np.uint8)
-    inside = data != _SPACE
-    ends = np.flatnonzero(inside[1:] != inside[:-1])
+    inside = np.frombuffer(padded, np.uint8) != _SPACE
+    ends = (inside[1:] != inside[:-1]).nonzero()[0]
     ends += 1
     starts, ends = ends[0::2], ends[1::2]
-    lengths = ends - starts
+    rest = ends - starts
     # The eight bytes from every position, without copying them.
-    words = np.ndarray((len(data) - _WORD + 1,), "<u8", buffer=padded, strides=(1,))
+    words = np.ndarray((len(padded) - _WORD + 1,), "<u8", buffer=padded, strides=(1,))
 
-    hashes = words.take(starts).astype(np.uint64, copy=False)
-    hashes &= _MASKS.take(lengths, mode="clip")
+    hashes: NDArray[np.uint64] = words.take(starts).astype(np.uint64, copy=False)
+    hashes &= _MASKS.take(rest, mode="clip")
     hashes ^= mixer.seed
     mixer.mix(hashes)
-    longer = np.flatnonzero(lengths > _WORD)
-    for offset in range(_WORD, _LONGEST, _WORD):
+    longer = (rest > _WORD).nonzero()[0]
+    places, rest = starts.take(longer), rest.take(longer)
+    for _ in range(_WORD, _LONGEST, _WORD):
         if not longer.size:
             return hashes
-        rest = lengths[longer] - offset
-        word = words.take(starts[longer] + offset).astype(np.uint64, copy=False)
+        places += _WORD
+        rest -= _WORD
+        word = words.take(places).astype(np.uint64, copy=False)
         word &= _MASKS.take(rest, mode="clip")
-        word ^= hashes[longer]
+        word ^= hashes.take(longer)
         hashes[longer] = mixer.mix(word)
-        longer = longer[rest > _WORD]
+        more = (rest > _WORD).nonzero()[0]
+        longer, places, rest = longer.take(more), places.take(more), rest.take(more)
     for token in longer.tolist():
         hashes[token] = digest_long(padded[starts[token] : ends[token]])
     return hashes

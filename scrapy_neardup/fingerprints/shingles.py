@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
 
 Weights: TypeAlias = (
     Literal["set", "tf", "sqrt", "log"]
@@ -43,7 +43,7 @@ _BLOCK = 1 << 14
 _MAX_TABLE = 1 << 20
 """Shingles that are told apart by a hash table."""
 
-_STEP = 0xD6E8FEB86659FD93
+_STEP, _32 = constant(0xD6E8FEB86659FD93), constant(32)
 
 
 def features(
@@ -103,16 +103,16 @@ def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         hashes.sort()
         return hashes[_differs(hashes)]
     bits = len(hashes).bit_length() + 2
-    slots = (hashes >> (64 - bits)).astype(np.intp)
+    slots = (hashes >> constant(64 - bits)).view(np.int64)
     places = np.arange(len(hashes), dtype=np.int32)
     table = np.empty(1 << bits, np.int32)
     table[slots] = places
-    owners = table[slots]
+    owners = table.take(slots)
     owns = owners == places
     kept: NDArray[np.uint64] = hashes[owns]
-    others = np.flatnonzero(~owns)
-    lost = hashes[others]
-    lost = lost[lost != hashes[owners[others]]]
+    others = (~owns).nonzero()[0]
+    lost = hashes.take(others)
+    lost = lost[lost != hashes.take(owners.take(others))]
     if not len(lost):
         return kept
     lost.sort()
@@ -148,7 +148,7 @@ def _shingles(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
         block = hashes[start : start + _BLOCK]
         for place in range(1, size):
             block *= _STEP
-            block ^= block >> 32
+            block ^= block >> _32
             block += tokens[start + place : start + place + len(block)]
         PUBLIC.mix(block)
     return hashes

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 _MIN_DATA_URI = 1000
 """Shorter ``data:`` URIs are placeholders of lazy loading, spacers and icons."""
 
+_UPWARDS = re.compile(r"\A(?:\.{1,2}/)+")
+
 _VOLATILE = re.compile(
     r"""(?ix) (?<=[?&]) (?:
         (?: _ | cb | cachebuster | no-?cache | rand(?:om)? | rnd | ts | timestamp
@@ -35,10 +37,10 @@ _STATE = (
 def image_source(value: str) -> Iterator[str]:
     """Yield what `value`, a ``src`` or ``srcset``, points to, if it identifies an image.
 
-    Addresses stay as they are written: a page has the same ones under whatever URL.
-    Fragments, cache-busting and signing parameters are removed, of a ``srcset`` the first
-    candidate counts (the others show the same image), and short ``data:`` URIs, blobs and
-    scripts do not count.
+    Addresses stay as they are written, relative ones too, so that a page has the same
+    under whatever URL; ``../`` in front is removed. So are fragments, cache-busting and
+    signing parameters. Of a ``srcset`` the first candidate counts (the others show the same
+    image); short ``data:`` URIs, blobs and scripts do not count.
     """
     source = value.strip()
     if source[:5].lower() == "data:":
@@ -50,7 +52,7 @@ def image_source(value: str) -> Iterator[str]:
     if source and not source.lower().startswith(("blob:", "javascript:", "about:")):
         if "?" in source:
             source = _VOLATILE.sub("", source).rstrip("?&")
-        yield source
+        yield _UPWARDS.sub("", source)
 
 
 def is_state(script: str) -> bool:

@@ -234,6 +234,7 @@ def content(html, ignore=()):
         ("<nav><img src=logo.png></nav><footer><img src=f.png></footer>", ()),
         ("<img src='a.png?id=1&_=1700000000#top'>", ("a.png?id=1",)),
         ("<img src='a.png?1700000000'>", ("a.png",)),
+        ("<img src='../../a/b.png'><img src=./c.png><img src=...>", ("...", "a/b.png", "c.png")),
         ("<img src='a.png?12345'>", ("a.png?12345",)),
         ("<img src='a.png?X-Amz-Date=1&id=7&X-Amz-Signature=2&Expires=3'>", ("a.png?id=7",)),
         ("<img src='a.php?photo=1'><img src='a.php?photo=2'>", ("a.php?photo=1", "a.php?photo=2")),
