@@ -225,7 +225,7 @@ class DuckDB:
     def __init__(self, sets: TokenSets) -> None:
         import duckdb
 
-        self.database = duckdb.connect(config={"threads": 1})
+        self.database = duckdb.connect(config={"threads": 1, "temp_directory": ""})
         # Shuffled numbers: nothing of our order is of use to it.
         names = np.random.default_rng(SEED).permutation(len(sets.frequency))
         rows = np.repeat(np.arange(len(sets)), sets.sizes)

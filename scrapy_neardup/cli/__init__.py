@@ -22,6 +22,8 @@ VERBS = {
     "pack": "Compress fingerprints into a file that can be searched.",
     "unpack": "Write what a packed file holds.",
     "pairs": "Find all near-duplicate pairs of collections of fingerprints.",
+    "join": "Find all pairs of pages that resemble each other, exactly.",
+    "clusters": "Gather pages that resemble each other, or that pairs connect.",
 }
 """Verb -> what ``scrapy-neardup --help`` says of it."""
 

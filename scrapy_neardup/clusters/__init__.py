@@ -6,10 +6,11 @@ fit into memory is in `scrapy_neardup.offline.clustering`.
 """
 
 from scrapy_neardup.clusters.canonical import Rule, canonical
-from scrapy_neardup.clusters.greedy import GreedyClusters, Leader, sampled
+from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader, sampled
 from scrapy_neardup.clusters.unionfind import UnionFind, cluster, members
 
 __all__ = [
+    "COMMON",
     "GreedyClusters",
     "Leader",
     "Rule",

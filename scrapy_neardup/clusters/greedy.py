@@ -10,7 +10,9 @@ not draw distant pages together as it does in connected components.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +23,28 @@ from scrapy_neardup.joins.measures import jaccard
 
 Hashes = NDArray[np.uint64]
 
+COMMON = 1000
+"""Shingles of more pages lead everywhere; Broder et al. left them out, too."""
+
+_BITS = 1024
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
 
 class Leader(NamedTuple):
     """The page that a page gathers around, and how much they resemble each other."""
 
     number: int
     resemblance: float
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is kept of a leader."""
+
+    sketch: Hashes
+    bits: int
+    reach: int = 0
+    """How many of its hashes were looked at, to list it under those that aren't common."""
 
 
 class GreedyClusters:
@@ -36,24 +54,31 @@ class GreedyClusters:
     ----------
     threshold
         The least resemblance with the first page of a cluster, above 0 and at most 1.
+    common
+        A shingle that more leaders than this are listed under is looked up no more, as it
+        leads everywhere. It still counts for the resemblance.
 
     Raises
     ------
     ConfigurationError
-        For a threshold out of range.
+        For an argument out of range.
 
     Notes
     -----
-    8 bytes for every hash in the sketch of a cluster's first page, and some 100 for each
-    hash of its prefix: sketches are ordered by hash, and two that resemble each other have
-    a hash in common among their smallest (the prefix filtering principle), so only those
-    are looked up.
+    A page is compared with the leaders that it shares a hash with among the smallest of each
+    (the prefix filtering principle: sketches are ordered by hash, common ones last). So each
+    page meets its best leader, unless the share ``1 - threshold`` of its hashes, or of the
+    leader's, isn't free of common ones: a page that is next to nothing but template.
+
+    Memory: for a leader 8 bytes a hash, some 100 for each of the prefix, and 300.
     """
 
-    def __init__(self, threshold: float | Fraction) -> None:
+    def __init__(self, threshold: float | Fraction, *, common: int = COMMON) -> None:
         self._measure = jaccard(threshold)
-        self._sketches: dict[int, Hashes] = {}
+        self._most = whole_number("common", common, least=1)
+        self._leaders: dict[int, _Kept] = {}
         self._lists: defaultdict[int, list[int]] = defaultdict(list)
+        self._common: set[int] = set()
         self._pages = 0
 
     def add(self, sketch: Hashes) -> Leader:
@@ -73,26 +98,63 @@ class GreedyClusters:
         """
         number = self._pages
         self._pages += 1
-        size = len(sketch)
-        prefix = sketch[: self._measure.probing_prefix(size)].tolist() if size else []
-        candidates = {leader for shingle in prefix for leader in self._lists.get(shingle, ())}
-        best = Leader(number, 0.0)
-        for leader in sorted(candidates):
-            other = self._sketches[leader]
-            small, large = sorted((size, len(other)))
-            if small < self._measure.smallest_partner(large):
-                continue
-            overlap = len(np.intersect1d(sketch, other, assume_unique=True))
-            resemblance = overlap / (size + len(other) - overlap)
-            if overlap >= self._measure.required(large, small) and resemblance > best.resemblance:
-                best = Leader(leader, resemblance)
-        if best.resemblance:
+        if not len(sketch):
+            return Leader(number, 1.0)
+        prefix = self._measure.probing_prefix(len(sketch))
+        page = _Kept(sketch, _bits(sketch))
+        best = self._best(page, prefix)
+        if best is not None:
             return best
-        if size:
-            self._sketches[number] = sketch
-        for shingle in prefix:
-            self._lists[shingle].append(number)
+        self._leaders[number] = page
+        self._list([(number, prefix)])
         return Leader(number, 1.0)
+
+    def _best(self, page: _Kept, prefix: int) -> Leader | None:
+        uncommon = (shingle for shingle in page.sketch.tolist() if shingle not in self._common)
+        candidates: set[int] = set()
+        for shingle in islice(uncommon, prefix):
+            candidates.update(self._lists.get(shingle, ()))
+        best: Leader | None = None
+        for number in sorted(candidates):
+            leader = self._leaders[number]
+            small, large = sorted((len(page.sketch), len(leader.sketch)))
+            required = self._measure.required(large, small)
+            if (page.bits ^ leader.bits).bit_count() > large + small - 2 * required:
+                continue
+            overlap = len(np.intersect1d(page.sketch, leader.sketch, assume_unique=True))
+            resemblance = overlap / (large + small - overlap)
+            if overlap >= required and (best is None or resemblance > best.resemblance):
+                best = Leader(number, resemblance)
+        return best
+
+    def _list(self, waiting: list[tuple[int, int]]) -> None:
+        """List leaders under so many more of their hashes each."""
+        while waiting:
+            number, more = waiting.pop()
+            leader = self._leaders[number]
+            while more and leader.reach < len(leader.sketch):
+                shingle = int(leader.sketch[leader.reach])
+                leader.reach += 1
+                if shingle in self._common:
+                    continue
+                more -= 1
+                listed = self._lists[shingle]
+                listed.append(number)
+                if len(listed) > self._most:
+                    self._common.add(shingle)
+                    del self._lists[shingle]
+                    waiting += ((other, 1) for other in listed)
+
+
+def _bits(sketch: Hashes) -> int:
+    """Return `_BITS` bits of which each hash flips one.
+
+    Two sketches differ in at least as many hashes as these do in bits (the bitmap filter of
+    `scrapy_neardup.joins.kernel`).
+    """
+    places = sketch * _SPREAD >> np.uint64(64 - _BITS.bit_length() + 1)
+    odd = np.bincount(places.astype(np.int64), minlength=_BITS) & 1
+    return int.from_bytes(np.packbits(odd.astype(np.uint8)).tobytes(), "big")
 
 
 def sampled(hashes: Hashes, modulus: int) -> Hashes:

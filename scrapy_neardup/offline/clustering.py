@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.clusters import UnionFind
+from scrapy_neardup.clusters import COMMON, UnionFind
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.joins.arguments import whole_number
 from scrapy_neardup.joins.measures import comparable, exact_share
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
-
-COMMON = 1000
-"""Shingles of more pages are left out, as Broder et al. did."""
 
 _BUFFERED = 1 << 20
 """Shingles that are handed to DuckDB at once."""

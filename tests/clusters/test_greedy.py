@@ -56,6 +56,21 @@ def test_any_sets(sets, threshold):
     assert found == compared(sets, float(threshold))
 
 
+@pytest.mark.parametrize("common", [1, 3, 20])
+def test_common_shingles_are_looked_up_no_more_and_lose_nothing(common):
+    draw = np.random.default_rng(6)
+    template = set(range(12))
+    articles = [set(draw.integers(100, 10**6, 40).tolist()) for _ in range(60)]
+    pages = [template | article for article in articles for _ in range(2)]
+    for page in pages[1::2]:
+        page ^= {int(draw.integers(100, 10**6))}
+    clusters = GreedyClusters(0.8, common=common)
+    found = [tuple(clusters.add(sketch(tokens))) for tokens in pages]
+    assert found == compared(pages, 0.8)
+    assert clusters._common
+    assert max(map(len, clusters._lists.values())) <= common
+
+
 def test_sampling_keeps_the_same_hashes_of_every_page():
     a = np.arange(0, 1000, dtype=np.uint64)
     b = np.arange(500, 1500, dtype=np.uint64)
@@ -69,3 +84,5 @@ def test_arguments_out_of_range():
         sampled(np.arange(3, dtype=np.uint64), 0)
     with pytest.raises(ConfigurationError, match="threshold must be a number above 0"):
         GreedyClusters(float("nan"))
+    with pytest.raises(ConfigurationError, match="common must be a whole number, 1 or more"):
+        GreedyClusters(0.5, common=0)

@@ -1,0 +1,75 @@
+"""Clusters of pages that are known by pairs of their names only.
+
+Rule of this room: pairs stream by; what is kept is a number for each name.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.clusters import UnionFind
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.record import reading
+
+Name = str | int
+"""A page's URL or path, or its row number."""
+
+_BATCH = 1 << 16
+"""Pairs that are joined at once."""
+
+
+def cluster_pairs(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], NDArray[np.int64]]:
+    """Return the names in `pairs`, in the order of their first appearance, and their clusters.
+
+    Returns
+    -------
+    names, labels
+        The label of a name is the place of the first name of its cluster.
+    """
+    numbers: defaultdict[Name, int] = defaultdict(count().__next__)
+    clusters = UnionFind()
+    rest = iter(pairs)
+    while batch := [(numbers[a], numbers[b]) for a, b in islice(rest, _BATCH)]:
+        clusters.grow(len(numbers))
+        clusters.union_many(*np.array(batch, dtype=np.int64).T)
+    return list(numbers), clusters.labels()
+
+
+def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
+    """Yield the pairs of JSON lines, objects with ``a`` and ``b``; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        A file can't be read, or a line is no such object.
+    """
+    if paths.count("-") > 1:
+        raise InputError("-: standard input can be read only once")
+    for path in paths:
+        with ExitStack() as stack:
+            stack.enter_context(reading(path))
+            file = sys.stdin.buffer if path == "-" else stack.enter_context(Path(path).open("rb"))
+            for number, line in enumerate(file, 1):
+                if not line.isspace():
+                    yield _pair(line, f"{path}, line {number}")
+
+
+def _pair(line: bytes, where: str) -> tuple[Name, Name]:
+    try:
+        item = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not a line of JSON ({error})") from error
+    names = (item.get("a"), item.get("b")) if isinstance(item, dict) else ()
+    match names:
+        case (str() | int() as a, str() | int() as b):
+            return a, b
+    raise InputError(f'{where}: not a pair, an object with "a" and "b"')

@@ -1,0 +1,112 @@
+import json
+
+import pytest
+
+METHODS = ("exact", "disk", "greedy")
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """Two clusters of three and two pages, one page alone, one without text."""
+    base = [f"w{k}" for k in range(80)]
+    other = [f"v{k}" for k in range(80)]
+    made = [
+        ("http://site/long/address", base),
+        ("http://site/v", other),
+        ("http://site/b", [*base, "more", "words", "here"]),
+        ("http://site/c", base),
+        ("http://site/version2", [*other, "longer"]),
+        ("http://site/alone", [f"u{k}" for k in range(80)]),
+        ("http://site/empty", []),
+    ]
+    path = tmp_path / "pages.jsonl"
+    path.write_text(
+        "".join(json.dumps({"url": url, "text": " ".join(text)}) + "\n" for url, text in made)
+    )
+    return path
+
+
+FIRST = ["http://site/long/address", "http://site/b", "http://site/c"]
+SECOND = ["http://site/v", "http://site/version2"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("rule", "chosen"),
+    [
+        ("first", ("http://site/long/address", "http://site/v")),
+        ("shortest-url", ("http://site/b", "http://site/v")),
+        ("longest-text", ("http://site/b", "http://site/version2")),
+    ],
+)
+def test_clusters_of_pages(call, rows, pages, method, rule, chosen):  # noqa: PLR0917
+    if method == "disk":
+        pytest.importorskip("duckdb")
+    found = call("clusters", pages, "--method", method, "--canonical", rule).stdout
+    assert rows(found) == [
+        {"canonical": chosen[0], "size": 3, "pages": FIRST},
+        {"canonical": chosen[1], "size": 2, "pages": SECOND},
+    ]
+
+
+def test_clusters_of_pairs(call, rows, pages):
+    pairs = call("join", pages).stdout
+    found = rows(call("clusters", "--pairs", "-", stdin=pairs).stdout)
+    assert [(row["canonical"], row["pages"]) for row in found] == [
+        (FIRST[0], FIRST),
+        (SECOND[0], SECOND),
+    ]
+
+
+def test_pairs_of_row_numbers(call, rows):
+    pairs = '{"a": 7, "b": 1000, "distance": 0}\n\n{"a": 1000, "b": 8, "distance": 3}\n'
+    options = ("--pairs", "-", "--canonical", "shortest-url")
+    found = rows(call("clusters", *options, stdin=pairs).stdout)
+    assert found == [{"canonical": 7, "size": 3, "pages": [7, 1000, 8]}]
+
+
+def test_fingerprints_that_pairs_connect(call, rows, site):
+    verdicts = call("scan", site).stdout
+    found = rows(call("clusters", "--pairs", "-", stdin=call("pairs", "-", stdin=verdicts).stdout)
+                 .stdout)  # fmt: skip
+    assert [row["size"] for row in found] == [3, 3, 3]
+
+
+def test_a_sketch_keeps_one_shingle_in_m(call, rows, site):
+    pytest.importorskip("duckdb")
+    for method in ("disk", "greedy"):
+        options = ("--method", method, "--modulus", 4, "--threshold", 0.5)
+        found = rows(call("clusters", site, *options).stdout)
+        assert [row["size"] for row in found] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("nothing", "not a line of JSON"),
+        ("[1, 2]", "not a pair"),
+        ('{"a": 1}', "not a pair"),
+        ('{"a": 1, "b": null}', "not a pair"),
+        ('{"a": 1.5, "b": 2}', "not a pair"),
+    ],
+)
+def test_broken_pairs(call, line, what):
+    stdin = '{"a": 1, "b": 2}\n' + line
+    result = call("clusters", "--pairs", "-", stdin=stdin, status=2)
+    assert "-, line 2" in result.stderr
+    assert what in result.stderr
+
+
+def test_bad_usage(call, pages, tmp_path):
+    for arguments in ((), (pages, "--pairs", "-")):
+        assert "either pages to compare, or files" in call("clusters", *arguments, status=2).stderr
+    result = call("clusters", "--pairs", "-", "--canonical", "longest-text", status=2)
+    assert "needs the pages" in result.stderr
+    for method in METHODS:
+        options = ("--method", method, "--threshold", "nan")
+        assert "threshold must be" in call("clusters", pages, *options, status=2).stderr
+    assert "missing.jsonl" in call("clusters", "--pairs", "missing.jsonl", status=2).stderr
+    assert "only once" in call("clusters", "--pairs", "-", "--pairs", "-", status=2).stderr
+    options = ("--method", "disk", "--directory", tmp_path / "no")
+    pytest.importorskip("duckdb")
+    assert "No such file" in call("clusters", pages, *options, status=2).stderr
