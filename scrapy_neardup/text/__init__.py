@@ -6,10 +6,12 @@ from scrapy_neardup.text.nesting import lost_content
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.sniff import looks_like_html
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
+from scrapy_neardup.text.views import View
 
 __all__ = [
     "Content",
     "Extractor",
+    "View",
     "count_links",
     "looks_like_html",
     "lost_content",

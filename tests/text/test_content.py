@@ -276,6 +276,15 @@ def test_data(html, data):
     assert content("").data == ()
 
 
+@pytest.mark.parametrize(
+    "unit", ["a", "__", "__a ", "__a' ", "nitialState", "_", "__a = ", "?_=1&", "\\"]
+)
+def test_hostile_scripts_take_no_quadratic_time(unit):
+    text = unit * (500_000 // len(unit))
+    page = content(f"<script>{text}</script><script>{text} =</script><img src='{text}'>")
+    assert page.data == ()
+
+
 def test_application_shells_differ_in_their_data():
     shell = "<div id=root>Please wait while this page is being loaded</div><script>{}</script>"
     one, two = (content(shell.format(f"window.__INITIAL_STATE__ = {{id: {n}}}")) for n in (1, 2))
@@ -380,6 +389,14 @@ def test_a_part_of_a_tree():
     alone = MAIN.extract(part)
     assert normalize(alone.text).split() == normalize(BODY).split()[1:-1]
     assert Extractor(ignore=(".ad",)).extract(part) == alone
+
+
+def test_headers_far_down_are_content():
+    """How far up a header is looked at is bounded."""
+    assert added("<div>" * 50 + "<header>x</header>") == ""
+    assert added("<div>" * 100 + "<header>x</header>") == "x"
+    deep = "<div>" * 2_000 + "<header>x</header><footer>y</footer><title>z</title>" * 10_000
+    assert len(normalize(content(deep).text).split()) == 20_010
 
 
 def test_siblings_and_attributes_take_no_quadratic_time():
