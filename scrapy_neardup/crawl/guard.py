@@ -3,7 +3,9 @@
 Rule of this module: a store call takes at most ``NEARDUP_TIMEOUT`` seconds, and after
 three failures in a row the store is left alone for 30 seconds, so that a dead store
 costs the crawl three timeouts and not one a page. Then one call probes whether it
-answers again. Whatever a store raises becomes a `StoreCallFailedError`.
+answers again. A store that could not be opened because its server is away is left alone
+in the same way, and the probe opens it first. Whatever a store raises becomes a
+`StoreCallFailedError`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from scrapy_neardup.errors import NeardupError, StoreError
+from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Page, Reason, Verdict
@@ -31,11 +33,15 @@ T = TypeVar("T")
 
 
 class StoreCallFailedError(StoreError):
-    """A store call failed or was not made; `reason` says which."""
+    """A store call failed or was not made; `reason` says which.
 
-    def __init__(self, reason: Reason, detail: str) -> None:
+    `refused`: the store answers and doesn't open for this crawl, so waiting won't help.
+    """
+
+    def __init__(self, reason: Reason, detail: str, *, refused: bool = False) -> None:
         super().__init__(detail)
         self.reason = reason
+        self.refused = refused
 
 
 class GuardedStore(Store):
@@ -75,14 +81,29 @@ class GuardedStore(Store):
         self._timeout = timeout
         self._on_failure = on_failure
         self._clock = clock
+        self._opened = False
         self._failures = 0
         self._paused_until = 0.0
         self._probing = False
 
     async def open(self) -> None:
-        """Open the store."""
+        """Open the store.
+
+        Raises
+        ------
+        StoreUnavailableError
+            It doesn't answer now. Calls are refused as for any store that is broken, and
+            the first one after the pause tries to open it again.
+        StoreError
+            It won't open for this crawl.
+        """
         try:
             await self._store.open()
+            self._opened = True
+        except StoreUnavailableError:
+            self._failures = FAILURES_IN_A_ROW
+            self._paused_until = self._clock() + PAUSE_SECONDS
+            raise
         except NeardupError:
             raise
         except Exception as error:
@@ -134,12 +155,16 @@ class GuardedStore(Store):
             self._probing = True
         try:
             async with asyncio.timeout(self._timeout):
+                if not self._opened:
+                    await self._store.open()
+                    self._opened = True
                 answer = await method(argument)
         except TimeoutError as error:
             detail = f"no answer from the store within {self._timeout:g} s"
             raise self._failed(Reason.TIMEOUT, detail) from error
         except Exception as error:
-            raise self._failed(Reason.STORE_ERROR, self._said(error)) from error
+            refused = not self._opened and not isinstance(error, StoreUnavailableError)
+            raise self._failed(Reason.STORE_ERROR, self._said(error), refused=refused) from error
         finally:
             if probe:
                 self._probing = False
@@ -153,7 +178,9 @@ class GuardedStore(Store):
         text = str(error) if isinstance(error, NeardupError) else repr(error)
         return text.replace(self._uri, redact(self._uri))
 
-    def _failed(self, reason: Reason, detail: str) -> StoreCallFailedError:
+    def _failed(
+        self, reason: Reason, detail: str, *, refused: bool = False
+    ) -> StoreCallFailedError:
         self._failures += 1
         if self._failures >= FAILURES_IN_A_ROW:
             self._paused_until = self._clock() + PAUSE_SECONDS
@@ -164,6 +191,6 @@ class GuardedStore(Store):
                 FAILURES_IN_A_ROW,
                 PAUSE_SECONDS,
             )
-        failure = StoreCallFailedError(reason, detail)
+        failure = StoreCallFailedError(reason, detail, refused=refused)
         self._on_failure(failure)
         return failure

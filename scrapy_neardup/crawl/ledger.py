@@ -9,14 +9,15 @@ pending, and pending entries end with the crawl.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.crawl.guard import StoreCallFailedError
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.guard import GuardedStore
-    from scrapy_neardup.crawl.report import Report
+    from scrapy_neardup.crawl.report import Judged, Report
 
 LISTED_ORPHANS = 1_000
 """How many pages are remembered, for the audit, that were dropped for one pending page."""
@@ -52,26 +53,27 @@ class Ledger:
         elif len(pending.dropped) < LISTED_ORPHANS:
             pending.dropped.append(url)
 
-    async def confirm(self, page_id: int) -> None:
-        """The page is processed: make its entry final."""
-        if self._pending.pop(page_id, None) is None:
-            return
-        try:
-            await self._store.confirm(page_id)
-        except StoreCallFailedError:
-            self._unconfirmed.add(page_id)
+    async def confirm(self, judged: Judged | None) -> None:
+        """Make the entry of a page final, as its processing is over."""
+        if judged is not None and judged.pending:
+            await self._confirm(judged.verdict.page_id)
 
-    def fail(self, page_id: int) -> None:
-        """The page's processing failed: withdraw its entry, soon."""
-        if (pending := self._pending.pop(page_id, None)) is not None:
-            task = asyncio.get_running_loop().create_task(self._forget(page_id, pending))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def confirm_soon(self, judged: Judged | None) -> None:
+        """Do so where nothing can be awaited."""
+        if judged is not None and judged.pending:
+            self._spawn(self._confirm(judged.verdict.page_id))
+
+    def fail(self, judged: Judged | None) -> None:
+        """Withdraw the entry of a page, soon, as its processing failed."""
+        if judged is not None and judged.pending:
+            self._withdraw(judged.verdict.page_id)
 
     async def close(self) -> None:
         """End what is pending, and wait for it."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
         for page_id in list(self._pending):
-            self.fail(page_id)
+            self._withdraw(page_id)
         while self._tasks:
             await asyncio.gather(*self._tasks)
         for page_id in self._unconfirmed:
@@ -79,6 +81,23 @@ class Ledger:
                 await self._store.confirm(page_id)
             except StoreCallFailedError:
                 break
+
+    async def _confirm(self, page_id: int) -> None:
+        if self._pending.pop(page_id, None) is None:
+            return
+        try:
+            await self._store.confirm(page_id)
+        except StoreCallFailedError:
+            self._unconfirmed.add(page_id)
+
+    def _withdraw(self, page_id: int) -> None:
+        if (pending := self._pending.pop(page_id, None)) is not None:
+            self._spawn(self._forget(page_id, pending))
+
+    def _spawn(self, ending: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(ending)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _forget(self, page_id: int, pending: _Pending) -> None:
         try:

@@ -19,7 +19,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.eligibility import Eligibility
-from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
+from scrapy_neardup.crawl.guard import PAUSE_SECONDS, GuardedStore, StoreCallFailedError
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError, count_targets
 from scrapy_neardup.crawl.report import KEEP, KEEP_AGAIN, KEEP_START, Judged, Report
@@ -32,7 +32,7 @@ from scrapy_neardup.crawl.settings import (
     resolve_namespace,
 )
 from scrapy_neardup.detector import Analyser, Detector, page_id
-from scrapy_neardup.errors import NeardupError, StoreError
+from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Reason, Verdict
@@ -90,6 +90,7 @@ class Session:
                 ),
                 max_distance=settings.parameters.max_distance,
                 expected_pages=settings.expected_pages,
+                retention=settings.retention,
                 schema=settings.parameters.schema(),
             ),
             self._uri,
@@ -109,6 +110,9 @@ class Session:
     async def open(self) -> None:
         """Open the store and the audit file.
 
+        A server that is away keeps no crawl from starting unless ``NEARDUP_ON_ERROR`` says
+        so. A store that refuses (other parameters, a wrong password, a lock) always does.
+
         Raises
         ------
         NeardupError
@@ -119,9 +123,19 @@ class Session:
             self.report.open_audit(self.settings.audit)
         try:
             await self._store.open()
-        except NeardupError:
-            self.report.close()
-            raise
+        except NeardupError as error:
+            away = isinstance(error, StoreUnavailableError)
+            if not away or self.settings.on_error == "close":
+                self.report.close()
+                raise
+            self.report.count("store/errors")
+            self._failure_logged = True
+            logger.error(  # noqa: TRY400
+                "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages "
+                "are kept unjudged until the store answers, which is tried every %g s",
+                error,
+                PAUSE_SECONDS,
+            )
         self._eligibility = Eligibility(self._crawler)
 
     async def close(self) -> None:
@@ -216,13 +230,14 @@ class Session:
     def _store_failed(self, failure: StoreCallFailedError) -> None:
         self.report.count("store/errors")
         logger.log(
-            logging.DEBUG if self._failure_logged else logging.ERROR,
+            logging.DEBUG if self._failure_logged and not failure.refused else logging.ERROR,
             "The near-duplicate store %s failed: %s",
             redact(self._uri),
             failure,
         )
         self._failure_logged = True
-        if self.settings.on_error == "close" and self._closing is None:
+        closes = self.settings.on_error == "close" or failure.refused
+        if closes and self._closing is None:
             # Not awaited: closing waits for the pages that wait for the store.
             self._closing = asyncio.get_running_loop().create_task(
                 close_spider(self._crawler, STORE_ERROR)

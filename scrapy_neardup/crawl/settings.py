@@ -55,6 +55,7 @@ class CrawlSettings:
     store: str | None
     namespace: str | None
     expected_pages: int
+    retention: float
     action: str
     priority_adjust: int
     deny: Sequence[re.Pattern[str]]
@@ -174,6 +175,20 @@ def _seconds(value: Any) -> float:
     raise ValueError("a number of seconds above 0")
 
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def _duration(value: Any) -> float:
+    """Accept seconds, or a text with a unit of `_UNITS`; whole seconds, as stores count them."""
+    with suppress(TypeError, ValueError, OverflowError):
+        text = str(value).strip().lower()
+        unit = _UNITS.get(text[-1:])
+        seconds = float(text[:-1]) * unit if unit else float(text)
+        if not isinstance(value, bool) and (seconds == 0 or 1 <= seconds < math.inf):
+            return float(round(seconds))
+    raise ValueError("0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'")
+
+
 def _one_of(*words: str) -> Callable[[object], str]:
     def parse(value: object) -> str:
         if isinstance(value, str) and value in words:
@@ -269,6 +284,7 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "STORE": (None, _string),
     "NAMESPACE": (None, _string),
     "EXPECTED_PAGES": (1_000_000, _whole(1)),
+    "RETENTION": (0.0, _duration),
     "MAX_DISTANCE": (3, _whole()),
     "ACTION": (DROP, _one_of(*ACTIONS)),
     "PRIORITY_ADJUST": (-10, _whole()),

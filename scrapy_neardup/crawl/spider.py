@@ -7,7 +7,9 @@ Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception is raised in
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -16,13 +18,13 @@ from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.crawl.exceptions import NearDuplicatePage
 from scrapy_neardup.crawl.reading import SKIP_KEY
+from scrapy_neardup.crawl.report import KEEP, Judged
 from scrapy_neardup.crawl.session import VERDICT_KEY, Session
 from scrapy_neardup.crawl.settings import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS
 from scrapy_neardup.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from scrapy import Spider
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 PRIORITY = 60
@@ -33,10 +35,6 @@ but one to see what a callback yields.
 
 class NearDuplicateSpiderMiddleware(Component):
     """Acts on the verdicts; see `Component`."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._session: Session | None = None
 
     def process_spider_input(
         self,
@@ -50,13 +48,31 @@ class NearDuplicateSpiderMiddleware(Component):
         NearDuplicatePage
             It is dropped.
         """
-        if (session := self._session) is None or (judged := session.judged(response)) is None:
+        if (judged := self._session.judged(response)) is None:
             return
-        session.report.page(response, judged)
+        self._session.report.page(response, judged)
         if judged.action == DROP:
             raise NearDuplicatePage(response, judged.verdict)
 
-    async def process_spider_output(
+    def process_spider_output(
+        self,
+        response: Response,
+        result: Iterable[Any],
+        spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
+    ) -> Iterator[Any]:
+        """Do as `process_spider_output_async` does.
+
+        Scrapy before 2.16 calls this for what isn't asynchronous anyway: there it costs
+        half as much.
+        """
+        judged = self._session.judged(response)
+        with self._failing(judged):
+            for entry in result:
+                if self._passes(entry, response, judged):
+                    yield entry
+        self._session.ledger.confirm_soon(judged)
+
+    async def process_spider_output_async(
         self,
         response: Response,
         result: AsyncIterator[Any],
@@ -67,25 +83,12 @@ class NearDuplicateSpiderMiddleware(Component):
         Where this generator is given up half-way (the spider closes, a later component
         fails) the page counts as failed too.
         """
-        session = self._session
-        judged = None if session is None else session.judged(response)
-        if session is None or judged is None:
+        judged = self._session.judged(response)
+        with self._failing(judged):
             async for entry in result:
-                _disinherit(entry, response)
-                yield entry
-            return
-        identity = judged.verdict.page_id
-        try:
-            async for entry in result:
-                _disinherit(entry, response)
-                if self._passes(entry, judged.action, session):
+                if self._passes(entry, response, judged):
                     yield entry
-        except BaseException:
-            if judged.pending:
-                session.ledger.fail(identity)
-            raise
-        if judged.pending:
-            await session.ledger.confirm(identity)
+        await self._session.ledger.confirm(judged)
 
     def process_spider_exception(
         self,
@@ -96,44 +99,58 @@ class NearDuplicateSpiderMiddleware(Component):
         """End a dropped page without a traceback, and a failed one by withdrawing it."""
         if isinstance(exception, NearDuplicatePage):
             return ()
-        session = self._session
-        if session is not None and (judged := session.judged(response)) and judged.pending:
-            session.ledger.fail(judged.verdict.page_id)
+        self._session.ledger.fail(self._session.judged(response))
         return None
 
-    def _passes(self, entry: object, action: str, session: Session) -> bool:
+    @contextmanager
+    def _failing(self, judged: Judged | None) -> Iterator[None]:
+        """Withdraw a page whose output breaks off."""
+        try:
+            yield
+        except BaseException:
+            self._session.ledger.fail(judged)
+            raise
+
+    def _passes(self, entry: object, response: Response, judged: Judged | None) -> bool:
+        """Apply the action to one entry of a page's output."""
+        action = KEEP if judged is None else judged.action
         if isinstance(entry, Request):
+            _disinherit(entry, response)
             if action == DROP_LINKS:
-                session.report.count("requests/dropped")
+                self._session.report.count("requests/dropped")
                 return False
             if action == DEPRIORITIZE:
-                entry.priority += session.settings.priority_adjust
-                session.report.count("requests/deprioritized")
+                entry.priority += self._session.settings.priority_adjust
+                self._session.report.count("requests/deprioritized")
         elif action == DROP_ITEMS and entry is not None:
-            session.report.count("items/dropped")
+            self._session.report.count("items/dropped")
             return False
         return True
 
-    async def _open(self) -> None:
+    @cached_property
+    def _session(self) -> Session:
         judging = self._crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
         if judging is None:
             raise ConfigurationError(
                 "DOWNLOADER_MIDDLEWARES lacks scrapy_neardup.crawl.downloader."
                 "NearDuplicateDownloaderMiddleware, the other half of scrapy-neardup"
             )
-        self._session = judging.session
+        return judging.session
+
+    async def _open(self) -> None:
+        _ = self._session
 
 
-def _disinherit(entry: object, response: Response) -> None:
-    """Take from a request what belongs to the page that it was found on.
+def _disinherit(request: Request, response: Response) -> None:
+    """Take from `request` what belongs to the page that it was found on.
 
     Spiders copy ``response.meta``. The same page requested again keeps it: a dropped one
     passes the second time, one that is to be skipped is skipped again.
     """
     origin = response.request
-    if not isinstance(entry, Request) or (origin is not None and entry.url == origin.url):
+    if origin is not None and request.url == origin.url:
         return
-    meta = entry.meta
+    meta = request.meta
     if VERDICT_KEY in meta:
         del meta[VERDICT_KEY]
     if meta.get(SKIP_KEY) is True and response.meta.get(SKIP_KEY) is True:

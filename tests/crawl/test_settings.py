@@ -54,6 +54,10 @@ def test_parameters(name, texts, value):
     ("STORE", ["redis://u:p@h/0"], "redis://u:p@h/0"),
     ("NAMESPACE", ["a b"], "a b"),
     ("EXPECTED_PAGES", ["1_000", "1000", 1000], 1000),
+    ("RETENTION", [0, "0", "0d"], 0),
+    ("RETENTION", [90, "90", "90s", "1.5m"], 90),
+    ("RETENTION", ["12h", "0.5d"], 12 * 3600),
+    ("RETENTION", ["14d", " 2W "], 14 * 86400),
     ("ACTION", ["drop-links"], "drop-links"),
     ("PRIORITY_ADJUST", ["-7", -7], -7),
     ("KEEP_START", ["0", False], False),
@@ -101,6 +105,8 @@ WRONG = [
     ("NAMESPACE", "", "a text that is not empty"),
     ("EXPECTED_PAGES", 0, "a whole number, 1 or more"),
     ("EXPECTED_PAGES", "many", "a whole number, 1 or more"),
+    *[("RETENTION", wrong, "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'")
+      for wrong in ("", "d", "30 days", "-1d", 0.5, "nan", "inf", "1e999w", True, [])],
     ("MAX_DISTANCE", "three", "a whole number"),
     ("MAX_DISTANCE", 3.5, "a whole number"),
     ("MAX_DISTANCE", True, "a whole number"),
@@ -164,7 +170,7 @@ def test_audit_text_needs_an_audit():
     ("XYZZY", "docs/settings.md"),
     # Settings of versions to come.
     *((name, "is not a setting") for name in (
-        "METHOD", "PRESET", "MIN_RESEMBLANCE", "RETENTION", "GROUP_BUDGET", "BASE")),
+        "METHOD", "PRESET", "MIN_RESEMBLANCE", "GROUP_BUDGET", "BASE")),
 ])  # fmt: skip
 def test_an_unknown_setting_is_refused(name, hint):
     with pytest.raises(ConfigurationError, match=f"NEARDUP_{name} .*{hint}"):
