@@ -1,4 +1,4 @@
-"""The little that this package does with URLs: redact, and name a scope.
+"""The little that this package does with URLs: redact, name a scope, tell pages apart.
 
 Rule of this room: pure functions on strings; no network (the list of public suffixes
 is the one that tldextract carries).
@@ -6,9 +6,13 @@ is the one that tldextract carries).
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from hashlib import sha1
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
+
+from w3lib.url import canonicalize_url, safe_url_string
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
@@ -27,6 +31,27 @@ def redact(url: str) -> str:
     if "@" not in parts.netloc:
         return url
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def identity(url: str) -> bytes:
+    """Return what tells the page at `url` from others: Scrapy's fingerprint of a plain GET.
+
+    So a page of a collection is the page that a crawl finds at its URL, whatever the order
+    of the parameters in its query. What isn't an http(s) URL (a path) is told by its bytes.
+
+    Notes
+    -----
+    As `scrapy.utils.request.fingerprint` has it since Scrapy 2.7; a crawl with another
+    ``REQUEST_FINGERPRINTER_CLASS`` tells pages apart in its own way. 20 to 40 µs.
+    """
+    if url.lower().startswith(("http://", "https://")):
+        try:
+            canonical = canonicalize_url(safe_url_string(url))
+        except ValueError:
+            return url.encode("utf-8", "surrogatepass")
+        request = {"method": "GET", "url": canonical, "body": "", "headers": {}}
+        return sha1(json.dumps(request, sort_keys=True).encode(), usedforsecurity=False).digest()
+    return url.encode("utf-8", "surrogatepass")
 
 
 def host(url: str) -> str:

@@ -15,6 +15,7 @@ from scrapy_neardup.offline.pool import parallel
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.stores import Store
 from scrapy_neardup.text import Content, looks_like_html, parse_html
+from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 Analysed = tuple[str, Page | Verdict]
@@ -27,22 +28,23 @@ _BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
     """Return the `Page` of a record, or the verdict that it can't be judged.
 
-    Its id is that of its URL, or else of the place where it was found.
+    Its id is the one that a crawl gives to its URL, or else that of the place where it was
+    found.
     """
-    identity = page_id((record.url or record.page).encode())
+    own_id = page_id(identity(record.url or record.page))
     content = Content(text=record.text or "")
     if record.html:
         if not looks_like_html(record.html, record.content_type, record.page):
-            return _unjudged(Reason.NOT_HTML, identity)
+            return _unjudged(Reason.NOT_HTML, own_id)
         try:
             content = analyser.read(parse_html(record.html, record.encoding))
         except InputError as error:
-            return _unjudged(Reason.UNPARSABLE, identity, str(error))
-    return analyser.page(content, page_id=identity, url=record.page)
+            return _unjudged(Reason.UNPARSABLE, own_id, str(error))
+    return analyser.page(content, page_id=own_id, url=record.page)
 
 
-def _unjudged(reason: Reason, identity: int, detail: str = "") -> Verdict:
-    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
+def _unjudged(reason: Reason, own_id: int, detail: str = "") -> Verdict:
+    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=own_id, detail=detail)
 
 
 def analysed(

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.record import reading
+from scrapy_neardup.urls import identity
 
 Name = int | str
 """What a row is called: its page or URL, a page id in hexadecimal, or its number."""
@@ -66,7 +67,7 @@ class Source(ABC):
         from scrapy_neardup.detector import page_id  # noqa: PLC0415  (it imports lxml)
 
         names = self.names(start, stop)
-        return np.array([page_id(str(name).encode()) for name in names], np.uint64)
+        return np.array([page_id(identity(str(name))) for name in names], np.uint64)
 
     def parts(self, start: int, size: int) -> Iterator[Part]:
         """Yield all rows from `start` on, `size` at a time."""
