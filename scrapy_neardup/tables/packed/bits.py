@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,15 +65,11 @@ def gather(
     data: bytes, starts: NDArray[np.int64], masks: np.uint64 | NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
     """Return what `data` holds from each bit of `starts` on, under `masks` of up to 57 bits."""
-    words: NDArray[np.uint64] = windows(data, _WORD)[starts >> 3]
+    padded = data + bytes(8)
+    words: NDArray[np.uint64] = np.ndarray(len(data) + 1, _WORD, padded, strides=(1,))[starts >> 3]
     words >>= (starts & 7).view(np.uint64)
     words &= masks
     return words
-
-
-def windows(data: bytes, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the item of type `dtype` (at most 8 bytes) at each byte of `data`, and past it."""
-    return np.ndarray((len(data) + 1,), dtype, data + bytes(8), strides=(1,))
 
 
 def set_bits(positions: NDArray[np.int64], length: int) -> NDArray[np.uint8]:

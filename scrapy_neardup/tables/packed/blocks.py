@@ -28,12 +28,12 @@ BLOCK = 1024
 _FIRST = 64
 """Bits of a block's first fingerprint."""
 _END = BLOCK * 8
-_TWO_BYTES = np.dtype("<u2")
+_TWO_BYTES, _WORD = np.dtype("<u2"), np.dtype("<u8")
 _AT_ONCE = 1 << 20
 _GATHERED = 57
 """Bits that can be gathered with one word, wherever they start."""
-_ONE, _ALL, _HALF = np.uint64(1), np.uint64(2**64 - 1), np.uint64(2**32 - 1)
-_CODE = np.uint64((1 << huffman.LONGEST) - 1)
+_ONE = np.uint64(1)
+_CODE = np.uint16((1 << huffman.LONGEST) - 1)
 
 
 class HuffmanBlocks:
@@ -51,9 +51,14 @@ class HuffmanBlocks:
     def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
         self._count = int(parameters["count"])
         lengths = parameters["lengths"]
-        self._symbols = huffman.decoding_table(lengths)
-        self._lengths = np.zeros(256, np.uint8)
-        self._lengths[: len(lengths)] = lengths
+        # Of the code that each twelve bits begin with: its length, that with its tail, and
+        # the leading bit that it stands for.
+        symbols = huffman.decoding_table(lengths)
+        known = symbols != huffman.NONE
+        sizes = np.array([*lengths, *[0] * (huffman.NONE + 1 - len(lengths))], np.uint8)
+        self._head_sizes = sizes[symbols].astype(np.uint64)
+        self._whole_sizes = np.where(known, self._head_sizes + symbols, 0).astype(np.uint8)
+        self._leading = np.where(known, _ONE << symbols, _ONE)
         self._blocks = parts["blocks"]
         self._keys = native(parts["keys"].array("<u8"))
         self._starts = native(parts["starts"].array("<u8")) if "starts" in parts else None
@@ -107,9 +112,9 @@ class HuffmanBlocks:
             if int.from_bytes(block[:8], "little") > high:
                 break
             values = self._decoded(block, number)
-            near = np.bitwise_count(values ^ np.uint64(key)) <= max_distance
-            if near.any():
-                found += values[near].tolist()
+            distances = np.bitwise_count(values ^ np.uint64(key))
+            if distances.min() <= max_distance:
+                found += values[distances <= max_distance].tolist()
             if self._keys[number] >= high:
                 break
             number += 1
@@ -150,24 +155,30 @@ class HuffmanBlocks:
         Tails are then read together, and as each value is the exclusive or of all gaps
         before it with the first, one accumulation gives all of them.
         """
-        steps = self._steps.take(bits.windows(block, _TWO_BYTES)).tobytes()
+        padded = block + bytes(8)
+        pairs = np.ndarray(BLOCK + 1, _TWO_BYTES, padded, strides=(1,)).copy()
+        twelves = np.empty((BLOCK + 1, 2), np.uint16)
+        np.bitwise_and(pairs, _CODE, out=twelves[:, 0])
+        np.right_shift(pairs, 4, out=twelves[:, 1])
+        steps = self._steps.take(twelves).tobytes()
         place, end = _FIRST, _END
-        places = []
+        followed = bytearray((_FIRST,))
         while place < end and (step := steps[place] or self._long_step(block, place)):
-            places.append(place)
+            followed.append(step)
             place += step
-        starts = np.array(places, np.int64)
-        items = bits.gather(block, starts, _ALL)
-        symbols = self._symbols[items & _CODE]
-        sizes = self._lengths[symbols]
-        leading = _ONE << symbols
-        if (sizes + symbols).max(initial=0) <= _GATHERED:
-            items >>= sizes
-        else:
-            starts += sizes
-            items = bits.gather(block, np.minimum(starts, end), _HALF)
-            items |= bits.gather(block, np.minimum(starts + 32, end), _HALF) << np.uint64(32)
+        sizes = np.frombuffer(followed, np.uint8)
+        starts = sizes.cumsum(dtype=np.int64)[:-1]
+        items = np.ndarray(BLOCK + 1, _WORD, padded, strides=(1,))[starts >> 3]
+        items >>= (starts & 7).view(np.uint64)
+        codes = (items & _CODE).view(np.int64)
+        heads = self._head_sizes.take(codes)
+        leading = self._leading.take(codes)
+        items >>= heads
         items &= leading - _ONE
+        for wide in np.flatnonzero(sizes[1:] > _GATHERED).tolist():
+            tail = int(starts[wide]) + int(heads[wide])
+            word = int.from_bytes(block[tail >> 3 : (tail >> 3) + 9], "little") >> (tail & 7)
+            items[wide] = word & int(leading[wide]) - 1
         values = np.empty(len(items) + 1, np.uint64)
         values[0] = int.from_bytes(block[:8], "little")
         np.bitwise_or(items, leading, out=values[1:])
@@ -179,24 +190,23 @@ class HuffmanBlocks:
         return values[:count]
 
     @cached_property
-    def _steps(self) -> NDArray[np.uint64]:
-        """For two bytes of a block, eight lengths of code and tail: from each bit of the first.
+    def _steps(self) -> NDArray[np.uint32]:
+        """For twelve bits of a block, four lengths of code and tail: from each of the first bits.
 
         0 stands where the rest of the bits doesn't tell.
         """
-        words = np.arange(1 << 16)
-        steps = np.empty((1 << 16, 8), np.uint8)
-        for bit in range(8):
-            symbols = self._symbols[words >> bit]
-            sizes = self._lengths[symbols]
-            unknown = (symbols == huffman.NONE) | (sizes > 16 - bit)
-            steps[:, bit] = np.where(unknown, 0, sizes + symbols)
-        return steps.view(np.uint64).reshape(-1)
+        words = np.arange(1 << huffman.LONGEST)
+        steps = np.empty((len(words), 4), np.uint8)
+        for bit in range(4):
+            codes = words >> bit
+            sizes = self._head_sizes[codes]
+            steps[:, bit] = np.where(sizes > huffman.LONGEST - bit, 0, self._whole_sizes[codes])
+        return steps.view(np.uint32).reshape(-1)
 
     def _long_step(self, block: bytes, place: int) -> int:
-        word = int.from_bytes(block[place >> 3 : (place >> 3) + 3], "little") >> (place & 7)
-        symbol = int(self._symbols[word & int(_CODE)])
-        return 0 if symbol == huffman.NONE else int(self._lengths[symbol]) + symbol
+        """Return the length of the code and tail at bit `place`, or 0 if no code begins there."""
+        three = int.from_bytes(block[place >> 3 : (place >> 3) + 3], "little")
+        return int(self._whole_sizes[three >> (place & 7) & int(_CODE)])
 
 
 def _leading_bits(gaps: NDArray[np.uint64]) -> NDArray[np.uint8]:

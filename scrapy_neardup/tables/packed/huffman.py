@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 NONE = 255
 """Stands for no symbol in a `decoding_table`."""
-LONGEST = 16
+LONGEST = 12
 """Bits of the longest code: what a look-up table is indexed with."""
 
 
