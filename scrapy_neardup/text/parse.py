@@ -6,20 +6,13 @@ page has the same text, and the same fingerprint, in a crawl and on disk.
 
 from __future__ import annotations
 
-import re
-
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 from w3lib.encoding import html_to_unicode
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text.nesting import ShallowBuilder, lost_content
-
-_SAMPLE = 4096
-_CONTROLS = re.compile("[\x01-\x08\x0e-\x1f]")
-_MAX_CONTROLS = 1 / 20
-"""Share of control characters in a sample from which on it is no text. NUL isn't counted:
-it is what UTF-16 looks like under a wrong name, and it can be dropped."""
+from scrapy_neardup.text.sniff import is_binary
 
 
 def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
@@ -45,8 +38,7 @@ def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
     time some ten times slower.
     """
     text = _decode(body, encoding) if isinstance(body, bytes) else body
-    sample = text[:_SAMPLE]
-    if len(_CONTROLS.findall(sample)) > _MAX_CONTROLS * len(sample):
+    if is_binary(text):
         raise InputError("the page is binary data, not HTML")
     data = text.replace("\0", "").strip().encode("utf-8", "replace")
     try:

