@@ -12,8 +12,8 @@ w0, w1, ... padded with zero bytes (a token holds none, so no two pad to the sam
 
 `mix` is the finaliser of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014; constants of
 Stafford's variant 13), a bijection in which every input bit moves every output bit with
-a probability near one half; so tokens of up to eight bytes never collide. The hash of a
-longer token is its 64-bit BLAKE2b.
+a probability near one half; so two tokens of up to eight bytes never collide. The hash
+of a token of more than 64 bytes is its 64-bit BLAKE2b.
 
 A key chooses seed, m1 and m2, and keys BLAKE2b.
 """

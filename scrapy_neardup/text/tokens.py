@@ -19,7 +19,7 @@ anything else     parts words: spaces, punctuation, ``_``, symbols, emoji, priva
 ================  =====================================================================
 
 NFC, not NFKC: canonically equivalent texts are the same text, while to fold what is merely
-compatible (``x²`` into ``x2``, ``½`` into ``1⁄2``) takes one text for another.
+compatible (``x²`` into ``x2``, ``™`` into ``tm``) takes one text for another.
 """
 
 from __future__ import annotations

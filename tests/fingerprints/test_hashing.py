@@ -138,7 +138,7 @@ def test_digest():
 
 @pytest.mark.stress
 def test_vocabulary_of_millions():
-    """Ten million tokens: 2.7 pairs would collide in 2**-64 * 5e13 tries, that is, none."""
+    """Of the 5e13 pairs of ten million tokens, 2.7e-6 collide by chance."""
     hashes = token_hashes(" ".join(f"{n:x}z{n * 7919:x}" for n in range(10_000_000)))
     assert len(np.unique(hashes)) == len(hashes)
 
