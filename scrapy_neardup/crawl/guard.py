@@ -44,6 +44,14 @@ class StoreCallFailedError(StoreError):
         self.refused = refused
 
 
+def shown(uri: str) -> str:
+    """Return a store's URI as it may be shown: no userinfo, and no parameters of a server.
+
+    A password may stand in either place.
+    """
+    return redact(uri.partition("?")[0] if "://" in uri else uri)
+
+
 class GuardedStore(Store):
     """A store whose calls are limited in time, and not made while it is broken.
 
@@ -52,7 +60,7 @@ class GuardedStore(Store):
     store
         The one that does the work.
     uri
-        Its URI, shown in messages without user name and password.
+        Its URI, shown in messages as `shown`.
     timeout
         Seconds that one call may take. Opening is not limited (a large file takes its
         time to load), closing by `CLOSE_SECONDS`.
@@ -107,9 +115,7 @@ class GuardedStore(Store):
         except NeardupError:
             raise
         except Exception as error:
-            raise StoreError(
-                f"{redact(self._uri)} can't be opened: {self._said(error)}"
-            ) from error
+            raise StoreError(f"{shown(self._uri)} can't be opened: {self._said(error)}") from error
 
     async def close(self) -> None:
         """Close the store."""
@@ -117,7 +123,7 @@ class GuardedStore(Store):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._store.close()
         except Exception as error:
-            raise StoreError(f"{redact(self._uri)} didn't close: {self._said(error)}") from error
+            raise StoreError(f"{shown(self._uri)} didn't close: {self._said(error)}") from error
 
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page`, within the limits."""
@@ -176,7 +182,7 @@ class GuardedStore(Store):
     def _said(self, error: Exception) -> str:
         """Return what `error` says, without a password."""
         text = str(error) if isinstance(error, NeardupError) else repr(error)
-        return text.replace(self._uri, redact(self._uri))
+        return text.replace(self._uri, shown(self._uri))
 
     def _failed(
         self, reason: Reason, detail: str, *, refused: bool = False

@@ -19,7 +19,12 @@ from scrapy.utils.job import job_dir
 
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.eligibility import Eligibility
-from scrapy_neardup.crawl.guard import PAUSE_SECONDS, GuardedStore, StoreCallFailedError
+from scrapy_neardup.crawl.guard import (
+    PAUSE_SECONDS,
+    GuardedStore,
+    StoreCallFailedError,
+    shown,
+)
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError, count_targets
 from scrapy_neardup.crawl.report import KEEP, KEEP_AGAIN, KEEP_START, Judged, Report
@@ -118,7 +123,7 @@ class Session:
         NeardupError
             With what to do about it.
         """
-        logger.info("Opening the near-duplicate store %s", redact(self._uri))
+        logger.info("Opening the near-duplicate store %s", shown(self._uri))
         if self.settings.audit is not None:
             self.report.open_audit(self.settings.audit)
         try:
@@ -232,7 +237,7 @@ class Session:
         logger.log(
             logging.DEBUG if self._failure_logged and not failure.refused else logging.ERROR,
             "The near-duplicate store %s failed: %s",
-            redact(self._uri),
+            shown(self._uri),
             failure,
         )
         self._failure_logged = True

@@ -105,8 +105,10 @@ WRONG = [
     ("NAMESPACE", "", "a text that is not empty"),
     ("EXPECTED_PAGES", 0, "a whole number, 1 or more"),
     ("EXPECTED_PAGES", "many", "a whole number, 1 or more"),
-    *[("RETENTION", wrong, "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'")
-      for wrong in ("", "d", "30 days", "-1d", 0.5, "nan", "inf", "1e999w", True, [])],
+    *[
+        ("RETENTION", wrong, "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'")
+        for wrong in ("", "d", "30 days", "-1d", 0.5, "nan", "inf", "1e999w", True, [])
+    ],
     ("MAX_DISTANCE", "three", "a whole number"),
     ("MAX_DISTANCE", 3.5, "a whole number"),
     ("MAX_DISTANCE", True, "a whole number"),
