@@ -136,7 +136,7 @@ class Analyser:
         embedded = (*content.images, *content.data)
         exact = len(tokens) < settings.min_tokens
         if exact:
-            fingerprint = digest(tokens.tobytes(), content.title, *embedded, key=key)
+            fingerprint = digest(tokens.astype("<u8").tobytes(), content.title, *embedded, key=key)
         else:
             hashes, weights = features(
                 tokens, shingle_size=settings.shingle_size, weights=settings.weights
