@@ -138,7 +138,7 @@ class Session:
             logger.error(  # noqa: TRY400
                 "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages "
                 "are kept unjudged until the store answers, which is tried every %g s",
-                error,
+                str(error).rstrip("."),
                 PAUSE_SECONDS,
             )
         self._eligibility = Eligibility(self._crawler)

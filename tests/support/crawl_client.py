@@ -60,6 +60,10 @@ class Worker:
     def crawl(self, *crawls: dict[str, Any]) -> list[Outcome]:
         """Run crawls at the same time, and wait for them."""
         self.begin(*crawls)
+        return self.end()
+
+    def end(self) -> list[Outcome]:
+        """Wait for the crawls that were begun."""
         answer = json.loads(self._process.stdout.readline())
         assert isinstance(answer, list), answer
         return [Outcome(**one) for one in answer]

@@ -1,0 +1,272 @@
+"""Scrapy processes on real servers: a memory that they share, and its failures."""
+
+import itertools
+import re
+import signal
+import time
+from collections import Counter
+from contextlib import ExitStack
+
+import pytest
+from crawl_client import Worker
+from crawl_spiders import Visit
+from redis_servers import RedisServer, free_port, shared_cluster, shared_server
+from site_server import Answer
+
+from scrapy_neardup.crawl import guard
+
+SECRET = "hunter2"
+names = (f"crawl{number}" for number in itertools.count())
+
+
+@pytest.fixture(scope="session")
+def server():
+    return shared_server()
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    return shared_cluster()
+
+
+@pytest.fixture
+def shared(server):
+    """Settings of crawls that share a memory on the server."""
+    return {"NEARDUP_STORE": server.uri, "NEARDUP_NAMESPACE": next(names)}
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Processes that crawl."""
+    with ExitStack() as stack:
+        processes = [Worker() for _ in range(3)]
+        for process in processes:
+            stack.callback(process.close)
+        yield processes
+
+
+class Impatient(Visit):
+    """Leaves a broken store alone for no longer than a test can wait."""
+
+    pause = 0.3
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        cls.usual = guard.PAUSE_SECONDS
+        guard.PAUSE_SECONDS = cls.pause
+        return super().from_crawler(crawler, *arguments, **keywords)
+
+    def closed(self, reason):
+        guard.PAUSE_SECONDS = self.usual
+
+
+def does(action):
+    """Return a route that does something before it answers."""
+
+    def answer(_request):
+        action()
+        return Answer("{}", headers={"Content-Type": "application/json"})
+
+    return answer
+
+
+def waits(seconds):
+    return does(lambda: time.sleep(seconds))
+
+
+# ---- one memory ----------------------------------------------------------------------------
+
+
+def together(workers, crawl, settings, groups):
+    """Let each process crawl a variant of each group, all at once; return the outcomes."""
+    for variant, worker in enumerate(workers):
+        paths = [f"/{group}/{variant}" for group in groups]
+        turned = paths[variant * 3 :] + paths[: variant * 3]
+        worker.begin(crawl.part(Visit, *turned, settings=settings | {"CONCURRENT_REQUESTS": 8}))
+    return [outcome for worker in workers for outcome in worker.end()]
+
+
+def exactly_once(outcomes, groups):
+    kept = Counter(path.split("/")[1] for outcome in outcomes for path in outcome.notes)
+    assert kept == dict.fromkeys(groups, 1)
+    totals = Counter()
+    for outcome in outcomes:
+        assert outcome.reason == "finished"
+        assert outcome.logged("ERROR") == []
+        totals.update(outcome.counted())
+    assert totals["pages/new"] == len(groups)
+    assert totals["pages/dropped"] == (len(outcomes) - 1) * len(groups)
+    assert totals["store/errors"] == totals["pages/orphaned"] == 0
+
+
+def test_processes_keep_each_group_once(workers, crawl, shared):
+    groups = [f"g{number}" for number in range(20)]
+    exactly_once(together(workers, crawl, shared, groups), groups)
+    # A later crawl of the namespace finds all of it; another namespace nothing.
+    assert crawl(Visit, "/g0/7", "/g9/7", settings=shared).notes == []
+    apart = shared | {"NEARDUP_NAMESPACE": next(names)}
+    assert crawl(Visit, "/g0/7", settings=apart).notes == ["/g0/7"]
+
+
+def test_processes_on_a_cluster_keep_each_group_once(workers, crawl, cluster):
+    groups = [f"g{number}" for number in range(12)]
+    settings = {"NEARDUP_STORE": cluster.uri, "NEARDUP_NAMESPACE": next(names)}
+    exactly_once(together(workers, crawl, settings, groups), groups)
+
+
+def test_a_failed_page_makes_room_for_the_next_process(crawl, shared):
+    assert crawl(Fails, "/a/1", settings=shared, errors=True).notes == ["/a/1"]
+    assert crawl(Visit, "/a/2", settings=shared).notes == ["/a/2"]
+
+
+class Fails(Visit):
+    def page(self, response):
+        self.note(response)
+        raise RuntimeError("an error in the callback")
+
+
+def test_crawls_with_other_parameters_do_not_mix(crawl, site, shared):
+    crawl(Visit, settings=shared)
+    site.requests.clear()
+    outcome = crawl(Visit, "/a/1", settings=shared | {"NEARDUP_MAX_DISTANCE": 2}, errors=True)
+    [message] = outcome.logged("ERROR")
+    assert "max_distance is 3 there and 2 here" in message
+    assert "NEARDUP_NAMESPACE" in message
+    assert outcome.reason == "neardup_store_error"
+    assert site.requests == []
+
+
+def test_retention(crawl, site, shared):
+    site.routes["/later.json"] = waits(2.2)
+    paths = ["/a/1", "/a/2", "/later.json", "/a/3", "/a/4"]
+    outcome = crawl(Visit, *paths, settings=shared | {"NEARDUP_RETENTION": "1s"})
+    assert outcome.notes == ["/a/1", "/later.json", "/a/3"]
+
+
+def test_embedded_stores_have_no_retention(crawl, site):
+    outcome = crawl(Visit, settings={"NEARDUP_RETENTION": "30d"})
+    assert outcome.error.startswith("ConfigurationError: NEARDUP_RETENTION needs a Redis store")
+    assert site.requests == []
+
+
+# ---- failures ------------------------------------------------------------------------------
+
+
+def no_secret(outcome):
+    shown = [text for _, _, text in outcome.log] + [repr(outcome.stats), outcome.error]
+    return not any(SECRET in text for text in shown)
+
+
+@pytest.mark.parametrize(
+    "place", ["redis://:{}@127.0.0.1:{}/0", "redis://127.0.0.1:{1}/0?password={0}"]
+)
+def test_passwords_are_not_shown(crawl, site, place):
+    with RedisServer("--requirepass", SECRET) as server:
+        settings = {"NEARDUP_STORE": place.format(SECRET, server.port)}
+        site.routes["/stop.json"] = does(server.stop)
+        paths = ["/a/1", "/a/2", "/stop.json", "/b/1"]
+        outcome = crawl(Visit, *paths, settings=settings | {"NEARDUP_TIMEOUT": 0.3}, errors=True)
+    assert outcome.notes == ["/a/1", "/stop.json", "/b/1"]
+    assert no_secret(outcome)
+    assert f"127.0.0.1:{server.port}" in outcome.logged("INFO", "scrapy_neardup")[0]
+
+
+def test_a_wrong_password_ends_the_crawl_before_its_first_request(crawl, site):
+    with RedisServer("--requirepass", "another") as server:
+        uri = f"redis://:{SECRET}@127.0.0.1:{server.port}/0"
+        outcome = crawl(Visit, "/a/1", settings={"NEARDUP_STORE": uri}, errors=True)
+    assert outcome.reason == "neardup_store_error"
+    assert "refused user or password" in outcome.logged("ERROR")[0]
+    assert no_secret(outcome)
+    assert site.requests == []
+
+
+def away():
+    return f"redis://:{SECRET}@127.0.0.1:{free_port()}/0"
+
+
+def test_a_server_that_is_away_at_start_leaves_pages_unjudged(crawl):
+    outcome = crawl(Visit, "/a/1", "/a/2", settings={"NEARDUP_STORE": away()}, errors=True)
+    assert outcome.notes == ["/a/1", "/a/2"]
+    assert outcome.counted() == {
+        "pages/checked": 3, "unjudged/not-html": 1, "unjudged/paused": 2, "store/errors": 1,
+    }  # fmt: skip
+    [message] = outcome.logged("ERROR")
+    assert re.search(r"redis://127\.0\.0\.1:\d+/0 doesn't answer", message)
+    assert "NEARDUP_ON_ERROR is 'keep'" in message
+    assert no_secret(outcome)
+
+
+def test_a_server_that_is_away_at_start_may_end_the_crawl(crawl, site):
+    settings = {"NEARDUP_STORE": away(), "NEARDUP_ON_ERROR": "close"}
+    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    assert outcome.reason == "neardup_store_error"
+    assert "doesn't answer" in outcome.logged("ERROR")[0]
+    assert site.requests == []
+
+
+def test_a_server_that_comes_up_later_is_used_then(crawl, site):
+    with RedisServer() as server:
+        server.stop()
+        site.routes["/up.json"] = does(server.start)
+        site.routes["/later.json"] = waits(Impatient.pause)
+        paths = ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3", "/a/4"]
+        outcome = crawl(Impatient, *paths, settings={"NEARDUP_STORE": server.uri}, errors=True)
+    assert outcome.notes == ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3"]
+    assert outcome.counted()["unjudged/paused"] == 2
+    assert "The near-duplicate store answers again" in outcome.logged("INFO", "scrapy_neardup")
+
+
+def test_a_namespace_that_turns_out_to_be_of_another_kind_ends_the_crawl(crawl, site):
+    folder = ("--appendonly", "yes", "--appendfsync", "always")
+    with RedisServer(*folder) as server:
+        crawl(Visit, settings={"NEARDUP_STORE": server.uri})
+        server.stop(signal.SIGKILL)
+        site.routes["/up.json"] = does(server.start)
+        site.routes["/later.json"] = waits(Impatient.pause)
+        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_MAX_DISTANCE": 2}
+        paths = ["/up.json", "/later.json", "/a/1", "/b/1"]
+        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
+    assert outcome.reason == "neardup_store_error"
+    assert "max_distance is 3 there and 2 here" in outcome.logged("ERROR")[-1]
+    assert "/b/1" not in outcome.notes
+
+
+def test_a_server_that_is_killed_and_comes_back(crawl, site):
+    with RedisServer("--appendonly", "yes", "--appendfsync", "always") as server:
+        site.routes["/kill.json"] = does(lambda: server.stop(signal.SIGKILL))
+        site.routes["/start.json?again"] = does(server.start)
+        site.routes["/later.json"] = waits(Impatient.pause)
+        paths = ["/a/1", "/kill.json", "/a/2", "/b/1", "/c/1", "/start.json?again", "/later.json",
+                 "/d/1", "/a/3", "/d/2"]  # fmt: skip
+        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_TIMEOUT": 1}
+        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
+    assert [path for path in outcome.notes if "json" not in path] == [
+        "/a/1", "/a/2", "/b/1", "/c/1", "/d/1",
+    ]  # fmt: skip
+    counted = outcome.counted()
+    assert counted["pages/new"] == counted["pages/dropped"] == 2
+    assert (
+        sum(counted.get(f"unjudged/{why}", 0) for why in ("store-error", "timeout", "paused")) == 3
+    )
+    assert counted["store/errors"] >= 3
+    assert outcome.reason == "finished"
+
+
+def test_a_server_that_hangs(crawl, site):
+    with RedisServer() as server:
+        site.routes["/stop.json"] = does(server.pause)
+        site.routes["/go.json"] = does(server.resume)
+        site.routes["/later.json"] = waits(Impatient.pause)
+        paths = ["/a/1", "/stop.json", "/a/2", "/b/1", "/c/1", "/d/1", "/e/1", "/go.json",
+                 "/later.json", "/f/1", "/a/3", "/f/2"]  # fmt: skip
+        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_TIMEOUT": 0.1}
+        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
+    assert [path for path in outcome.notes if "json" not in path] == [
+        "/a/1", "/a/2", "/b/1", "/c/1", "/d/1", "/e/1", "/f/1",
+    ]  # fmt: skip
+    counted = outcome.counted()
+    assert counted["pages/new"] == counted["pages/dropped"] == 2
+    assert counted["unjudged/timeout"] >= 2
+    assert counted["unjudged/timeout"] + counted["unjudged/paused"] == 5
+    assert outcome.reason == "finished"
