@@ -162,12 +162,9 @@ class _Block:
         found: list[Pairs] = []
         count = 0
         for near in self._search.scan(values):
-            for pairs in self._rows(near):
-                kept = self._wanted(pairs, part.row)
-                found.append(
-                    Pairs(pairs.scanned[kept], pairs.queries[kept], pairs.distances[kept])
-                )
-                count += len(found[-1].scanned)
+            for pairs in self._rows(near, part.row - self._first):
+                found.append(pairs)
+                count += len(pairs.scanned)
                 _check(count, self._options.max_pairs)
         if not found:
             empty = np.empty(0, np.int64)
@@ -177,24 +174,25 @@ class _Block:
         a, b = rows[order] + self._first, scanned[order] + part.row
         return Found(a, b, distances[order], len(values))
 
-    def _rows(self, pairs: Pairs) -> Iterator[Pairs]:
-        if self._options.group_equal:
-            yield pairs._replace(queries=self._search.first_rows[pairs.queries])
-        else:
-            yield from self._search.expand(pairs)
+    def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
+        """Yield the pairs of rows that are to be reported.
 
-    def _wanted(self, pairs: Pairs, row: int) -> NDArray[np.bool_]:
-        """Whether a pair is to be reported: of one collection, once, and not with itself."""
+        Of one collection each is, once: with the later row as the scanned one, which is so
+        many rows `ahead` of its place in the part.
+        """
         if not self._options.itself:
-            return np.ones(len(pairs.scanned), np.bool_)
-        scanned = pairs.scanned + (row - self._first)
-        wanted = scanned > pairs.queries
-        if self._options.group_equal:
-            # A later one of equals is tied to the first, which alone has other neighbours.
-            inside = scanned < len(self._is_first)
-            later = ~self._is_first[np.where(inside, scanned, 0)] & inside
-            wanted &= ~later | (pairs.distances == 0)
-        return wanted
+            yield from self._search.expand(near)
+            return
+        scanned = near.scanned + ahead
+        if not self._options.group_equal:
+            yield from self._search.expand(near, below=scanned)
+            return
+        rows = self._search.first_rows[near.queries]
+        # A later one of equals is tied to the first, which alone has other neighbours.
+        inside = scanned < len(self._is_first)
+        later = inside & ~self._is_first[np.where(inside, scanned, 0)]
+        kept = (scanned > rows) & (~later | (near.distances == 0))
+        yield Pairs(near.scanned[kept], rows[kept], near.distances[kept])
 
 
 def _check(count: int, most: int) -> None:

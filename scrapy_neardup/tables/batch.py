@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,14 +149,31 @@ class BatchSearch:
             found &= differing & table.mask != 0
         return found
 
-    def expand(self, pairs: Pairs) -> Iterator[Pairs]:
-        """Yield `pairs` with all rows of the queries in place of `distinct`, in parts."""
+    def expand(self, pairs: Pairs, *, below: NDArray[np.intp] | None = None) -> Iterator[Pairs]:
+        """Yield `pairs` with all rows of the queries in place of `distinct`, in parts.
+
+        Parameters
+        ----------
+        below
+            Shape (n,): for each pair, leave out rows that aren't less than this.
+        """
         first = self._starts[pairs.queries]
-        copies = self._starts[pairs.queries + 1] - first
+        if below is None:
+            copies = self._starts[pairs.queries + 1] - first
+        else:
+            most = len(self._order)
+            wanted = pairs.queries * most + np.minimum(below, most)
+            copies = np.searchsorted(self._places_and_rows, wanted) - first
         for part, firsts, sizes in _slices(np.arange(len(first)), first, copies):
             found = np.repeat(part, sizes)
             rows = self._order[ranges(firsts, sizes)]
             yield Pairs(pairs.scanned[found], rows, pairs.distances[found])
+
+    @cached_property
+    def _places_and_rows(self) -> NDArray[np.intp]:
+        """Place times the number of rows, plus the row: increasing, as rows of a place are."""
+        places = np.repeat(np.arange(len(self.distinct)), self.copies)
+        return places * len(self._order) + self._order
 
 
 class _KeyTable:

@@ -1,0 +1,167 @@
+import os
+import signal
+
+import numpy as np
+import pytest
+from fingerprint_sets import KINDS, clustered, pairs, self_pairs, uniform
+
+from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
+from scrapy_neardup.offline.fpfiles import RawFile, Rows
+from scrapy_neardup.offline.pairs import PairJob
+from scrapy_neardup.offline.pool import parallel
+
+
+def run(fingerprints, existing=None, **options):
+    """The pairs of a job, in its order."""
+    job = PairJob(
+        collection=Rows(fingerprints),
+        existing=None if existing is None else Rows(existing),
+        **options,
+    )
+    parts = list(job.run())
+    assert sum(part.scanned for part in parts) == job.to_scan
+    found = [
+        triple
+        for part in parts
+        for triple in zip(part.a.tolist(), part.b.tolist(), part.distances.tolist(), strict=True)
+    ]
+    assert len(found) == len(set(found)), "a pair was found twice"
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("max_distance", [0, 1, 3, 6])
+@pytest.mark.parametrize(("block_rows", "part_rows"), [(1 << 20, 1 << 20), (150, 40), (1, 500)])
+def test_one_collection_against_itself(kind, max_distance, block_rows, part_rows):
+    random = np.random.default_rng(max_distance)
+    fingerprints = KINDS[kind](random, 400 if block_rows > 1 else 60)
+    fingerprints[-20:] = fingerprints[:20]
+    found = run(
+        fingerprints, max_distance=max_distance, block_rows=block_rows, part_rows=part_rows
+    )
+    assert set(found) == self_pairs(fingerprints, max_distance)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("block_rows", "part_rows"), [(1 << 20, 1 << 20), (70, 90)])
+def test_a_new_collection_against_an_existing_one(kind, block_rows, part_rows):
+    new, existing = (
+        KINDS[kind](np.random.default_rng(1), 200),
+        KINDS[kind](np.random.default_rng(1), 500),
+    )
+    existing[:30] = new[:30]
+    found = run(new, existing, block_rows=block_rows, part_rows=part_rows)
+    assert {(b, a, distance) for a, b, distance in found} == pairs(new, existing, 3)
+
+
+def test_the_order_is_that_of_the_rows_whatever_the_design():
+    fingerprints = clustered(np.random.default_rng(2), 500)
+    found = run(fingerprints)
+    assert found == sorted(found, key=lambda pair: (pair[1], pair[0]))
+
+
+def test_several_processes_find_the_same_in_the_same_order(tmp_path):
+    fingerprints = clustered(np.random.default_rng(3), 3000, clusters=200)
+    path = tmp_path / "file.u64"
+    fingerprints.tofile(path)
+    alone = run(fingerprints, part_rows=300, block_rows=2000)
+    assert run(fingerprints, part_rows=300, block_rows=2000, jobs=2) == alone
+    job = PairJob(collection=RawFile(str(path)), part_rows=300, block_rows=2000, jobs=2)
+    assert sum(len(part.a) for part in job.run()) == len(alone)
+
+
+@pytest.mark.parametrize(("block_rows", "part_rows"), [(1 << 20, 1 << 20), (100, 30)])
+def test_grouped_pairs_connect_what_all_pairs_connect(block_rows, part_rows):
+    random = np.random.default_rng(4)
+    fingerprints = clustered(random, 400, clusters=10, flips=3)
+    fingerprints[random.integers(0, 400, 150)] = fingerprints[0]
+    options = {"block_rows": block_rows, "part_rows": part_rows}
+    every, grouped = run(fingerprints, **options), run(fingerprints, group_equal=True, **options)
+    assert set(grouped) < set(every)
+    assert components(400, grouped) == components(400, every)
+
+
+def components(count, found):
+    parents = list(range(count))
+
+    def root(row):
+        while parents[row] != row:
+            row = parents[row]
+        return row
+
+    for a, b, _ in found:
+        parents[root(a)] = root(b)
+    return {frozenset(row for row in range(count) if root(row) == top)
+            for top in map(root, range(count))}  # fmt: skip
+
+
+def test_very_many_equal_pages_make_an_error_or_a_star():
+    fingerprints = np.full(100_000, 12345, np.uint64)
+    with pytest.raises(ConfigurationError, match=r"MAX_PAIRS 100,000,000 .*GROUP_EQUAL"):
+        run(fingerprints)
+    job = PairJob(collection=Rows(fingerprints), group_equal=True)
+    assert sum(len(part.a) for part in job.run()) == 99_999
+
+
+def test_the_limit_on_pairs_is_exact():
+    fingerprints = np.full(100, 7, np.uint64)
+    count = 100 * 99 // 2
+    assert len(run(fingerprints, max_pairs=count)) == count
+    assert len(run(fingerprints, max_pairs=0)) == count
+    with pytest.raises(ConfigurationError, match="MAX_PAIRS"):
+        run(fingerprints, max_pairs=count - 1)
+    with pytest.raises(ConfigurationError, match="MAX_PAIRS"):
+        run(fingerprints, max_pairs=count - 1, part_rows=10)
+
+
+def test_empty_collections():
+    nothing, some = np.empty(0, np.uint64), uniform(np.random.default_rng(5), 10)
+    assert run(nothing) == []
+    assert run(nothing, some) == []
+    assert run(some, nothing) == []
+    assert run(nothing, jobs=2) == []
+
+
+def test_collections_that_cannot_be_compared():
+    three, four = Rows(uniform(np.random.default_rng(6), 3)), Rows(np.empty(0, np.uint64))
+    three.schema, four.schema = {"shingle_size": 3}, {"shingle_size": 4}
+    with pytest.raises(StoreMismatchError, match="shingle_size"):
+        PairJob(collection=three, existing=four)
+    with pytest.raises(ConfigurationError, match="GROUP_EQUAL"):
+        PairJob(collection=three, existing=three, group_equal=True)
+
+
+def _start(base):
+    return base
+
+
+def _add(base, task):
+    if task == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if task == "fail":
+        raise ConfigurationError("it failed")
+    return base + task
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_pool_keeps_the_order_and_passes_errors_on(jobs):
+    options = {"jobs": jobs, "start": _start, "arguments": (100,)}
+    assert list(parallel(_add, iter(range(30)), **options)) == list(range(100, 130))
+    results = parallel(_add, [1, "fail", 2], **options)
+    assert next(results) == 101
+    with pytest.raises(ConfigurationError, match="it failed"):
+        next(results)
+
+
+def test_a_pool_notices_a_death():
+    with pytest.raises(NeardupError, match="was killed"):
+        list(parallel(_add, [1, "die", 2], jobs=2, start=_start, arguments=(0,)))
+
+
+def test_a_pool_runs_only_a_few_tasks_ahead():
+    taken = []
+    tasks = (taken.append(task) or task for task in range(100))
+    results = parallel(_add, tasks, jobs=2, start=_start, arguments=(0,))
+    assert next(results) == 0
+    assert len(taken) < 10
+    results.close()
