@@ -145,7 +145,7 @@ class RowMap:
         values = np.concatenate([held[held > 0], added])
         hashes = _hashes(self._column, values - np.uint32(1)) >> np.uint64(24) & np.uint64(_HALF)
         homes = (hashes * np.uint64(size)) >> np.uint64(32)
-        order = np.argsort(homes, kind="stable")
+        order = np.argsort(homes)
         # Linear probing in the order of homes: each takes the first slot at or after its
         # home and after its predecessor's.
         steps = np.arange(len(values))

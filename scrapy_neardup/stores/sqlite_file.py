@@ -134,10 +134,14 @@ class SQLiteFile:
             )
             while chunk := found.fetchmany(_CHUNK):
                 places, entries = zip(*chunk, strict=True)
-                if set(map(type, entries)) != {bytes} or set(map(len, entries)) != {ENTRY.size}:
-                    raise _damaged(self._path, "a record has the wrong type or size")
-                rows = np.array(places, np.int64) - first
-                yield rows.astype(np.uint32), np.frombuffer(b"".join(entries), ENTRY_DTYPE)
+                try:
+                    sizes, joined = set(map(len, entries)), b"".join(entries)
+                except TypeError as error:
+                    raise _damaged(self._path, f"a record is no record: {error}") from error
+                if sizes != {ENTRY.size}:
+                    raise _damaged(self._path, f"records have {sizes} bytes, not {ENTRY.size}")
+                rows = (np.array(places) - first).astype(np.uint32)
+                yield rows, np.frombuffer(joined, ENTRY_DTYPE)
 
     def begin_writing(self) -> None:
         """Prepare for `write`, once all of the file that is needed was read."""

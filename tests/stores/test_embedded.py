@@ -86,6 +86,19 @@ def test_rows_that_are_free_in_what_is_loaded_are_used_again():
     assert rows == {0, 3, 4, 5, 7, 9, 10}
 
 
+def test_released_rows_are_used_again():
+    index = EmbeddedIndex(3, 1000)
+    rows = set()
+    for edition in range(20):
+        for number in range(10):
+            fingerprint = (edition * 10 + number + 1) * 0x9E3779B97F4A7C15 % 2**64
+            outcome = index.check_and_add(page(number, fingerprint))
+            rows.add(outcome.row)
+            if outcome.withdrawn >= 0:
+                index.release(outcome.withdrawn)
+    assert rows == set(range(11))
+
+
 def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     rng = random.Random(4)
     large = EmbeddedIndex(3, 2**26)

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -26,7 +27,9 @@ from scrapy_neardup.errors import (
     StoreUnavailableError,
 )
 from scrapy_neardup.stores import Store, open_store, write_behind
+from scrapy_neardup.stores.embedded import EmbeddedIndex
 from scrapy_neardup.stores.records import ENTRY
+from scrapy_neardup.stores.sqlite_file import SQLiteFile
 from scrapy_neardup.verdict import Decision, Page
 
 EVERYTHING = (1 << 64) - 1
@@ -211,6 +214,22 @@ def test_rows_are_used_again(tmp_path):
     asyncio.run(scenario())
 
 
+def test_the_url_of_another_page_that_took_the_row_is_not_given(tmp_path):
+    path = tmp_path / "pages.db"
+
+    async def scenario() -> None:
+        async with open_store(f"sqlite:{path}") as store:
+            await add(store, page(1, 5, url="https://a.example/"))
+            await store.confirm(1)
+
+    asyncio.run(scenario())
+    file = SQLiteFile(path, "default", {"max_distance": 3})
+    assert file.url(0, page_id=1) == "https://a.example/"
+    assert file.url(0, page_id=2) is None
+    assert file.url(1, page_id=1) is None
+    file.close()
+
+
 class SQLiteMachine(StoreMachine):
     """Closed and opened again, it is what the model says a durable store is."""
 
@@ -345,18 +364,29 @@ def test_a_second_crawler_is_refused_and_takes_no_lock_away(tmp_path):
     asyncio.run(scenario())
 
 
-def test_what_fails_to_open_isn_t_locked(tmp_path):
+def test_what_fails_to_open_isn_t_locked(tmp_path, monkeypatch):
     uri = f"sqlite:{tmp_path}/pages.db"
     _make(uri)
+    started, cancelled = threading.Event(), threading.Event()
+    load = EmbeddedIndex.load
+
+    def slow_load(index: EmbeddedIndex, chunks: object) -> None:
+        started.set()
+        cancelled.wait(30)
+        load(index, chunks)
 
     async def scenario() -> None:
         with pytest.raises(StoreMismatchError):
             await open_store(uri, max_distance=7).open()
+        monkeypatch.setattr(EmbeddedIndex, "load", slow_load)
         opening = asyncio.create_task(open_store(uri).open())
-        await asyncio.sleep(0)
+        await asyncio.to_thread(started.wait, 30)
         opening.cancel()
         with pytest.raises(asyncio.CancelledError):
             await opening
+        with pytest.raises(StoreLockedError):
+            await open_store(uri).open()
+        cancelled.set()
         # The thread lets go of the file as soon as it is open.
         for _ in range(200):
             try:

@@ -1,0 +1,157 @@
+"""What is due is written in the end, whatever happens while a transaction is under way."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import write_behind
+from scrapy_neardup.stores.sqlite_file import Changes
+from scrapy_neardup.stores.write_behind import WriteBehind
+
+
+class FlakyFile:
+    """Rows in a dict. A transaction takes a while, and may fail as a whole."""
+
+    def __init__(self, rng: random.Random, failing: float) -> None:
+        self.rng = rng
+        self.failing = failing
+        self.rows: dict[int, tuple[bytes, str | None]] = {}
+        self.is_closed = False
+
+    def write(self, changes: Changes) -> None:
+        time.sleep(self.rng.random() / 500)
+        if self.rng.random() < self.failing:
+            raise StoreUnavailableError("NEARDUP_STORE: the disk is full")
+        for row in changes.deleted:
+            self.rows.pop(row, None)
+        for row, record, url in changes.saved:
+            self.rows[row] = (record, url)
+        for row, record in changes.updated:
+            self.rows[row] = (record, self.rows[row][1])
+
+    def url(self, row: int, page_id: int) -> str | None:
+        return self.rows.get(row, (b"", None))[1]
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Crawl:
+    """Entries come, are confirmed, counted and withdrawn; `rows` is what is to be kept."""
+
+    def __init__(self, rng: random.Random, file: FlakyFile) -> None:
+        self.rng = rng
+        self.records: dict[int, bytes] = {}
+        self.rows: dict[int, tuple[bytes, str | None]] = {}
+        self.pending: dict[int, str | None] = {}
+        self.writer = WriteBehind(file, ThreadPoolExecutor(1), lambda row: self.records[row])
+
+    def step(self) -> None:
+        row = self.rng.randrange(12)
+        record = self.rng.randbytes(4)
+        if row in self.rows and self.rng.random() < 0.5:
+            self.records[row] = record
+            self.rows[row] = (record, self.rows[row][1])
+            self.writer.write(row)
+        elif row in self.rows:
+            del self.rows[row]
+            self.writer.delete(row)
+        elif row not in self.pending:
+            self.records[row] = record
+            self.pending[row] = self.rng.choice((None, f"https://a.example/{record.hex()}"))
+            self.writer.hold(row, self.pending[row])
+        elif self.rng.random() < 0.3:
+            del self.pending[row]
+            self.writer.delete(row)
+        else:
+            self.rows[row] = (self.records[row], self.pending.pop(row))
+            self.writer.write(row)
+
+    async def check_urls(self) -> None:
+        row = self.rng.randrange(12)
+        expected = self.pending.get(row) or self.rows.get(row, (b"", None))[1]
+        if row in self.pending or row in self.rows:
+            assert await self.writer.url(row, 0) == expected
+
+
+@pytest.mark.parametrize("failing", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypatch):
+    monkeypatch.setattr(write_behind, "COMMIT_ROWS", 4)
+    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 0.002)
+
+    async def scenario() -> None:
+        rng = random.Random(seed)
+        file = FlakyFile(rng, failing)
+        crawl = Crawl(rng, file)
+        for _ in range(300):
+            crawl.step()
+            if rng.random() < 0.3:
+                await asyncio.sleep(rng.random() / 1000)
+            if rng.random() < 0.1:
+                with suppress(StoreUnavailableError):
+                    await crawl.writer.settle()
+            await crawl.check_urls()
+        if seed % 2:
+            # Without another call: the clock alone sees to it.
+            for _ in range(2000):
+                if file.rows == crawl.rows:
+                    break
+                await asyncio.sleep(0.005)
+            assert file.rows == crawl.rows
+        file.failing = 0
+        await crawl.writer.close()
+        assert file.is_closed
+        assert file.rows == crawl.rows
+
+    asyncio.run(scenario())
+
+
+def test_a_failure_is_told_until_a_transaction_succeeds(monkeypatch):
+    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 0.05)
+
+    async def scenario() -> None:
+        file = FlakyFile(random.Random(1), failing=1)
+        writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
+        writer.hold(1, None)
+        writer.write(1)
+        await writer.settle()
+        for _ in range(2000):
+            try:
+                await writer.settle()
+            except StoreUnavailableError:
+                break
+            await asyncio.sleep(0.01)
+        for _ in range(3):
+            with pytest.raises(StoreUnavailableError, match="the disk is full"):
+                await writer.settle()
+        file.failing = 0
+        for _ in range(2000):
+            with suppress(StoreUnavailableError):
+                await writer.settle()
+                break
+            await asyncio.sleep(0.01)
+        assert file.rows == {1: (b"record", None)}
+        await writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_can_t_be_written_at_last_is_an_error_and_the_file_is_closed():
+    async def scenario() -> None:
+        file = FlakyFile(random.Random(1), failing=1)
+        writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
+        writer.hold(1, None)
+        writer.write(1)
+        with pytest.raises(StoreUnavailableError, match="the disk is full"):
+            await writer.close()
+        assert file.is_closed
+
+    asyncio.run(scenario())
