@@ -2,74 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import closing
 from typing import Any
 
 import click
 
 from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.judging import judging_options, opened_store
 from scrapy_neardup.detector import Analyser, Parameters
-from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.scan import analysed, judge
-from scrapy_neardup.stores import Store, open_store
-from scrapy_neardup.verdict import Decision, Reason, Verdict
-
-_DEFAULT = Parameters()
+from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@click.option(
-    "--max-distance",
-    metavar="K",
-    type=click.IntRange(0, 8),
-    default=_DEFAULT.max_distance,
-    help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
-)
-@click.option(
-    "--shingle-size",
-    metavar="N",
-    type=click.IntRange(1, 64),
-    default=_DEFAULT.shingle_size,
-    help="Words in a feature.",
-)
-@click.option(
-    "--weights",
-    type=click.Choice(["set", "tf", "sqrt", "log"]),
-    default=str(_DEFAULT.weights),
-    help="What a feature weighs that occurs tf times: 1, tf, its root or logarithm.",
-)
-@click.option(
-    "--text",
-    type=click.Choice(["main", "full"]),
-    default=_DEFAULT.text,
-    help="The text that is judged: without templates (navigation, footers), or all of it.",
-)
-@click.option(
-    "--ignore",
-    metavar="CSS",
-    multiple=True,
-    help="Leave out the parts of a page that this selector finds; may be repeated.",
-)
-@click.option(
-    "--min-tokens",
-    metavar="N",
-    type=click.IntRange(0),
-    default=_DEFAULT.min_tokens,
-    help="Pages with fewer words are compared for equality, pictures and data included.",
-)
-@click.option(
-    "--scope",
-    type=click.Choice(["all", "host", "domain"]),
-    default=_DEFAULT.scope,
-    help="Compare a page with all others, or with those of its host or registered domain."
-    " Pages without a URL are compared with each other.",
-)
+@judging_options
 @click.option(
     "--store",
     "uri",
@@ -137,6 +88,8 @@ def scan(
     reason        why; of an unjudged page: empty, not-html, unparsable ...
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
+    evidence      digests of its title, and of its pictures and data
+    schema        how the fingerprint was made
 
     \b
     Examples:
@@ -147,23 +100,17 @@ def scan(
     parameters = Parameters(**settings)
     corpus = Corpus(inputs)
     analyser = Analyser(parameters)
-    store = open_store(
-        uri,
-        namespace=namespace,
-        max_distance=parameters.max_distance,
-        schema=parameters.schema(),
-    )
     counts: Counter[tuple[Decision, Reason]] = Counter()
-    with ExitStack() as stack:
-        results = stack.enter_context(output(path))
+    schema = parameters.schema()
+    with (
+        output(path) as results,
+        opened_store(uri, namespace, parameters) as (store, runner),
+        closing(analysed(corpus, analyser, jobs=jobs)) as pages,
+    ):
         line = Progress(progress, results)
-        runner = stack.enter_context(asyncio.Runner())
-        _open(store, runner)
-        stack.callback(lambda: runner.run(store.close()))
-        pages = stack.enter_context(closing(analysed(corpus, analyser, jobs=jobs)))
         for page, outcome in pages:
             verdict = runner.run(judge(outcome, store))
-            click.echo(json.dumps(_row(page, verdict)), results)
+            click.echo(json.dumps(_row(page, outcome, verdict, schema)), results)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)
         line.done(counts.total(), "pages")
@@ -171,16 +118,9 @@ def scan(
         click.echo(_summary(counts, line.seconds), err=True)
 
 
-def _open(store: Store, runner: asyncio.Runner) -> None:
-    try:
-        runner.run(store.open())
-    except StoreUnavailableError:
-        raise  # a server that may answer later
-    except StoreError as error:
-        raise ConfigurationError(str(error)) from error  # the command line names it
-
-
-def _row(page: str, verdict: Verdict) -> dict[str, str | int | float | None]:
+def _row(
+    page: str, outcome: Page | Verdict, verdict: Verdict, schema: dict[str, str | int | float]
+) -> dict[str, object]:
     match, fingerprint = verdict.match, verdict.fingerprint
     return {
         "page": page,
@@ -191,6 +131,10 @@ def _row(page: str, verdict: Verdict) -> dict[str, str | int | float | None]:
         "reason": verdict.reason,
         "fingerprint": None if fingerprint is None else f"{fingerprint:016x}",
         "tokens": verdict.tokens,
+        "evidence": f"{outcome.title:08x}{outcome.content:08x}"
+        if isinstance(outcome, Page)
+        else None,
+        "schema": schema if isinstance(outcome, Page) else None,
     }
 
 

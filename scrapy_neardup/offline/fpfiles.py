@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from gzip import GzipFile
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,8 +92,14 @@ class PackedFile(FileSource):
 class Rows(Source):
     """Fingerprints in memory."""
 
-    def __init__(self, fingerprints: NDArray[np.uint64], names: Strings | None = None) -> None:
+    def __init__(
+        self,
+        fingerprints: NDArray[np.uint64],
+        names: Strings | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> None:
         self._fingerprints = fingerprints
+        self.schema = schema
         self._names = names
         self.has_names = names is not None
 
@@ -129,9 +135,10 @@ def json_lines(path: str) -> Rows:
     Raises
     ------
     InputError
-        A line is something else.
+        A line is something else, or made in another way than those before it.
     """
     fingerprints: list[int] = []
+    schemas: list[Any] = []
 
     def pages(file: IO[bytes]) -> Iterator[bytes]:
         for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
@@ -150,6 +157,13 @@ def json_lines(path: str) -> Rows:
                 continue
             if not (isinstance(digits, str) and isinstance(page, str) and _is_hex(digits)):
                 raise InputError(f'{where}: "fingerprint" must be 16 hexadecimal digits')
+            if not schemas or row.get("schema") != schemas[-1]:
+                schemas.append(row.get("schema"))
+            if len(schemas) > 1:
+                raise InputError(
+                    f"{where}: its fingerprint was made in another way than those before"
+                    f" ({schemas[1]!r}, not {schemas[0]!r}); scan all pages with the same options"
+                )
             fingerprints.append(int(digits, 16))
             yield page.encode("utf-8", "replace")
 
@@ -159,7 +173,8 @@ def json_lines(path: str) -> Rows:
         else:
             with Path(path).open("rb") as file:
                 names = Strings.of(pages(_decompressed(file)))
-    return Rows(np.array(fingerprints, np.uint64), names)
+    [schema] = schemas or [None]
+    return Rows(np.array(fingerprints, np.uint64), names, schema)
 
 
 def _is_hex(digits: str) -> bool:

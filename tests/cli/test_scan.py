@@ -11,7 +11,10 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES
 from scrapy_neardup.stores.memory import MemoryStore
 
-KEYS = ["page", "verdict", "of", "distance", "resemblance", "reason", "fingerprint", "tokens"]
+KEYS = [
+    "page", "verdict", "of", "distance", "resemblance", "reason", "fingerprint", "tokens",
+    "evidence", "schema",
+]  # fmt: skip
 
 
 def test_a_folder_is_judged_in_path_order(call, site, rows):
@@ -259,7 +262,7 @@ def test_one_job_judges_a_page_as_soon_as_it_comes(start):
 def test_the_processes_end_with_their_parent(start, site):
     process = start("scan", "site", "-", "--jobs", 2, stdin=subprocess.PIPE)
     line = json.dumps({"text": "one two three four five six"}) + "\n"
-    process.stdin.write(line * 2000)
+    process.stdin.write(line * 300)  # less than a pipe holds: nobody reads on
     process.stdin.flush()
     process.stdout.readline()
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")

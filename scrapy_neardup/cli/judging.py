@@ -1,0 +1,108 @@
+"""What the verbs that compute fingerprints share: how, and the store they go to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from scrapy_neardup.detector import Parameters
+from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
+from scrapy_neardup.stores import Store, open_store
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+_DEFAULT = Parameters()
+
+_OPTIONS = (
+    click.option(
+        "--max-distance",
+        metavar="K",
+        type=click.IntRange(0, 8),
+        default=_DEFAULT.max_distance,
+        help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
+    ),
+    click.option(
+        "--shingle-size",
+        metavar="N",
+        type=click.IntRange(1, 64),
+        default=_DEFAULT.shingle_size,
+        help="Words in a feature.",
+    ),
+    click.option(
+        "--weights",
+        type=click.Choice(["set", "tf", "sqrt", "log"]),
+        default=str(_DEFAULT.weights),
+        help="What a feature weighs that occurs tf times: 1, tf, its root or logarithm.",
+    ),
+    click.option(
+        "--text",
+        type=click.Choice(["main", "full"]),
+        default=_DEFAULT.text,
+        help="The text that is judged: without templates (navigation, footers), or all of it.",
+    ),
+    click.option(
+        "--ignore",
+        metavar="CSS",
+        multiple=True,
+        help="Leave out the parts of a page that this selector finds; may be repeated.",
+    ),
+    click.option(
+        "--min-tokens",
+        metavar="N",
+        type=click.IntRange(0),
+        default=_DEFAULT.min_tokens,
+        help="Pages with fewer words are compared for equality, pictures and data included.",
+    ),
+    click.option(
+        "--scope",
+        type=click.Choice(["all", "host", "domain"]),
+        default=_DEFAULT.scope,
+        help="Compare a page with all others, or with those of its host or registered domain."
+        " Pages without a URL are compared with each other.",
+    ),
+    click.option(
+        "--hash-key",
+        metavar="TEXT",
+        envvar="NEARDUP_HASH_KEY",
+        show_envvar=True,
+        callback=lambda _, __, text: text.encode() if text else None,
+        help="The secret that fingerprints depend on. Better set the variable: others see a"
+        " command line.",
+    ),
+)
+
+
+def judging_options(verb: Verb) -> Verb:
+    """Add the options that are fields of `Parameters`, named and meant like settings."""
+    for option in reversed(_OPTIONS):
+        verb = option(verb)
+    return verb
+
+
+@contextmanager
+def opened_store(
+    uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
+) -> Iterator[tuple[Store, asyncio.Runner]]:
+    """Yield an open store, recording what a crawl would, and what runs its calls."""
+    store = open_store(
+        uri,
+        namespace=namespace,
+        max_distance=parameters.max_distance,
+        expected_pages=expected_pages,
+        schema=parameters.schema(),
+    )
+    with asyncio.Runner() as runner:
+        try:
+            runner.run(store.open())
+        except StoreUnavailableError:
+            raise  # a server that may answer later
+        except StoreError as error:
+            raise ConfigurationError(str(error)) from error  # the command line names it
+        try:
+            yield store, runner
+        finally:
+            runner.run(store.close())
