@@ -1,0 +1,147 @@
+import json
+
+import numpy as np
+import pytest
+from fingerprint_sets import clustered, self_pairs
+
+FINGERPRINTS = clustered(np.random.default_rng(0), 300)
+
+
+@pytest.fixture
+def raw(tmp_path):
+    path = tmp_path / "file.u64"
+    FINGERPRINTS.tofile(path)
+    return path
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    """What scan prints of the fingerprints."""
+    path = tmp_path / "verdicts.jsonl"
+    lines = [
+        json.dumps({"page": f"http://x/{place}", "fingerprint": f"{fingerprint:016x}"})
+        for place, fingerprint in enumerate(FINGERPRINTS.tolist())
+    ]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("options", [(), ("--code", "huffman"), ("--max-distance", 0)])
+def test_what_is_packed_is_unpacked_in_its_order(call, raw, tmp_path, options):
+    call("pack", raw, "--output", "file.pack", *options)
+    call("unpack", "file.pack", "--output", "out.u64")
+    unpacked = np.fromfile(tmp_path / "out.u64", "<u8")
+    assert unpacked.tolist() == np.sort(FINGERPRINTS).tolist()
+    assert call("unpack", "file.pack").stdout_bytes == unpacked.tobytes()
+    packed = (tmp_path / "file.pack").read_bytes()
+    assert call("unpack", "-", stdin=packed).stdout_bytes == unpacked.tobytes()
+    assert call("pack", raw, "--output", "-", *options).stdout_bytes == packed
+
+
+def test_names_and_ids_are_packed_too(call, rows, verdicts):
+    call("pack", verdicts, "--output", "named.pack")
+    found = rows(call("unpack", "named.pack", "--format", "jsonl").stdout)
+    assert {row["page"]: row["fingerprint"] for row in found} == {
+        f"http://x/{place}": f"{fingerprint:016x}"
+        for place, fingerprint in enumerate(FINGERPRINTS.tolist())
+    }
+    assert len({row["page_id"] for row in found}) == len(found)
+    call("pack", "named.pack", "--output", "again.pack")
+    assert rows(call("unpack", "again.pack", "--format", "jsonl").stdout) == found
+    call("pack", verdicts, "--no-urls", "--output", "ids.pack")
+    nameless = rows(call("unpack", "ids.pack", "--format", "jsonl").stdout)
+    assert [row["page_id"] for row in nameless] == [row["page_id"] for row in found]
+    assert {row["page"] for row in nameless} == {None}
+
+
+def test_ids_of_raw_files(call, rows, raw, tmp_path):
+    ids = np.arange(300, dtype="<u8")
+    ids.tofile(tmp_path / "ids.u64")
+    call("pack", raw, "--ids", "ids.u64", "--output", "file.pack")
+    found = rows(call("unpack", "file.pack", "--format", "jsonl").stdout)
+    assert {int(row["page_id"], 16): int(row["fingerprint"], 16) for row in found} == dict(
+        enumerate(FINGERPRINTS.tolist())
+    )
+    ids[1:].tofile(tmp_path / "short.u64")
+    result = call("pack", raw, "--ids", "short.u64", "--output", "x", status=2)
+    assert "299 ids for 300 fingerprints" in result.stderr
+
+
+def test_pairs_are_those_of_brute_force(call, rows, raw, verdicts, tmp_path):
+    expected = self_pairs(FINGERPRINTS, 3)
+    found = rows(call("pairs", raw).stdout)
+    assert {(row["a"], row["b"], row["distance"]) for row in found} == expected
+    named = rows(call("pairs", "-", stdin=verdicts.read_bytes()).stdout)
+    assert [(row["a"], row["b"]) for row in named] == [
+        (f"http://x/{row['a']}", f"http://x/{row['b']}") for row in found
+    ]
+    call("pairs", raw, "--format", "binary", "--output", "pairs.bin", "--jobs", 2)
+    records = np.fromfile(tmp_path / "pairs.bin", [("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
+    assert records.tolist() == [(row["a"], row["b"], row["distance"]) for row in found]
+
+
+def test_pairs_as_parquet(call, rows, raw, verdicts, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for source in (raw, verdicts):
+        call("pairs", source, "--format", "parquet", "--output", "pairs.parquet")
+        table = parquet.read_table(tmp_path / "pairs.parquet")
+        assert table.to_pylist() == rows(call("pairs", source).stdout)
+
+
+def test_new_pages_against_existing_ones(call, rows, raw, verdicts, tmp_path):
+    (FINGERPRINTS[:5] ^ np.uint64(1)).tofile(tmp_path / "new.u64")
+    call("pack", verdicts, "--output", "base.pack")
+    found = rows(call("pairs", "new.u64", "--existing", "base.pack", "--existing", raw).stdout)
+    for row in range(5):
+        others = {pair["b"]: pair["distance"] for pair in found if pair["a"] == row}
+        assert others[f"http://x/{row}"] == 1
+        assert others[300 + row] == 1
+
+
+def test_nothing_is_written_where_something_fails(call, raw, tmp_path):
+    """Neither half of a file, nor over what was there."""
+    target = tmp_path / "out"
+    target.write_text("old")
+    np.full(100, 7, np.uint64).tofile(tmp_path / "equal.u64")
+    result = call("pairs", "equal.u64", "--max-pairs", 10, "--output", "out", status=2)
+    assert "--max-pairs 10" in result.stderr
+    assert "--group-equal" in result.stderr
+    call("pack", raw, "--output", "good.pack")
+    damaged = bytearray((tmp_path / "good.pack").read_bytes())
+    damaged[40] ^= 1
+    (tmp_path / "damaged.pack").write_bytes(damaged)
+    for arguments in (
+        ("unpack", "damaged.pack", "--output", "out"),
+        ("pairs", "damaged.pack", "--output", "out"),
+        ("pairs", raw, "--existing", "damaged.pack", "--output", "out"),
+        ("pack", "damaged.pack", "--output", "out"),
+    ):
+        assert "damaged.pack: damaged" in call(*arguments, status=2).stderr
+    assert target.read_text() == "old"
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("pack", "missing.u64", "--output", "x"), "missing.u64: can't be read"),
+        (("pack", "file.u64", "--output", "no/x"), "no/x: can't be written"),
+        (("pack", "file.u64", "--tables", 5, "--output", "x"), "--tables must be one of 4, 10"),
+        (("pack", "file.u64"), "--output"),
+        (("pack", "-", "-", "--output", "x"), "only once"),
+        (("unpack", "file.u64"), "not a packed file"),
+        (("pairs", "file.u64", "--max-distance", 9), "--max-distance"),
+        (("pairs", "file.u64", "--existing", "file.u64", "--group-equal"), "--group-equal is for"),
+    ],
+)
+def test_what_cannot_be_done_is_said(call, raw, arguments, message):
+    result = call(*arguments, status=2)
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_raw_files_have_no_lines(call, raw):
+    call("pack", raw, "--output", "file.pack")
+    assert "neither page ids nor names" in (
+        call("unpack", "file.pack", "--format", "jsonl", status=2).stderr
+    )

@@ -1,0 +1,33 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def run(name, *options):
+    """What a benchmark prints; it ends with an error where an answer is wrong."""
+    command = [sys.executable, FOLDER / name, *options]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_batch():
+    rows = [line.split() for line in run("batch.py", "--quick").splitlines()]
+    table = [row for row in rows if len(row) == 6 and row[0].replace(",", "").isdigit()]
+    assert [row[0] for row in table] == ["100,000", "200,000", "400,000"]
+    assert {(row[4], row[5]) for row in table} == {("1.000", "0")}
+
+
+def test_packed():
+    rows = [line.split() for line in run("packed.py", "--quick").splitlines()]
+    table = {row[0]: row for row in rows if len(row) == 9}
+    for name in ("sorted", "elias-fano", "huffman"):
+        assert table[name][-1] == "0"
+    assert float(table["elias-fano"][4]) < float(table["huffman"][4]) < 64
+
+
+@pytest.mark.parametrize("name", ["batch.py", "packed.py"])
+def test_help(name):
+    assert "--quick" in run(name, "--help")
