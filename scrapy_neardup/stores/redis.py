@@ -11,19 +11,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from types import TracebackType
 from typing import Any, Self
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
-from scrapy_neardup.stores.records import partition
-from scrapy_neardup.stores.redis_client import Scripts, connect, explained, shown
+from scrapy_neardup.stores.redis_client import Scripts, check_server, connect, explained
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_schema import agree
+from scrapy_neardup.stores.redis_values import (
+    id_bytes,
+    key_and_evidence,
+    matched,
+    near_reason,
+    url_bytes,
+    verdict,
+)
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
-
-logger = logging.getLogger(__name__)
 
 LEASE = 60.0
 """Seconds that a pending entry outlives its crawler."""
@@ -60,7 +64,7 @@ class RedisStore:
     async def open(self) -> None:
         """Connect, and agree on the parameters with whoever uses the namespace already."""
         try:
-            await self._check_server()
+            await check_server(self._client, self._uri)
             self._layout = await agree(
                 self._client, f"{self._prefix}schema", self._uri, self._options, self._layout
             )
@@ -77,17 +81,6 @@ class RedisStore:
         if self._retention:
             self._tasks.append(asyncio.create_task(self._repeat(self._sweep, _SWEEP_PAUSE)))
 
-    async def _check_server(self) -> None:
-        memory = await self._client.info("memory")
-        policy = memory.get("maxmemory_policy", "noeviction")
-        if policy != "noeviction" and memory.get("maxmemory"):
-            logger.warning(
-                "%s has maxmemory-policy %s: when it is full it forgets pages silently, and their "
-                "duplicates are kept; noeviction reports it instead",
-                shown(self._uri),
-                policy,
-            )
-
     async def close(self) -> None:
         """Give up what is pending and disconnect."""
         tasks, self._tasks = self._tasks, []
@@ -98,46 +91,39 @@ class RedisStore:
             with contextlib.suppress(StoreError):
                 for page_id in list(self._pending):
                     await self.forget(page_id)
+            await self._scripts.close()
         await self._client.aclose()
 
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`."""
-        tag, mask = partition(page.scope, page.exact)
-        evidence = b"".join(
-            (value & 0xFFFF).to_bytes(2, "big") for value in (tag, page.title, page.content)
-        )
+        key, evidence = key_and_evidence(page)
         reply = await self._scripts.call(
             "check_and_add",
             self._prefix,
             0 if page.exact else self._options.max_distance,
-            page.id.to_bytes(8, "big"),
+            id_bytes(page.id),
             evidence,
-            page.url or "",
+            url_bytes(page),
             int(LEASE * 1000),
             self._retention,
-            *self._layout.permuted(page.fingerprint ^ mask),
+            *self._layout.permuted(key),
         )
-        decision, reason, match = _read(page, reply)
-        if decision is Decision.NEW:
+        judged = _read(page, reply)
+        if judged.decision is Decision.NEW:
             self._pending.add(page.id)
-        return Verdict(
-            decision=decision,
-            reason=reason,
-            page_id=page.id,
-            match=match,
-            fingerprint=page.fingerprint,
-            tokens=page.tokens,
-        )
+        elif judged.decision is Decision.DUPLICATE:
+            self._pending.discard(page.id)  # its old entry was withdrawn
+        return judged
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; see `Store.confirm`."""
-        await self._scripts.call("confirm", self._prefix, _CLEARED, page_id.to_bytes(8, "big"))
+        await self._scripts.call("confirm", self._prefix, _CLEARED, id_bytes(page_id))
         self._pending.discard(page_id)
 
     async def forget(self, page_id: int) -> int:
         """Withdraw a pending entry; see `Store.forget`."""
         self._pending.discard(page_id)
-        return int(await self._scripts.call("forget", self._prefix, page_id.to_bytes(8, "big")))
+        return int(await self._scripts.call("forget", self._prefix, id_bytes(page_id)))
 
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers."""
@@ -155,7 +141,7 @@ class RedisStore:
         )
 
     async def _renew(self) -> None:
-        ids = [page_id.to_bytes(8, "big") for page_id in self._pending]
+        ids = [id_bytes(page_id) for page_id in self._pending]
         for start in range(0, len(ids), 1000):
             lease = int(LEASE * 1000)
             await self._scripts.call("renew", self._prefix, lease, *ids[start : start + 1000])
@@ -186,21 +172,17 @@ class RedisStore:
         await self.close()
 
 
-def _read(page: Page, reply: list[Any]) -> tuple[Decision, Reason, Match | None]:
-    """Return what a reply of ``check_and_add.lua`` says."""
+def _read(page: Page, reply: list[Any]) -> Verdict:
     match reply:
         case [b"new"]:
-            return Decision.NEW, Reason.UNMATCHED, None
+            return verdict(page, Reason.UNMATCHED)
         case [b"changed"]:
-            return Decision.NEW, Reason.CHANGED, None
+            return verdict(page, Reason.CHANGED)
         case [b"seen", distance]:
             seen = Match(page_id=page.id, distance=distance, url=page.url)
-            return Decision.SEEN, Reason.SAME_PAGE, seen
+            return verdict(page, Reason.SAME_PAGE, seen)
         case [b"duplicate", distance, page_id, url]:
-            reason = Reason.EQUAL if page.exact else Reason.NEAR
-            matched = int.from_bytes(page_id, "big")
-            match = Match(page_id=matched, distance=distance, url=url.decode() or None)
-            return Decision.DUPLICATE, reason, match
+            return verdict(page, near_reason(page), matched(page_id, distance, url))
         case [b"overflow"]:
-            return Decision.UNJUDGED, Reason.OVERFLOW, None
+            return verdict(page, Reason.OVERFLOW)
     raise StoreError(f"a script answered {reply!r}")

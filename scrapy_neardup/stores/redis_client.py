@@ -7,6 +7,8 @@ Rule of this room: nothing here knows a fingerprint. Errors leave it as those of
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
@@ -14,13 +16,19 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 from redis import exceptions
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
+from redis.backoff import ExponentialBackoff, NoBackoff
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.urls import redact
 
+logger = logging.getLogger(__name__)
+
 _SECRETS = {"password", "username", "sentinel_password", "sentinel_username"}
 _MOST_CALLS = 256  # in one pipeline: bounds what one reply may weigh
+_TIMEOUT = 5.0  # seconds for a connection and for a reply, where the URI names none
+_OLDEST = (6, 2)
 
 
 def shown(uri: str) -> str:
@@ -35,6 +43,8 @@ def connect(uri: str) -> Redis:
 
     ``redis://``, ``rediss://`` and ``unix://`` are read by redis-py, with its parameters;
     ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master.
+    A call whose reply is lost is not repeated, as it may have been executed; a connection
+    that was lost before is made anew.
 
     Raises
     ------
@@ -44,7 +54,7 @@ def connect(uri: str) -> Redis:
     try:
         if uri.startswith("redis+sentinel:"):
             return _connect_by_sentinel(uri)
-        return Redis.from_url(uri, decode_responses=False)
+        return Redis.from_url(uri, **_patience())
     except (ValueError, TypeError, exceptions.RedisError) as error:
         raise ConfigurationError(f"NEARDUP_STORE: can't read {shown(uri)}: {error}") from None
 
@@ -57,6 +67,7 @@ def _connect_by_sentinel(uri: str) -> Redis:
         raise ValueError("write redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB")
     name, _, password = user.partition(":")
     options: dict[str, Any] = {"username": unquote(name) or None, "db": int(database or 0)}
+    options |= _patience()
     options["password"] = unquote(password) or None
     parameters = dict(parse_qsl(parts.query))
     asked = {
@@ -70,9 +81,17 @@ def _connect_by_sentinel(uri: str) -> Redis:
     for host in hosts.split(","):
         address, _, port = host.rpartition(":") if ":" in host else (host, "", "26379")
         places.append((address, int(port)))
-    sentinel: Any = Sentinel(places, sentinel_kwargs=asked)  # type: ignore[no-untyped-call]
+    sentinel: Any = Sentinel(places, sentinel_kwargs=_patience() | asked)  # type: ignore[no-untyped-call]
     master: Redis = sentinel.master_for(service, **options)
     return master
+
+
+def _patience() -> dict[str, Any]:
+    return {
+        "retry": Retry(NoBackoff(), 0),
+        "socket_timeout": _TIMEOUT,
+        "socket_connect_timeout": _TIMEOUT,
+    }
 
 
 def connect_cluster(uri: str) -> RedisCluster:
@@ -98,17 +117,49 @@ def connect_cluster(uri: str) -> RedisCluster:
         return RedisCluster.from_url(
             plain,
             startup_nodes=[ClusterNode(node.hostname or "", node.port or 6379) for node in nodes],
+            # Repeated calls change nothing there, and a fail-over takes a moment.
+            **_patience() | {"retry": Retry(ExponentialBackoff(base=0.01, cap=0.5), 6)},
         )
     except (ValueError, TypeError, exceptions.RedisError) as error:
         raise ConfigurationError(f"NEARDUP_STORE: can't read {shown(uri)}: {error}") from None
 
 
+async def check_server(client: Redis, uri: str) -> None:
+    """Look at what kind of server this is.
+
+    Raises
+    ------
+    StoreError
+        It is too old, or part of a cluster.
+    """
+    about = await client.info()
+    version = str(about.get("redis_version", "0"))
+    if tuple(map(int, version.split(".")[:2])) < _OLDEST:
+        raise StoreError(
+            f"NEARDUP_STORE: {shown(uri)} is Redis {version}; 6.2 or newer, or Valkey, is needed"
+        )
+    if about.get("cluster_enabled"):
+        raise StoreError(
+            f"NEARDUP_STORE: {shown(uri)} is a node of a cluster: write redis+cluster://HOST:PORT"
+        )
+    policy = about.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction" and about.get("maxmemory"):
+        logger.warning(
+            "%s has maxmemory-policy %s: when it is full it forgets pages silently, and their "
+            "duplicates are kept; noeviction reports it instead",
+            shown(uri),
+            policy,
+        )
+
+
 def explained(error: BaseException, uri: str) -> StoreError:
     """Return the error to raise for one of redis-py's."""
-    where = shown(uri)
+    where = f"NEARDUP_STORE: {shown(uri)}"
     match error:
+        case StoreError():
+            return error
         case exceptions.AuthenticationError() | exceptions.NoPermissionError():
-            return StoreError(f"NEARDUP_STORE: {where} refused user or password: {error}")
+            return StoreError(f"{where} refused user or password: {error}")
         case exceptions.ReadOnlyError():
             return StoreUnavailableError(f"{where} is a read-only replica: name the master")
         case exceptions.OutOfMemoryError():
@@ -116,6 +167,9 @@ def explained(error: BaseException, uri: str) -> StoreError:
         case _:
             text = str(error) or type(error).__name__
             return StoreUnavailableError(f"{where} doesn't answer as it should: {text}")
+
+
+_Call = tuple[str, tuple[Any, ...], asyncio.Future[Any]]
 
 
 class Scripts:
@@ -137,8 +191,9 @@ class Scripts:
         self._sources = sources
         self._uri = uri
         self._shas: dict[str, str] = {}
-        self._waiting: list[tuple[str, tuple[Any, ...], asyncio.Future[Any]]] = []
+        self._waiting: list[_Call] = []
         self._sender: asyncio.Task[None] | None = None
+        self._closed = False
 
     async def load(self) -> None:
         """Make the scripts known to the server."""
@@ -154,6 +209,8 @@ class Scripts:
         StoreError
             As `explained`.
         """
+        if self._closed:
+            raise StoreUnavailableError(f"{shown(self._uri)} was closed")
         loop = asyncio.get_running_loop()
         reply: asyncio.Future[Any] = loop.create_future()
         self._waiting.append((verb, arguments, reply))
@@ -161,14 +218,23 @@ class Scripts:
             self._sender = loop.create_task(self._send())
         return await reply
 
+    async def close(self) -> None:
+        """Give up calls that wait; the client may be closed afterwards."""
+        self._closed = True
+        if self._sender is not None:
+            self._sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sender
+
     async def _send(self) -> None:
+        calls: list[_Call] = []
         try:
             while self._waiting:
                 calls = self._waiting[:_MOST_CALLS]
                 del self._waiting[:_MOST_CALLS]
                 try:
                     replies = await self._execute(calls)
-                except (exceptions.RedisError, OSError) as error:
+                except Exception as error:  # noqa: BLE001, whoever waits must hear of any
                     replies = [error] * len(calls)
                 for (_, _, future), reply in zip(calls, replies, strict=True):
                     if future.done():  # its caller gave up waiting
@@ -179,8 +245,11 @@ class Scripts:
                         future.set_result(reply)
         finally:
             self._sender = None
+            for _, _, future in calls + self._waiting:  # closed meanwhile
+                if not future.done():
+                    future.set_exception(StoreUnavailableError(f"{shown(self._uri)} was closed"))
 
-    async def _execute(self, calls: list[tuple[str, tuple[Any, ...], Any]]) -> list[Any]:
+    async def _execute(self, calls: list[_Call]) -> list[Any]:
         replies = await self._pipeline(calls)
         lost = [
             n for n, reply in enumerate(replies) if isinstance(reply, exceptions.NoScriptError)
@@ -194,7 +263,7 @@ class Scripts:
             await self._client.connection_pool.disconnect(inuse_connections=False)
         return replies
 
-    async def _pipeline(self, calls: list[tuple[str, tuple[Any, ...], Any]]) -> list[Any]:
+    async def _pipeline(self, calls: list[_Call]) -> list[Any]:
         async with self._client.pipeline(transaction=False) as pipeline:
             for verb, arguments, _ in calls:
                 pipeline.execute_command("EVALSHA", self._shas[verb], 0, *arguments)

@@ -6,6 +6,7 @@ that it names and refuses to work with other parameters.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from scrapy_neardup.errors import StoreMismatchError
@@ -43,4 +44,4 @@ async def agree(client: Any, key: str, uri: str, options: StoreOptions, layout: 
             f"parameters: {'; '.join(differences)}. Take the same ones, another "
             f"NEARDUP_NAMESPACE, or clear it"
         )
-    return Layout(options.max_distance, int(theirs["blocks"]), int(theirs["split"]))
+    return replace(layout, blocks=int(theirs["blocks"]), split=int(theirs["split"]))

@@ -18,9 +18,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from scrapy_neardup.stores import StoreOptions, redis_cluster
+from scrapy_neardup.stores.redis_attempts import Attempt, Attempts
 from scrapy_neardup.stores.redis_cluster import RedisClusterStore
 from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.verdict import Decision, Page
+from scrapy_neardup.stores.redis_values import key_and_evidence, matched, verdict
+from scrapy_neardup.verdict import Decision, Page, Reason
 
 K = 3
 
@@ -116,16 +118,14 @@ def _flip(fingerprint: int, chance: random.Random, bits: int) -> int:
 def rough(kind: type[RedisClusterStore], storm: Storm, chance: random.Random) -> type:
     """Return a store like `kind` whose calls are late, repeated, or the crawler's last ones."""
 
-    class Rough(kind):  # type: ignore[misc, valid-type]
-        mortal: set[asyncio.Task] = set()
-
-        async def _call(self, verb, key, *arguments):
+    class RoughAttempts(Attempts):
+        async def call(self, verb, key, *arguments):
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
-            reply = await super()._call(verb, key, *arguments)
+            reply = await super().call(verb, key, *arguments)
             if chance.random() < storm.repeat:
                 await asyncio.sleep(chance.random() * storm.delay)
-                reply = await super()._call(verb, key, *arguments)
+                reply = await super().call(verb, key, *arguments)
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             return reply
@@ -134,11 +134,18 @@ def rough(kind: type[RedisClusterStore], storm: Storm, chance: random.Random) ->
             if storm.die and chance.random() < storm.die:
                 raise CrawlerDiedError
 
+    class Rough(kind):  # type: ignore[misc, valid-type]
+        attempts_class = RoughAttempts
+
     return Rough
 
 
-async def rage(uri: str, storm: Storm, kind: type[RedisClusterStore] = RedisClusterStore,
-               layout: Layout | None = None) -> list[Run]:  # fmt: skip
+async def rage(  # noqa: C901, PLR0915, one story
+    uri: str,
+    storm: Storm,
+    kind: type[RedisClusterStore] = RedisClusterStore,
+    layout: Layout | None = None,
+) -> list[Run]:
     """Let a storm loose on a cluster; return all that happened."""
     chance = random.Random(storm.seed + 1)
     redis_cluster.ATTEMPT_LEASE, redis_cluster.LEASE = storm.attempt_lease, storm.lease
@@ -269,41 +276,34 @@ def _overlap(one: tuple[float, float], two: tuple[float, float]) -> bool:
 class ProbeThenAdd(RedisClusterStore):
     """A control: look first, claim afterwards. Two that arrive together are both kept."""
 
-    async def _try(self, page, mine, lease):
-        near = (await self._claim(page, mine, K, lease)).near
-        await self._end(mine)
-        match = await self._resolve_kept(page, mine, near)
-        if match:
-            return self._verdict(page, redis_cluster.Reason.NEAR, match)
-        mine = redis_cluster.Attempt(mine.key, mine.token[::-1])
-        await self._claim(page, mine, K, lease)
-        await self._call("commit", self._entry(mine), *mine.words, 60000, "")
-        return self._verdict(page, redis_cluster.Reason.UNMATCHED)
-
-    async def _resolve_kept(self, page, mine, near):
-        looks = await self._look_at(near, set())
-        for other, reply in looks.items():
+    async def _try(self, page, lease):
+        key, evidence = key_and_evidence(page)
+        probe = Attempt.new(key)
+        near = (await self._attempts.claim(probe, page.id, evidence, K, lease)).near
+        await self._attempts.end(probe)
+        for other, reply in (await self._attempts.look_at(near, set())).items():
             if reply[0] == b"kept":
-                its = int.from_bytes(reply[1], "big")
-                return redis_cluster.Match(
-                    page_id=its, distance=(other.key ^ mine.key).bit_count()
-                )
-        return None
+                match = matched(reply[1], (other.key ^ key).bit_count(), b"")
+                return verdict(page, Reason.NEAR, match)
+        mine = Attempt.new(key)
+        await self._attempts.claim(mine, page.id, evidence, K, lease)
+        await self._attempts.commit(mine, 60, b"")
+        return verdict(page, Reason.UNMATCHED)
 
 
 class DropIfAnythingWasSeen(RedisClusterStore):
     """A control: claim, and drop if anybody else has claimed. Two may both be dropped."""
 
-    async def _try(self, page, mine, lease):
-        claims = await self._claim(page, mine, K, lease)
+    async def _try(self, page, lease):
+        key, evidence = key_and_evidence(page)
+        mine = Attempt.new(key)
+        claims = await self._attempts.claim(mine, page.id, evidence, K, lease)
         if not claims.granted:
             return None
-        for other, reply in (await self._look_at(claims.near, set())).items():
-            if reply[0] != b"gone" and (its := int.from_bytes(reply[1], "big")) != page.id:
-                await self._end(mine)
-                match = redis_cluster.Match(
-                    page_id=its, distance=(other.key ^ mine.key).bit_count()
-                )
-                return self._verdict(page, redis_cluster.Reason.NEAR, match)
-        await self._call("commit", self._entry(mine), *mine.words, 60000, "")
-        return self._verdict(page, redis_cluster.Reason.UNMATCHED)
+        for other, reply in (await self._attempts.look_at(claims.near, set())).items():
+            if reply[0] != b"gone" and int.from_bytes(reply[1], "big") != page.id:
+                await self._attempts.end(mine)
+                match = matched(reply[1], (other.key ^ key).bit_count(), b"")
+                return verdict(page, Reason.NEAR, match)
+        await self._attempts.commit(mine, 60, b"")
+        return verdict(page, Reason.UNMATCHED)

@@ -12,13 +12,13 @@
 -- the bucket was split in two, so look one level deeper.
 --
 -- Set in front of this text, from the table design:
---   WIDTHS  bits of the blocks, leading one first     ORDERS  block numbers of each table
+--   TABLES  how many there are       MOST_CONTRADICTED  entries that may be near and another page
 --   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
 --   DEPTH   levels that a table may be split (smallest p - 16)
 --   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
 
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
-local bxor, call, concat, format = bit.bxor, redis.call, table.concat, string.format
+local bxor, call, concat = bit.bxor, redis.call, table.concat
 
 -- A literal costs nothing at each call; a table of 256 numbers would cost 12 microseconds.
 local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\4\5\5\6\5\6\6\7\5\6\6\7\6\7\7\8'

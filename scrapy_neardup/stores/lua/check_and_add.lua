@@ -25,7 +25,8 @@ local function touch(page, r)
   insert(hash('page', page), page, payload_of(r), PAGE_DEPTH)
 end
 
--- The nearest living entry of `keys` that is like the page; smallest page id among equals.
+-- The nearest living entry of `keys` that is like the page, smallest page id among equals;
+-- or nil, its record or nil, and how many were near that are another page's.
 local function nearest(keys)
   local order = {}
   for key in pairs(keys) do
@@ -41,15 +42,19 @@ local function nearest(keys)
     local x, y = number(a.id, 1, 4), number(b.id, 1, 4)
     return x < y or (x == y and number(a.id, 5, 8) < number(b.id, 5, 8))
   end)
+  local contradicted = 0
   for _, entry in ipairs(order) do
-    if entry.id ~= id then
-      local r = record_of(entry.id)
-      if alike(r, entry.d) then
-        if alive(entry.id, r, retention) then return entry, r end
-        withdraw(entry.id, r)
-      end
+    local r = record_of(entry.id)
+    if not alike(r, entry.d) then
+      contradicted = contradicted + 1
+      if contradicted == MOST_CONTRADICTED then break end
+    elseif alive(entry.id, r, retention) then
+      return entry, r, contradicted
+    else
+      withdraw(entry.id, r)
     end
   end
+  return nil, nil, contradicted
 end
 
 -- 1. The same page again?
@@ -69,7 +74,7 @@ end
 
 -- 2. A page like it?
 local buckets, keys, any = {}, {}, false
-local match, matched
+local match, matched, contradicted = nil, nil, 0
 for i = 1, TABLES do
   local f = ARGV[7 + i]
   local width = i == 1 and 6 + ID or 6
@@ -90,7 +95,7 @@ for i = 1, TABLES do
   end
 end
 moved = moved or any
-if any and not match then match, matched = nearest(keys) end
+if any and not match then match, matched, contradicted = nearest(keys) end
 if match then
   call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
   touch(match.id, matched)
@@ -100,11 +105,11 @@ if match then
 end
 
 -- 3. New: remember it.
-for i = 1, TABLES do
-  if #buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) then
-    call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
-    return { 'overflow' }
-  end
+local full = contradicted >= MOST_CONTRADICTED
+for i = 1, TABLES do full = full or #buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) end
+if full then
+  call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
+  return { 'overflow' }
 end
 local record = KEY .. evidence .. u(now(), 4)
 if old then withdraw(id, old) end

@@ -5,7 +5,6 @@
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
 
-local TABLES = #ORDERS
 local ID, RECORD = 8, 18           -- bytes of payload
 local PAGE_DEPTH = 40
 
@@ -17,52 +16,6 @@ local HEX = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202
 local function hex(f) local b = 2 * byte(f); return sub(HEX, b + 1, b + 2) end
 
 local function hash(tree, f) return PREFIX .. tree .. ':' .. hex(f) end
-
--- ---- permutations ----------------------------------------------------------------------
-
-local function block_at(f, offset, width)
-  local first = floor(offset / 8) + 1
-  local last = floor((offset + width - 1) / 8) + 1
-  return floor(number(f, first, last) / 2 ^ (last * 8 - offset - width)) % 2 ^ width
-end
-
-local function join_blocks(values, widths)
-  local out, held, bits = {}, 0, 0
-  for i = 1, #values do
-    held = held * 2 ^ widths[i] + values[i]
-    bits = bits + widths[i]
-    while bits >= 8 do
-      bits = bits - 8
-      out[#out + 1] = char(floor(held / 2 ^ bits))
-      held = held % 2 ^ bits
-    end
-  end
-  return concat(out)
-end
-
--- Key in table order -> the key as it was.
-local function original(i, f)
-  local values, offset = {}, 0
-  for _, b in ipairs(ORDERS[i]) do
-    values[b] = block_at(f, offset, WIDTHS[b])
-    offset = offset + WIDTHS[b]
-  end
-  return join_blocks(values, WIDTHS)
-end
-
-local function permuted(i, f)
-  local starts, offset = {}, 0
-  for b, width in ipairs(WIDTHS) do
-    starts[b] = offset
-    offset = offset + width
-  end
-  local values, widths = {}, {}
-  for place, b in ipairs(ORDERS[i]) do
-    values[place] = block_at(f, starts[b], WIDTHS[b])
-    widths[place] = WIDTHS[b]
-  end
-  return join_blocks(values, widths)
-end
 
 local function distance(f, g)
   local d = 0

@@ -12,7 +12,7 @@ local at = call('HMGET', state, 'next', 'hash', 'cursor')
 if at[1] and tonumber(at[1]) > now_ms() then return -1 end
 
 local which, cursor = tonumber(at[2] or 0), at[3] or '0'
-local reply = call('HSCAN', PREFIX .. 'page:' .. format('%02x', which), cursor, 'COUNT', ARGV[4])
+local reply = call('HSCAN', PREFIX .. 'page:' .. hex(char(which)), cursor, 'COUNT', ARGV[4])
 local old = {}
 for i = 1, #reply[2], 2 do
   local name, s = reply[2][i], reply[2][i + 1]
