@@ -44,7 +44,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @initialize(max_distance=st.integers(0, 8))
     def start(self, max_distance: int) -> None:
-        self.model = ModelStore(max_distance)
+        self.model = ModelStore(min(max_distance, self.place.most_distance))
         self.open()
 
     @rule(page=pages)

@@ -30,8 +30,10 @@ class Place:
     """What was confirmed is there when the store is opened again."""
     shared: bool = False
     """Several clients may have it open at once."""
+    most_distance: int = 8
+    """The largest k that it takes."""
     bucket_cap: int | None = None
-    """Entries that a bucket takes, where that is few enough for a test."""
+    """Entries that a bucket takes, where that is few enough for this suite."""
 
 
 @contextmanager
@@ -49,7 +51,7 @@ def sqlite() -> Iterator[Place]:
 def redis() -> Iterator[Place]:
     server = shared_server()
     server.client().flushall()
-    yield Place(server.uri, survives=True, shared=True, bucket_cap=4096)
+    yield Place(server.uri, survives=True, shared=True, most_distance=6)
 
 
 @contextmanager
@@ -57,8 +59,11 @@ def redis_cluster() -> Iterator[Place]:
     cluster = shared_cluster()
     for node in cluster.masters:
         node.client().flushall()
-    yield Place(cluster.uri, survives=True, shared=True, bucket_cap=4096)
+    yield Place(cluster.uri, survives=True, shared=True, most_distance=6)
 
+
+FEW_EXAMPLES = {"redis": 15, "redis-cluster": 4}
+"""Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
     "memory": memory,
