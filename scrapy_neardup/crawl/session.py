@@ -38,7 +38,9 @@ from scrapy_neardup.crawl.settings import (
 )
 from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
+from scrapy_neardup.offline.packfile import open_packed
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.based import BasedStore
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
@@ -76,7 +78,9 @@ class Session:
     Raises
     ------
     ConfigurationError
-        For a store URI, namespace or selector that can't be used.
+        For a store URI, namespace, base or selector that can't be used.
+    InputError, StoreMismatchError
+        The base can't be read, or its fingerprints aren't comparable.
     """
 
     def __init__(self, crawler: Crawler, settings: CrawlSettings) -> None:
@@ -84,20 +88,29 @@ class Session:
         self.settings = settings
         self.report = Report(crawler)
         self._uri = settings.store or _default_uri(crawler)
-        self._store = GuardedStore(
-            open_store(
-                self._uri,
-                namespace=resolve_namespace(
-                    settings.namespace,
-                    bot=crawler.settings["BOT_NAME"],
-                    spider=(crawler.spider or crawler.spidercls).name,
-                    now=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"),
-                ),
-                max_distance=settings.parameters.max_distance,
-                expected_pages=settings.expected_pages,
-                retention=settings.retention,
-                schema=settings.parameters.schema(),
+        store = open_store(
+            self._uri,
+            namespace=resolve_namespace(
+                settings.namespace,
+                bot=crawler.settings["BOT_NAME"],
+                spider=(crawler.spider or crawler.spidercls).name,
+                now=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"),
             ),
+            max_distance=settings.parameters.max_distance,
+            expected_pages=settings.expected_pages,
+            retention=settings.retention,
+            schema=settings.parameters.schema(),
+        )
+        if settings.base is not None:
+            store = BasedStore(
+                store,
+                open_packed(settings.base),
+                settings.base,
+                max_distance=settings.parameters.max_distance,
+                schema=settings.parameters.schema(),
+            )
+        self._store = GuardedStore(
+            store,
             self._uri,
             timeout=settings.timeout,
             on_failure=self._store_failed,

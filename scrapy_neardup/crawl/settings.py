@@ -56,6 +56,7 @@ class CrawlSettings:
     namespace: str | None
     expected_pages: int
     retention: float
+    base: str | None
     action: str
     priority_adjust: int
     deny: Sequence[re.Pattern[str]]
@@ -285,6 +286,7 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "NAMESPACE": (None, _string),
     "EXPECTED_PAGES": (1_000_000, _whole(1)),
     "RETENTION": (0.0, _duration),
+    "BASE": (None, _path),
     "MAX_DISTANCE": (3, _whole()),
     "ACTION": (DROP, _one_of(*ACTIONS)),
     "PRIORITY_ADJUST": (-10, _whole()),

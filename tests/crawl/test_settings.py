@@ -63,6 +63,7 @@ def test_parameters(name, texts, value):
     ("KEEP_START", ["0", False], False),
     ("ON_ERROR", ["close"], "close"),
     ("TIMEOUT", ["0.5", 0.5], 0.5),
+    ("BASE", ["a.pack", Path("a.pack")], "a.pack"),
     ("AUDIT", ["a.jsonl", Path("a.jsonl")], "a.jsonl"),
 ])  # fmt: skip
 def test_what_only_a_crawl_needs(name, texts, value):
@@ -135,6 +136,7 @@ WRONG = [
     ("TIMEOUT", "inf", "a number of seconds above 0"),
     ("TIMEOUT", "nan", "a number of seconds above 0"),
     ("TIMEOUT", True, "a number of seconds above 0"),
+    ("BASE", "", "the path of a file"),
     ("AUDIT", "", "the path of a file"),
     ("AUDIT_TEXT", "maybe", "True or False"),
 ]
@@ -172,7 +174,7 @@ def test_audit_text_needs_an_audit():
     ("XYZZY", "docs/settings.md"),
     # Settings of versions to come.
     *((name, "is not a setting") for name in (
-        "METHOD", "PRESET", "MIN_RESEMBLANCE", "GROUP_BUDGET", "BASE")),
+        "METHOD", "PRESET", "MIN_RESEMBLANCE", "GROUP_BUDGET")),
 ])  # fmt: skip
 def test_an_unknown_setting_is_refused(name, hint):
     with pytest.raises(ConfigurationError, match=f"NEARDUP_{name} .*{hint}"):

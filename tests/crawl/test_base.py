@@ -1,0 +1,101 @@
+"""A packed file as a base: a crawl knows its pages."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from crawl_spiders import Visit
+from site_server import page, text
+
+from scrapy_neardup.cli import main
+
+
+def command(*args, stdin=None):
+    result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """Pack pages given as (URL, HTML), as scan sees them."""
+
+    def packed(*pages, scan=(), pack=()):
+        lines = "".join(json.dumps({"url": url, "html": html}) + "\n" for url, html in pages)
+        scanned = command("scan", "-", *scan, stdin=lines)
+        path = tmp_path / "base.pack"
+        command("pack", "-", "--output", path, *pack, stdin=scanned)
+        return str(path)
+
+    return packed
+
+
+def test_pages_of_the_base_are_known(crawl, site, packed):
+    short = "a few words only, which are equal"
+    site.routes |= {
+        "/short/1": page(short),
+        "/short/2": page(short),
+        "/short/3": page(short, title="T3"),
+    }
+    base = packed(
+        (f"{site.url}/a/1", page(text("a", 1))),
+        (f"{site.url}/b/1?y=2&x=1#here", page(text("b", 1))),
+        (f"{site.url}/short/1", page(short)),
+    )
+    paths = ["/a/1", "/a/2", "/b/1?x=1&y=2", "/b/3", "/c/1", "/c/2"]
+    paths += ["/short/1", "/short/2", "/short/3"]
+    outcome = crawl(Visit, *paths, settings={"NEARDUP_BASE": base})
+    assert outcome.notes == ["/a/1", "/b/1?x=1&y=2", "/c/1", "/short/1", "/short/3"]
+    counted = outcome.counted()
+    assert [counted[f"pages/{what}"] for what in ("seen", "new", "dropped")] == [3, 2, 4]
+    [first] = [line for line in outcome.logged("INFO") if line.startswith("Near-duplicate")]
+    assert f"{site.url}/a/1 " in first  # the base says of which page
+
+
+MISFITS = {
+    "text is 'full' there and 'main' here": (["--text", "full"], [], {}),
+    "--max-distance 3": ([], ["--max-distance", "2"], {}),
+    "NEARDUP_SCOPE must be 'all'": ([], [], {"NEARDUP_SCOPE": "host"}),
+    "hash_key is ''": ([], [], {"NEARDUP_HASH_KEY": "secret"}),
+}
+
+
+@pytest.mark.parametrize("said", MISFITS)
+def test_a_base_that_does_not_fit_stops_the_crawl(worker, site, crawl, packed, said):
+    scan, pack, settings = MISFITS[said]
+    base = packed((f"{site.url}/a/1", page(text("a", 1))), scan=scan, pack=pack)
+    part = crawl.part(Visit, "/a/1", settings={"NEARDUP_BASE": base, **settings})
+    [outcome] = worker.crawl(part)
+    assert "NEARDUP_BASE: " in outcome.error
+    assert said in outcome.error
+    assert not site.requests
+
+
+def test_a_file_without_ids_or_parameters_is_no_base(worker, site, crawl, tmp_path):
+    raw, base = tmp_path / "f.u64", tmp_path / "f.pack"
+    raw.write_bytes(bytes(range(80)))
+    command("pack", raw, "--output", base)
+    part = crawl.part(Visit, "/a/1", settings={"NEARDUP_BASE": str(base)})
+    [outcome] = worker.crawl(part)
+    assert "has no page ids" in outcome.error
+    command("pack", raw, "--ids", raw, "--output", base)
+    [outcome] = worker.crawl(part)
+    assert "doesn't say how its fingerprints were made" in outcome.error
+    base.unlink()
+    [outcome] = worker.crawl(part)
+    assert "f.pack: can't be read" in outcome.error
+    assert not site.requests
+
+
+def test_a_damaged_base_is_a_failing_store(crawl, site, packed):
+    base = packed(*((f"{site.url}/a{n}/1", page(text(f"a{n}", 1))) for n in range(3)))
+    with Path(base).open("r+b") as file:
+        file.seek(24)
+        damaged = bytes(byte ^ 0xFF for byte in file.read(64))
+        file.seek(24)
+        file.write(damaged)
+    outcome = crawl(Visit, "/a1/1", settings={"NEARDUP_BASE": base}, errors=True)
+    assert outcome.notes == ["/a1/1"]
+    assert outcome.counted()["unjudged/store-error"] == 1
+    assert "base.pack" in outcome.logged("ERROR")[0]
