@@ -1,7 +1,7 @@
 """All-Pairs, PPJoin and PPJoin+ as their papers write them, one set at a time.
 
 Rule of this room: this is the text to compare with the papers, and to count candidates with.
-The joins use `scrapy_neardup.joins.kernel`, which is ten to forty times as fast.
+The joins use `scrapy_neardup.joins.kernel`, which is ten to thirty times as fast.
 
 References
 ----------

@@ -14,7 +14,7 @@ section 4), and how they are done here:
    of pages that have some is that of their other shingles.
 3. *Count* the shingles that pairs of pages share, joining the list with itself. Broder et al.
    counted every pair that shares one. Here prefix and positional filters (`joins`) first
-   leave the few that can reach the threshold: the same clusters, ten times as soon.
+   leave the few that can reach the threshold: the same clusters, sooner.
 4. *Merge* the pairs that share enough into clusters, with union-find.
 """
 
