@@ -146,7 +146,7 @@ class Analyser:
             id=page_id,
             fingerprint=fingerprint,
             exact=exact,
-            scope=_SCOPES[settings.scope](url or ""),
+            scope=scope_of(url, settings.scope),
             title=digest(content.title, key=key, bits=32) if content.title else 0,
             content=digest(*embedded, key=key, bits=32) if embedded else 0,
             url=self._shown(url),
@@ -183,6 +183,11 @@ class Detector:
 def page_id(identity: bytes) -> int:
     """Return the 64-bit id of the page with this `identity` (a request fingerprint, a path)."""
     return int.from_bytes(blake2b(identity, digest_size=8).digest(), "little")
+
+
+def scope_of(url: str | None, scope: str) -> str:
+    """Return whom the page at `url` is compared with: all (``""``), a host, or a domain."""
+    return _SCOPES[scope](url or "")
 
 
 def _fold(value: bytes) -> str:

@@ -1,0 +1,123 @@
+"""``scrapy-neardup load``: a collection's fingerprints into a store."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+import click
+
+from scrapy_neardup.cli.common import Progress
+from scrapy_neardup.cli.fingerprints import progress_option
+from scrapy_neardup.cli.judging import judging_options, opened_store
+from scrapy_neardup.detector import Analyser, Parameters
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.loading import batches, load_batch, scanned_pages
+from scrapy_neardup.offline.scan import Analysed, analysed
+from scrapy_neardup.verdict import Decision
+
+_IN_FLIGHT = 64
+"""Calls of the store at a time: enough to fill a round trip on a local network."""
+
+
+@click.command()
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@judging_options
+@click.option(
+    "--store",
+    "uri",
+    metavar="URI",
+    required=True,
+    help="Where to: sqlite:PATH, redis://HOST ...; NEARDUP_STORE of the crawl.",
+)
+@click.option(
+    "--namespace",
+    metavar="NAME",
+    required=True,
+    help="NEARDUP_NAMESPACE of the crawl; by default that is BOT_NAME.SPIDER.",
+)
+@click.option(
+    "--expected-pages",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1_000_000,
+    help="How many pages the store is sized for, those of the crawl included.",
+)
+@click.option("--scanned", is_flag=True, help="The INPUTs are what scan printed, and not pages.")
+@click.option(
+    "--skip",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    help="Leave out the first N pages, which an earlier run has loaded.",
+)
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    help="Processes that read pages and compute fingerprints.",
+)
+@progress_option
+def load(
+    *,
+    inputs: tuple[str, ...],
+    uri: str,
+    namespace: str,
+    expected_pages: int,
+    scanned: bool,
+    skip: int,
+    jobs: int,
+    progress: bool | None,
+    **settings: Any,
+) -> None:
+    """Put the pages of each INPUT into a store, so that a crawl knows them from its start.
+
+    Inputs are those of scan, or with --scanned what it printed. Options that are named like
+    settings must be those of the crawl; a store that has others refuses.
+
+    A page that is in the store already is seen, and nothing changes: loading is safe to
+    repeat. If it is interrupted, it says with which --skip to go on.
+
+    \b
+    Examples:
+      scrapy-neardup load old.warc.gz --store sqlite:pages.sqlite --namespace bot.news --jobs 4
+      scrapy-neardup load --scanned old.jsonl --store redis://host/0 --namespace bot.news
+    """  # noqa: D301  (click's mark for lines to keep)
+    parameters = Parameters(**settings)
+    corpus = None if scanned else Corpus(inputs)
+    if corpus is None:
+        pages = _scanned(inputs, parameters, skip)
+    else:
+        pages = analysed(islice(corpus, skip, None), Analyser(parameters), jobs=jobs)
+    counts: Counter[Decision] = Counter()
+    line = Progress(progress, sys.stdout)
+    opened = opened_store(uri, namespace, parameters, expected_pages=expected_pages)
+    try:
+        with closing(pages), opened as (store, runner):
+            for batch in batches(pages, _IN_FLIGHT):
+                counts += runner.run(load_batch(batch, store))
+                line.update(counts.total(), "pages", corpus.share if corpus else None)
+        line.done(counts.total(), "pages")
+    except BaseException:
+        if done := skip + counts.total():
+            click.echo(f"{done:,} pages were loaded; go on with --skip {done}", err=True)
+        raise
+    found = ", ".join(f"{counts[decision]:,} {decision}" for decision in Decision)
+    click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)
+
+
+def _scanned(inputs: Sequence[str], parameters: Parameters, skip: int) -> Generator[Analysed]:
+    if inputs.count("-") > 1:
+        raise InputError("-: standard input can be read only once")
+    for path in inputs:
+        for page in scanned_pages(path, parameters):
+            if skip > 0:
+                skip -= 1
+            else:
+                yield page

@@ -1,0 +1,109 @@
+"""Pages into a store before a crawl.
+
+Rule of this room: a page goes the way it goes in a crawl, through `Store.check_and_add`, so
+that a loaded store is one that a crawl could have left. A page that is there already is
+SEEN: loading again, or going on after a failure, changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from scrapy_neardup.detector import Parameters, page_id, scope_of
+from scrapy_neardup.errors import InputError, StoreMismatchError
+from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.scan import Analysed, judge
+from scrapy_neardup.stores import Store
+from scrapy_neardup.urls import identity
+from scrapy_neardup.verdict import Decision, Page
+
+
+def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
+    """Yield the pages of JSON lines that scan printed; ``-`` is standard input.
+
+    Lines of pages that weren't judged are left out.
+
+    Raises
+    ------
+    InputError
+        A line is something else.
+    StoreMismatchError
+        A fingerprint was made with other parameters.
+    """
+    schema = parameters.schema()
+    with ExitStack() as stack:
+        stack.enter_context(reading(path))
+        file = sys.stdin.buffer if path == "-" else stack.enter_context(Path(path).open("rb"))
+        for number, line in enumerate(file, 1):
+            if line.isspace():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                row = json.loads(line)
+                if row["fingerprint"] is None:
+                    continue
+                _compare(row["schema"], schema, where)
+                yield row["page"], _page(row, parameters)
+            except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+                raise InputError(
+                    f"{where}: not a page as scan prints it ({type(error).__name__}: {error})"
+                ) from error
+
+
+def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
+    name, tokens, evidence = row["page"], row["tokens"], int(row["evidence"], 16)
+    fingerprint = int(row["fingerprint"], 16)
+    if type(tokens) is not int or max(fingerprint, evidence) >= 1 << 64:
+        raise ValueError("tokens, fingerprint or evidence is out of its range")
+    return Page(
+        id=page_id(identity(name)),
+        fingerprint=fingerprint,
+        exact=tokens < parameters.min_tokens,
+        scope=scope_of(name, parameters.scope),
+        title=evidence >> 32,
+        content=evidence & 0xFFFFFFFF,
+        url=name,
+        tokens=tokens,
+    )
+
+
+def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], where: str) -> None:
+    if theirs != ours:
+        differing = "; ".join(
+            f"{key} is {theirs.get(key)!r} there and {ours.get(key)!r} here"
+            for key in sorted({*theirs, *ours})
+            if theirs.get(key) != ours.get(key)
+        )
+        raise StoreMismatchError(
+            f"{where}: its fingerprint was made with other parameters: {differing}. Give the"
+            " options that scan had"
+        )
+
+
+async def load_batch(pages: Iterable[Analysed], store: Store) -> Counter[Decision]:
+    """Judge `pages` and confirm those that are new, all at the same time.
+
+    Stores that answer at once keep their order. In a store across a network it is open
+    which of two near-duplicates of one batch is kept; that one of them is, isn't.
+
+    Raises
+    ------
+    StoreError
+        The store failed; some of the pages may be in it.
+    """
+    verdicts = await asyncio.gather(*(judge(page, store) for _, page in pages))
+    return Counter(verdict.decision for verdict in verdicts)
+
+
+def batches(pages: Iterator[Analysed], size: int) -> Iterator[list[Analysed]]:
+    """Yield `pages`, `size` at a time."""
+    while batch := list(islice(pages, size)):
+        yield batch

@@ -1,0 +1,108 @@
+import json
+import signal
+import sqlite3
+from contextlib import closing
+
+import pytest
+from crawl_client import Worker
+from crawl_spiders import Visit
+from site_server import Site, page, text
+
+SQLITE = ["--store", "sqlite:pages.sqlite", "--namespace", "scrapybot.visit"]
+
+
+def loaded(path):
+    """What a SQLite store holds, table by table, but for times."""
+    with closing(sqlite3.connect(path)) as file:
+        tables = [
+            name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        return {name: sorted(map(repr, file.execute(f"SELECT * FROM {name}"))) for name in tables}
+
+
+def said(result):
+    return result.stderr.splitlines()[-1].partition(" s: ")[2]
+
+
+def test_loading_twice_changes_nothing(call, site, tmp_path):
+    assert said(call("load", "site", *SQLITE)) == "3 new, 6 duplicate, 0 seen, 0 unjudged"
+    again = call("load", "site", *SQLITE, "--skip", 3)
+    assert said(again) == "0 new, 4 duplicate, 2 seen, 0 unjudged"
+
+
+def test_scanned_pages_make_the_same_store(call, site, tmp_path):
+    call("load", "site", "--store", "sqlite:a.sqlite", "--namespace", "n", "--jobs", 2)
+    scanned = call("scan", "site").stdout
+    load = ["load", "--scanned", "-", "--store", "sqlite:b.sqlite", "--namespace", "n"]
+    result = call(*load, stdin=scanned)
+    assert said(result) == "3 new, 6 duplicate, 0 seen, 0 unjudged"
+    assert loaded("a.sqlite") == loaded("b.sqlite")
+    other = call(*load, "--shingle-size", 4, stdin=scanned, status=2)
+    assert "shingle_size is 4" in other.stderr  # the store was made with others
+
+
+@pytest.mark.parametrize("line", [
+    "[1]", "{}", "no", '{"page": 1, "fingerprint": "xyz"}', '{"page": "a", "fingerprint": "00"}'
+])  # fmt: skip
+def test_what_scan_does_not_print_is_an_error_that_names_the_line(call, line):
+    result = call("load", "--scanned", "-", *SQLITE, stdin="\n" + line + "\n", status=2)
+    assert "-, line 2: not a page as scan prints it" in result.stderr
+
+
+def test_fingerprints_made_otherwise_are_refused(call, site):
+    scanned = call("scan", "site", "--text", "full").stdout
+    result = call("load", "--scanned", "-", *SQLITE, stdin=scanned, status=2)
+    assert "line 1: its fingerprint was made with other parameters" in result.stderr
+    assert "text is 'full' there and 'main' here" in result.stderr
+
+
+def test_an_error_on_the_way_says_how_to_go_on(call, site, tmp_path):
+    lines = call("scan", "site").stdout
+    many = lines * 15  # 135 pages: two batches and a bit
+    result = call("load", "--scanned", "-", *SQLITE, stdin=many + "no\n", status=2)
+    assert "128 pages were loaded; go on with --skip 128" in result.stderr
+    rest = call("load", "--scanned", "-", *SQLITE, "--skip", 128, stdin=many)
+    assert rest.stderr.splitlines()[-1].startswith("7 pages")
+
+
+def test_an_interrupt_leaves_a_store_to_go_on_with(start, call, site, tmp_path):
+    process = start("load", "-", *SQLITE, "--progress", stdin=-1)
+    record = {"url": "http://a.test/1", "html": page(text("a", 1))}
+    for _ in range(64):
+        process.stdin.write(json.dumps(record) + "\n")
+    process.stdin.flush()
+    while not (tmp_path / "pages.sqlite").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) != 0
+    process.stdin.close()
+    result = call("load", "-", *SQLITE, stdin=json.dumps(record) + "\n")
+    assert said(result) in {
+        "1 new, 0 duplicate, 0 seen, 0 unjudged",
+        "0 new, 0 duplicate, 1 seen, 0 unjudged",
+    }
+
+
+def test_a_crawl_opens_a_loaded_store_and_knows_its_pages(call, tmp_path):
+    worker = Worker()
+    try:
+        with Site() as site:
+            pages = [
+                {"url": f"{site.url}/a/1?y=2&x=1#part", "html": page(text("a", 1))},
+                {"url": f"{site.url}/b/1", "html": page(text("b", 1))},
+            ]
+            lines = "".join(json.dumps(one) + "\n" for one in pages)
+            store = f"sqlite:{tmp_path / 'pages.sqlite'}"
+            call("load", "-", "--store", store, "--namespace", "scrapybot.visit", stdin=lines)
+            [outcome] = worker.crawl({
+                "file": Visit.__init__.__code__.co_filename,
+                "spider": "Visit",
+                "settings": {"NEARDUP_STORE": store},
+                "arguments": {"site": site.url, "paths": ["/a/1?x=1&y=2", "/b/2", "/c/1"]},
+            })  # fmt: skip
+    finally:
+        worker.close()
+    assert not outcome.error
+    assert outcome.notes == ["/a/1?x=1&y=2", "/c/1"]
+    counted = outcome.counted()
+    assert [counted[f"pages/{what}"] for what in ("seen", "dropped", "new")] == [1, 1, 1]
