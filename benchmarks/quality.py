@@ -69,8 +69,9 @@ def run(
     shuffles: int,
 ) -> None:
     """Print a table: a line a configuration, distance and site, and the sites pooled."""
-    print(f"{len(sites)} sites, {sum(len(site.pages) for site in sites)} pages, {seeds} hash seeds, "
-          f"{f'{shuffles} random orders' if shuffles else 'own order'}")  # fmt: skip
+    pages = sum(len(site.pages) for site in sites)
+    order = f"{shuffles} random orders" if shuffles else "own order"
+    print(f"{len(sites)} sites, {pages} pages, {seeds} hash seeds, {order}")
     print(f"{'features':24} {'k':>2} {'site':8} {'P':>6} {'R':>6} {'lost':>7} {'dropped':>9}")
     for base in configurations:
         scores: dict[tuple[int, str], list[Score]] = {}
@@ -118,7 +119,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("site", nargs="*", type=Path, help="folder of HTML pages")
-    parser.add_argument("--truth", type=Path, help="folder of NAME.pages.tsv.gz and NAME.pairs.tsv.gz;"
+    parser.add_argument("--truth", type=Path, help="folder of NAME.{pages,pairs}.tsv.gz;"
                         " without it the truth is computed")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=5, help="hash seeds (default 5)")
     parser.add_argument(

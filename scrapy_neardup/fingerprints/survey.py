@@ -1,0 +1,179 @@
+"""Other signatures of the literature, for comparison: small and exact.
+
+Rule of this room: nothing here decides about a page; ``benchmarks/survey.py`` holds these
+methods against simhash on the same pages. All of them start from the 64-bit
+hashes of tokens or shingles (`token_hashes`, `features`) and return sets of numbers: two
+documents are compared by what their sets share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.hashing import digest
+
+
+def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
+    """Return the shingles that are 0 modulo `modulus`.
+
+    Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their
+    resemblance and |A & B| / |A| of the containment of the first in the second; no other
+    sketch here estimates containment.
+
+    Parameters
+    ----------
+    shingles
+        Shape (n,), uint64, distinct, uniform.
+
+    Returns
+    -------
+    ndarray of uint64, sorted
+        n / `modulus` of them on average.
+
+    Raises
+    ------
+    ConfigurationError
+        `modulus` is not positive.
+
+    Notes
+    -----
+    O(n). Broder 1997, "On the resemblance and containment of documents", section 3.
+    """
+    if modulus < 1:
+        raise ConfigurationError(f"the modulus must be 1 or more, not {modulus}")
+    return np.sort(shingles[shingles % np.uint64(modulus) == 0])
+
+
+def modulus_for(length: int, size: int = 64) -> int:
+    """Return Broder's modulus for a document of so many shingles: a power of 4.
+
+    The smallest 4^i that leaves at most `size` of them on average. Sketches of moduli
+    4^i and 4^j, i < j, are compared at 4^j, as the multiples of 4^j are among those of
+    4^i: ``mod_sketch(sketch, 4**j)``.
+
+    Notes
+    -----
+    Broder 1997, section 3: the size of a sketch then hardly depends on the document's.
+    """
+    return int(4 ** max(0, math.ceil(math.log(max(length, 1) / size, 4))))
+
+
+def winnow(hashes: NDArray[np.uint64], window: int) -> NDArray[np.uint64]:
+    """Return the fingerprints that winnowing selects from a sequence of k-gram hashes.
+
+    Of every `window` consecutive hashes the smallest is selected. So two documents that
+    share a run of `window` + k - 1 tokens share a fingerprint, and 2 / (`window` + 1) of
+    the hashes are selected on average.
+
+    Parameters
+    ----------
+    hashes
+        Shape (n,), uint64, in the order of the text.
+    window
+        Hashes a window, 1 or more. A shorter text is one window.
+
+    Returns
+    -------
+    ndarray of uint64, sorted, distinct
+
+    Raises
+    ------
+    ConfigurationError
+        `window` is not positive.
+
+    Notes
+    -----
+    O(n * window). Schleimer, Wilkerson & Aiken, "Winnowing: local algorithms for
+    document fingerprinting", SIGMOD 2003, section 3.
+    """
+    if window < 1:
+        raise ConfigurationError(f"the window must be 1 or more, not {window}")
+    if len(hashes) == 0:
+        return np.empty(0, np.uint64)
+    windows = np.lib.stride_tricks.sliding_window_view(hashes, min(window, len(hashes)))
+    return np.unique(windows.min(axis=1))
+
+
+def i_match(
+    tokens: NDArray[np.uint64],
+    frequencies: Mapping[int, int],
+    documents: int,
+    *,
+    low: float = 0.2,
+    high: float = 0.8,
+) -> int | None:
+    """Return the one I-Match signature of a document, or None if no token is left.
+
+    The signature covers the set of its tokens whose normalised idf lies between `low` and
+    `high`: neither what every document says nor what only this one does. Two documents
+    are duplicates if their signatures are equal.
+
+    Parameters
+    ----------
+    tokens
+        Shape (n,), uint64.
+    frequencies
+        Token -> number of documents of the collection that have it.
+    documents
+        Size of the collection, 2 or more.
+
+    Notes
+    -----
+    O(n log n). Chowdhury, Frieder, Grossman & McCabe, "Collection statistics for fast
+    duplicate document detection", ACM TOIS 20(2), 2002, section 3; idf = log(N / df) is
+    divided by its maximum, log N.
+    """
+    top = math.log(documents)
+    kept = [
+        token
+        for token in np.unique(tokens).tolist()
+        if low <= math.log(documents / max(1, frequencies.get(token, 1))) / top <= high
+    ]
+    return digest(np.array(kept, "<u8").tobytes()) if kept else None
+
+
+def bucket_checksums(tokens: NDArray[np.uint64], buckets: int) -> NDArray[np.uint64]:
+    """Return one checksum for each list of words that a document is dealt into.
+
+    A word's hash chooses its list; the checksum of a list covers its words in the order
+    of the text. A change of one word changes one checksum: two documents are
+    near-duplicates if they share at least one, or so many.
+
+    Parameters
+    ----------
+    tokens
+        Shape (n,), uint64, in the order of the text.
+    buckets
+        Lists, 1 or more.
+
+    Returns
+    -------
+    ndarray of uint64, shape (buckets,)
+        By list; 0 for an empty one, which says nothing.
+
+    Raises
+    ------
+    ConfigurationError
+        `buckets` is not positive.
+
+    Notes
+    -----
+    O(n). Pugh & Henzinger, "Detecting duplicate and near-duplicate files", US patent
+    6,658,423, 2003.
+    """
+    if buckets < 1:
+        raise ConfigurationError(f"there must be 1 list or more, not {buckets}")
+    lists = tokens % np.uint64(buckets)
+    checksums = np.zeros(buckets, np.uint64)
+    step = np.uint64(0x9E3779B97F4A7C15)
+    for number in range(buckets):
+        words = tokens[lists == number]
+        # A polynomial in an odd number: the place of a word counts.
+        powers = np.multiply.accumulate(np.full(len(words), step))
+        checksums[number] = (words * powers).sum(dtype=np.uint64) | np.uint64(len(words) > 0)
+    return checksums
