@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,13 +58,13 @@ class Pairs(NamedTuple):
     scanned
         Shape (n,), intp: positions in the fingerprints that were scanned.
     queries
-        Shape (n,), integers: places in `BatchSearch.distinct`, or rows of the queries.
+        Shape (n,), intp: places in `BatchSearch.distinct`, or rows of the queries.
     distances
         Shape (n,), uint8: Hamming distances, in bits.
     """
 
     scanned: NDArray[np.intp]
-    queries: NDArray[np.integer[Any]]
+    queries: NDArray[np.intp]
     distances: NDArray[np.uint8]
 
 
@@ -140,7 +140,9 @@ class BatchSearch:
                     near = np.flatnonzero(distances <= self.max_distance)
                     near = near[self._first_found(differing[near], number)]
                     if len(near):
-                        yield Pairs(scanned[near] + start, places[near], distances[near])
+                        yield Pairs(
+                            scanned[near] + start, places[near].astype(np.intp), distances[near]
+                        )
 
     def _first_found(self, differing: NDArray[np.uint64], number: int) -> NDArray[np.bool_]:
         """Whether table `number` is the first of those whose prefix a pair shares."""

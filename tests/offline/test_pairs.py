@@ -70,6 +70,16 @@ def test_several_processes_find_the_same_in_the_same_order(tmp_path):
     assert sum(len(part.a) for part in job.run()) == len(alone)
 
 
+def test_places_times_rows_are_more_than_32_bits():
+    fingerprints = uniform(np.random.default_rng(7), 100_000)
+    fingerprints[-500:] = fingerprints[:500] ^ np.uint64(1 << 50 | 1)
+    fingerprints[70_000:70_300] = fingerprints[-300:]
+    expected = {(row, 99_500 + row, 2) for row in range(500)}
+    expected |= {(200 + row, 70_000 + row, 2) for row in range(300)}
+    expected |= {(70_000 + row, 99_700 + row, 0) for row in range(300)}
+    assert set(run(fingerprints)) == expected
+
+
 @pytest.mark.parametrize(("block_rows", "part_rows"), [(1 << 20, 1 << 20), (100, 30)])
 def test_grouped_pairs_connect_what_all_pairs_connect(block_rows, part_rows):
     random = np.random.default_rng(4)
