@@ -189,6 +189,11 @@ def exact_share(measure: str, threshold: float | Fraction) -> Fraction:
     Of the ratios that round to one double at most one has a denominator up to
     `LARGEST_UNION`. Read so, a pair is a result just where ``overlap / union >= threshold``
     holds in double precision.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no number above 0 and at most 1; the message names the `measure`.
     """
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not number or not 0 < threshold <= 1:  # NaN fails every comparison
