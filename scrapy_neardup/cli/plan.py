@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from math import log2
+from math import ceil, exp, expm1, factorial, log2
 from typing import Any
 
 import click
@@ -67,7 +67,9 @@ def plan(*, pages: int, max_distance: int, as_json: bool) -> None:
     click.echo(_table(_DESIGN_HEAD, [_design_row(design, pages) for design in designs]))
     click.echo("* used in memory; p: leading bits; look-ups and retrieved: for one query\n")
     click.echo(_table(_STORE_HEAD, [_store_row(store, pages) for store in stores]))
-    click.echo("A stored URL adds its length and up to ten bytes, to memory: or to the file.")
+    click.echo("A stored URL adds its length: in memory: and files up to ten bytes more, in")
+    click.echo("Redis some 70. Redis itself takes a megabyte or two, and twice as much memory")
+    click.echo("while it writes a snapshot of pages that change.")
 
 
 def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
@@ -116,17 +118,37 @@ def _store(
 
 
 def _redis_bytes(layout: Layout, pages: int) -> float:
-    """Return what a page takes in packed buckets: a suffix and its share of a bucket.
+    """Return what a page takes in Redis: an entry in each table, and one by page id.
 
-    A bucket is a field of a hash, some 62 bytes; two bytes of a fingerprint choose it, and
-    it is split as it grows where the prefix is longer than that. With each page go an id
-    in the first table and a field that leads from the id to the fingerprint. Meant for a
-    million pages and more; with few entries in a bucket it is too much.
+    See `scrapy_neardup.stores.redis_layout`: an entry has six bytes in a table, eight more
+    (the page id) in the first one, and 24 in the tree of page ids.
     """
-    entries = max(pages / (1 << 16), 1)
-    if layout.design.prefix_bits > 16:
-        entries = min(entries, 0.7 * layout.split)
-    return len(layout.design.tables) * (6 + 62 / entries) + 8 + 24
+    first, *others = (6 + 8, *[6] * (len(layout.design.tables) - 1))
+    splits = layout.design.prefix_bits > 16
+    tables = [_tree_bytes(width, pages, layout.split if splits else None)
+              for width in (first, *others)]  # fmt: skip
+    return (sum(tables) + _tree_bytes(24, pages, layout.split)) / pages
+
+
+def _tree_bytes(width: int, pages: int, split: int | None) -> float:
+    """Return the bytes of one tree of buckets that holds entries of `width` bytes.
+
+    256 hashes have 256 buckets each; one of more than `split` entries is cut in two.
+    Redis packs a hash (some six bytes a field) as long as no value in it exceeds 64 bytes;
+    then a field costs an entry and a slot of its hash table, two allocations and what these
+    are rounded up by.
+    """
+    entries = pages / (1 << 16)
+    halvings = max(ceil(log2(entries / split)), 0) if split else 0
+    entries /= 1 << halvings
+    filled = -expm1(-entries)  # the share of the buckets that hold any (Poisson)
+    fields = filled * (1 << 16 + halvings)
+    small = sum(entries**n / factorial(n) for n in range(64 // width + 1)) * exp(-entries)
+    packed = small**256
+    value = width * entries / filled
+    field = packed * 6 + (1 - packed) * (40 + 8 / filled + value / 8)
+    marks = 48 * ((1 << 16 + halvings) - (1 << 16))  # of buckets that were cut
+    return width * pages + fields * field + marks + 256 * -expm1(-pages / 256) * 200
 
 
 _DESIGN_HEAD = ("", "design", "tables", "p", "look-ups", "retrieved", "bytes/page", "memory")

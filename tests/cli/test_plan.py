@@ -3,6 +3,7 @@ import json
 import random
 
 import pytest
+from redis_servers import RedisServer
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Page
@@ -73,13 +74,35 @@ def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
             assert on_disk == pytest.approx(store["disk_bytes_per_page"], rel=0.1)
 
 
-@pytest.mark.parametrize(("pages", "measured"), [("1M", 49), ("10M", 78)])
-def test_redis_is_estimated(call, pages, measured):
-    """Against measured bytes of four and ten tables, and 24 of the page ids."""
+def test_what_a_page_takes_is_what_redis_takes(call):
+    pages, numbers = 50_000, random.Random(1)
+    left = iter(range(pages))
+
+    async def fill(store):
+        for _ in left:
+            page = Page(id=numbers.getrandbits(64), fingerprint=numbers.getrandbits(64))
+            await store.check_and_add(page)
+            await store.confirm(page.id)
+
+    async def run(uri):
+        async with open_store(uri, expected_pages=pages) as store:
+            await asyncio.gather(*(fill(store) for _ in range(256)))
+
+    with RedisServer() as server:
+        asyncio.run(run(server.uri))
+        with server.client() as client:
+            held = sum(client.memory_usage(key, samples=0) for key in client.scan_iter("nd:*"))
     store = planned(call, "--pages", pages)["stores"][-1]
     assert (store["store"], store["estimate"]) == ("redis:", True)
-    assert store["memory_bytes_per_page"] == pytest.approx(measured + 24, rel=0.05)
+    assert held / pages == pytest.approx(store["memory_bytes_per_page"], rel=0.15)
     assert "estimate" in call("plan").stdout
+
+
+@pytest.mark.parametrize(("pages", "measured"), [("1M", 49 + 29), ("10M", 78 + 28)])
+def test_redis_is_estimated_for_many_pages(call, pages, measured):
+    """Against measured bytes of four and ten tables, and of the page ids."""
+    store = planned(call, "--pages", pages)["stores"][-1]
+    assert store["memory_bytes_per_page"] == pytest.approx(measured, rel=0.1)
 
 
 def test_a_store_that_does_not_take_the_distance_is_left_out(call):
