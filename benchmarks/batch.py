@@ -7,7 +7,8 @@ scan   a million queries against 8, 16 and 32 million fingerprints, in this proc
        these that are found; 'wrong' counts the disagreements with brute force, which compares
        a few of the queries with every fingerprint. The rate is in fingerprints a second of
        processor time; the tables, built once, are timed by themselves.
-jobs   128 million fingerprints with one process and with two, by the clock, start and tables included.
+jobs   128 million fingerprints with one process and with two, by the clock, with start
+       and tables.
 self   a million fingerprints against themselves, written as JSON lines by the command.
 
 All of it takes some two minutes; --quick takes seconds.

@@ -188,12 +188,12 @@ class _KeyTable:
         bits = min(wanted, table.prefix_bits + _WORD_BITS + 2, _MOST_KEY_BITS)
         self._shift = np.uint64(64 - bits)
         keys = self._keys(queries)
-        keys <<= np.uint64(32)
-        keys |= np.arange(len(queries), dtype=np.uint64)
-        keys.sort()
-        self._places = keys.astype(np.uint32)
-        keys >>= np.uint64(32)
         words = (keys >> np.uint64(_WORD_BITS)).view(np.int64)
+        # By word, in two stable passes: numpy sorts short integers by their digits.
+        order = words.astype(np.uint16).argsort(kind="stable")
+        order = order[(words >> 16).astype(np.uint8)[order].argsort(kind="stable")]
+        self._places = order.astype(np.uint32)
+        keys, words = keys[order], words[order]
         firsts = np.flatnonzero(np.diff(words, prepend=-1))
         bitmap = np.zeros(1 << (bits - _WORD_BITS), "<u8")
         set_bits = np.uint64(1) << (keys & np.uint64(63))
