@@ -48,8 +48,9 @@ def winnowed(site: Site) -> list[Signature]:
     made = []
     for content in site.contents:
         tokens = token_hashes(content.text)
-        grams = tokens[: len(tokens) - 3].copy() if len(tokens) > 3 else tokens
-        for offset in range(1, 4):
+        k = min(4, max(1, len(tokens)))
+        grams = np.zeros(len(tokens) - k + 1 if len(tokens) else 0, np.uint64)
+        for offset in range(k if len(tokens) else 0):
             grams = grams * np.uint64(0x9E3779B97F4A7C15) + tokens[offset : offset + len(grams)]
         made.append((1, winnow(grams, 8)))
     return made
