@@ -16,7 +16,13 @@ from typing import Any, Self
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
-from scrapy_neardup.stores.redis_client import Scripts, check_server, connect, explained
+from scrapy_neardup.stores.redis_client import (
+    Scripts,
+    check_server,
+    connect,
+    disconnect,
+    explained,
+)
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_schema import agree
 from scrapy_neardup.stores.redis_values import (
@@ -71,11 +77,8 @@ class RedisStore:
             sources = {verb: self._layout.script("pages", verb) for verb in _VERBS}
             self._scripts = Scripts(self._client, sources, self._uri)
             await self._scripts.load()
-        except StoreError:
-            await self._client.aclose()
-            raise
         except Exception as error:
-            await self._client.aclose()
+            await disconnect(self._client)
             raise explained(error, self._uri) from error
         self._tasks.append(asyncio.create_task(self._repeat(self._renew, LEASE / 3)))
         if self._retention:
@@ -92,7 +95,7 @@ class RedisStore:
                 for page_id in list(self._pending):
                     await self.forget(page_id)
             await self._scripts.close()
-        await self._client.aclose()
+        await disconnect(self._client)
 
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Self
 from redis import exceptions
 from redis.asyncio import RedisCluster
 
-from scrapy_neardup.stores.redis_client import explained
+from scrapy_neardup.stores.redis_client import FAILURES, explained
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.stores.redis_values import id_bytes
 
@@ -238,7 +238,7 @@ class Attempts:
                     return await self._client.evalsha(sha, 1, key, *arguments)
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
                     return await self._client.eval(text, 1, key, *arguments)
-        except (exceptions.RedisError, OSError) as error:
+        except FAILURES as error:
             raise explained(error, self._uri) from error
 
     def key(self, tree: str, f: bytes) -> str:

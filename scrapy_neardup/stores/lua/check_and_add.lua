@@ -30,17 +30,20 @@ end
 local function nearest(keys)
   local order = {}
   for key in pairs(keys) do
-    local s = bucket(hash('t1', key), key)
+    local s, d = bucket(hash('t1', key), key), distance(key, KEY)
     local o = find(s, 6 + ID, key)
     while o < #s and sub(s, o + 1, o + 6) == sub(key, 3, 8) do
-      order[#order + 1] = { d = distance(key, KEY), id = sub(s, o + 7, o + 14) }
+      -- Not compared as strings: that depends on the locale of the server.
+      order[#order + 1] = {
+        d = d, id = sub(s, o + 7, o + 14), high = number(s, o + 7, o + 10), low = number(s, o + 11, o + 14),
+      }
       o = o + 6 + ID
     end
   end
   table.sort(order, function(a, b)
     if a.d ~= b.d then return a.d < b.d end
-    local x, y = number(a.id, 1, 4), number(b.id, 1, 4)
-    return x < y or (x == y and number(a.id, 5, 8) < number(b.id, 5, 8))
+    if a.high ~= b.high then return a.high < b.high end
+    return a.low < b.low
   end)
   local contradicted = 0
   for _, entry in ipairs(order) do
@@ -84,8 +87,11 @@ for i = 1, TABLES do
   buckets[i] = { key, s, name, level, place }
   if near then
     any = true
+    local last
     for _, o in ipairs(near) do
-      keys[original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6))] = true
+      local suffix = sub(s, o + 1, o + 6)
+      if suffix ~= last then keys[original(i, sub(f, 1, 2) .. suffix)] = true end
+      last = suffix
     end
     -- All entries at distance 0 are in table 1: none can be nearer, and none is elsewhere.
     if i == 1 and keys[KEY] then

@@ -1,0 +1,155 @@
+"""The Lua side: permutations bit by bit, and every verdict as brute force gives it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import numpy as np
+import pytest
+from redis_servers import RedisServer, all_binaries, shared_server
+from store_registry import page
+
+from scrapy_neardup.stores import StoreOptions
+from scrapy_neardup.stores.redis import RedisStore
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.verdict import Decision, Reason
+
+K = 3
+AT_ONCE = 512
+
+
+@pytest.mark.parametrize("expected_pages", [1000, 10**7])
+@pytest.mark.parametrize("k", range(7))
+def test_scripts_permute_as_python_does(k, expected_pages):
+    layout = Layout.choose(k, expected_pages)
+    client = shared_server().client()
+    script = layout.permuting + (
+        "local out = {}\n"
+        "for n, f in ipairs(ARGV) do\n"
+        f"  for i = 1, {len(layout.permutations)} do\n"
+        "    out[#out + 1] = permuted(i, f)\n"
+        "    out[#out + 1] = original(i, permuted(i, f))\n"
+        "  end\n"
+        "end\n"
+        "return out"
+    )
+    rng = random.Random(k)
+    keys = [1 << bit for bit in range(64)] + [rng.getrandbits(64) for _ in range(40)]
+    reply = client.eval(script, 0, *(key.to_bytes(8, "big") for key in keys))
+    wanted = [
+        word for key in keys for each in layout.permuted(key) for word in (each, key.to_bytes(8))
+    ]
+    assert reply == wanted
+
+
+def collection(pages: int) -> list[int]:
+    """Return fingerprints, half uniform, half in clusters 0 to 5 bits wide.
+
+    Centres share some of their blocks: so many buckets are split, and deep.
+    """
+    rng = random.Random(pages)
+    blocks = [0, 2**64 - 1, *(rng.getrandbits(64) for _ in range(6))]
+    masks = [0xFFFF << shift for shift in (0, 16, 32, 48)] + [0x3FFFFFF << 38, 0]
+    centres = []
+    for _ in range(pages // 8):
+        mask = rng.choice(masks)
+        centres.append(rng.choice(blocks) & mask | rng.getrandbits(64) & ~mask)
+    flip = lambda bits: sum(1 << bit for bit in rng.sample(range(64), bits))
+    return [
+        rng.choice(centres) ^ flip(rng.randrange(6)) if rng.random() < 0.5 else rng.getrandbits(64)
+        for _ in range(pages)
+    ]
+
+
+def brute_force(prints: list[int]) -> list[tuple[int, int] | None]:
+    """Return for each page the nearest kept one (its number, distance), or None: it is kept."""
+    kept, answers = np.zeros(len(prints), np.uint64), []
+    numbers: list[int] = []
+    for number, one in enumerate(prints):
+        distances = np.bitwise_count(kept[: len(numbers)] ^ np.uint64(one))
+        best = int(distances.argmin()) if numbers else 0
+        if numbers and distances[best] <= K:
+            answers.append((numbers[best], int(distances[best])))
+        else:
+            kept[len(numbers)] = one
+            numbers.append(number)
+            answers.append(None)
+    return answers
+
+
+async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[int, int] | None]:
+    """Judge in order; a process's calls share pipelines and are executed as they were made."""
+    options = StoreOptions(namespace=f"exact-{layout.blocks}", max_distance=K)
+    answers = []
+    async with RedisStore(uri, options, layout=layout) as store:
+        for start in range(0, len(prints), AT_ONCE):
+            pages = [page(n, one) for n, one in enumerate(prints[start : start + AT_ONCE], start)]
+            for verdict in await asyncio.gather(*map(store.check_and_add, pages)):
+                match = verdict.match
+                answers.append(match and (match.page_id, match.distance))
+        stats = await store.stats()
+        assert stats.pages == stats.pending == answers.count(None)
+        store._pending.clear()
+    return answers
+
+
+def check_every_verdict(binary: str, pages: int) -> None:
+    prints = collection(pages)
+    wanted = brute_force(prints)
+    with RedisServer(binary=binary) as server:
+        for blocks in (4, 5):
+            answers = asyncio.run(judge_all(server.uri, Layout(K, blocks, split=4), prints))
+            assert answers == wanted
+        # Buckets were split again and again: that is what the threshold is for.
+        fields = server.client().hkeys("nd:exact-5:t1:00")
+        assert max(field[0] for field in fields) >= 5
+
+
+@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
+def test_every_verdict_is_that_of_brute_force(binary):
+    check_every_verdict(binary, 4_000)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
+def test_40_000_verdicts_are_those_of_brute_force(binary):
+    check_every_verdict(binary, 40_000)
+
+
+def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
+    async def scenario(uri: str) -> None:
+        rng = random.Random(5)
+        options = StoreOptions(namespace="full")
+        async with RedisStore(uri, options, layout=Layout(K, 4, cap=40)) as store:
+            kept = []
+            for number in range(1, 200):  # the first half is the same: no design spreads these
+                candidate = page(number, rng.getrandbits(32))
+                verdict = await store.check_and_add(candidate)
+                if verdict.decision is Decision.UNJUDGED:
+                    break
+                if verdict.decision is Decision.NEW:
+                    kept.append(candidate)
+            assert verdict.reason is Reason.OVERFLOW
+            assert len(kept) == 40
+            stats = await store.stats()
+            assert (stats.pages, stats.overflowed) == (40, 1)
+            again = await store.check_and_add(page(1000, kept[0].fingerprint))
+            assert again.match.page_id == kept[0].id
+            await store.forget(kept[0].id)
+            assert (await store.check_and_add(candidate)).decision is Decision.NEW
+
+    asyncio.run(scenario(shared_server().uri))
+
+
+def test_hundreds_of_pages_that_contradict_one_text_are_an_overflow():
+    async def scenario(uri: str) -> None:
+        async with RedisStore(uri, StoreOptions(namespace="shell")) as store:
+            ids = [random.Random(n).getrandbits(64) for n in range(513)]
+            shells = [page(one, 7, title=n, content=n) for n, one in enumerate(ids)]
+            verdicts = await asyncio.gather(*map(store.check_and_add, shells))
+            assert [each.reason for each in verdicts[:512]] == [Reason.UNMATCHED] * 512
+            assert verdicts[512].reason is Reason.OVERFLOW
+            assert (await store.stats()).overflowed == 1
+
+    asyncio.run(scenario(shared_server().uri))
