@@ -10,7 +10,7 @@ The way of a page::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
@@ -96,8 +96,7 @@ class Parameters:
             "hash": HASH_VERSION,
             "hash_key": "" if self.hash_key is None else _fold(self.hash_key),
             "shingle_size": self.shingle_size,
-            "weights": weights if isinstance(weights, str)
-            else f"{weights.__module__}.{weights.__qualname__}",
+            "weights": weights if isinstance(weights, str) else dotted_name(weights),
             "text": self.text,
             "ignore": _fold("\n".join(self.ignore).encode()) if self.ignore else "",
             "min_tokens": self.min_tokens,
@@ -178,6 +177,12 @@ class Detector:
         """
         page = self.analyser.page(content, page_id=page_id, url=url)
         return page if isinstance(page, Verdict) else await self.store.check_and_add(page)
+
+
+def dotted_name(function: Callable[..., object]) -> str:
+    """Return the name under which a user's callable is recorded in a store."""
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def page_id(identity: bytes) -> int:

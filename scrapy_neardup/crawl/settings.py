@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from scrapy.utils.misc import load_object
 
-from scrapy_neardup.detector import Parameters
+from scrapy_neardup.detector import Parameters, dotted_name
 from scrapy_neardup.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def read_settings(settings: BaseSettings) -> CrawlSettings:
     values = {name.lower(): _read(settings, name) for name in SETTINGS}
     text = values["text"]
     if callable(text):
-        values["text"] = _name_of(text)
+        values["text"] = dotted_name(text)
     if values["audit_text"] and not values["audit"]:
         raise ConfigurationError(
             "NEARDUP_AUDIT_TEXT writes into the audit file: set NEARDUP_AUDIT to its path"
@@ -140,12 +140,6 @@ def _reject_unknown(settings: BaseSettings) -> None:
                 f"did you mean {PREFIX}{close[0]}?" if close else "docs/settings.md has them all"
             )
             raise ConfigurationError(f"{key} is not a setting of scrapy-neardup; {hint}")
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    """Return the dotted name that a store records for a user's callable."""
-    kind = function if hasattr(function, "__qualname__") else type(function)
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 # Parsers: value of a setting -> value to use, or ValueError("what it must be").

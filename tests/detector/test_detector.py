@@ -1,5 +1,6 @@
 import asyncio
 import pickle
+from functools import partial
 
 import pytest
 
@@ -139,6 +140,11 @@ def test_the_schema_tells_fingerprints_apart(change):
 def test_a_bad_parameter_is_named(setting, value):
     with pytest.raises(ConfigurationError, match=f"NEARDUP_{setting.upper()}"):
         Parameters(**{setting: value})
+
+
+def test_a_callable_is_recorded_by_name():
+    assert Parameters(weights=partial(print)).schema()["weights"] == "functools.partial"
+    assert Parameters(weights=pickle.dumps).schema()["weights"] == "_pickle.dumps"
 
 
 def test_an_analyser_travels_to_other_processes():
