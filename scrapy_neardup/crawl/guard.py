@@ -14,8 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
@@ -140,18 +139,6 @@ class GuardedStore(Store):
     async def stats(self) -> StoreStats:
         """Count what is held."""
         return await self._store.stats()
-
-    async def __aenter__(self) -> Self:
-        await self.open()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def _call(self, method: Callable[[A], Awaitable[T]], argument: A) -> T:
         probe = self._failures >= FAILURES_IN_A_ROW
