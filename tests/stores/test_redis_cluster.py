@@ -1,0 +1,163 @@
+"""Storms over a real cluster: never both kept, never dropped for nothing.
+
+``python -m pytest -m stress tests/stores/test_redis_cluster.py`` runs the long ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from cluster_stress import DropIfAnythingWasSeen, ProbeThenAdd, Storm, judge, rage
+from redis_servers import RedisCluster, running_cluster, shared_cluster
+from store_registry import page
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import open_store, redis_cluster
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.verdict import Decision
+
+FOUR, TEN = Layout(3, 4), Layout(3, 5)
+WEATHER = {
+    "plain": (Storm(seed=1, pages=300), FOUR),
+    "ten tables": (Storm(seed=2, pages=150), TEN),
+    "crashes, short lease": (Storm(seed=3, pages=200, die=0.01, attempt_lease=0.1), FOUR),
+    "crashes, long lease": (Storm(seed=4, pages=150, die=0.01, attempt_lease=1.0), TEN),
+    "lapses": (Storm(seed=5, pages=250, lapse=0.2, lease=0.5), FOUR),
+}
+
+
+@pytest.fixture(autouse=True)
+def leases(monkeypatch):
+    """Storms set them; afterwards they are as they were."""
+    monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", redis_cluster.ATTEMPT_LEASE)
+    monkeypatch.setattr(redis_cluster, "LEASE", redis_cluster.LEASE)
+
+
+def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> None:
+    findings = judge(asyncio.run(rage(cluster.uri, storm, layout=layout)))
+    print(f"{storm}, {len(layout.permutations)} tables: {dict(findings.outcomes)}")
+    assert findings.pages >= storm.pages
+    assert findings.outcomes["new"]
+    assert findings.outcomes["duplicate"]
+    assert findings.both_kept == findings.both_dropped == findings.dropped_for_nothing == []
+
+
+@pytest.mark.parametrize("name", WEATHER)
+def test_a_storm(name):
+    storm, layout = WEATHER[name]
+    check(storm, layout, shared_cluster())
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", WEATHER)
+def test_a_long_storm(name):
+    storm, layout = WEATHER[name]
+    check(replace(storm, seed=storm.seed + 100, pages=10_500), layout, shared_cluster())
+
+
+@pytest.mark.parametrize("control", [ProbeThenAdd, DropIfAnythingWasSeen])
+def test_the_judge_finds_what_simple_protocols_do_wrong(control):
+    storm = Storm(seed=6, pages=150, forget=0, replace=0)
+    assert judge(asyncio.run(rage(shared_cluster().uri, storm, control, FOUR))).wrong
+
+
+@contextmanager
+def meanwhile(step):
+    """Run ``step()`` again and again in a thread, for the length of a ``with`` block."""
+    over, count, failed = threading.Event(), [0], []
+
+    def run() -> None:
+        try:
+            while not over.is_set():
+                step()
+                count[0] += 1
+        except BaseException as error:  # noqa: BLE001, shown by the test
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield count
+    finally:
+        over.set()
+        thread.join()
+    assert not failed
+
+
+def test_slots_move_in_a_storm():
+    storm = Storm(seed=7, pages=250)
+    with running_cluster() as cluster:
+        slots = iter(range(0, 5000, 7))
+
+        def move() -> None:
+            cluster.move_slot(next(slots), cluster.masters[0], cluster.masters[1])
+
+        with meanwhile(move) as moved:
+            check(storm, FOUR, cluster)
+        assert moved[0] > 20
+
+
+def test_scripts_flushed_in_a_storm():
+    cluster = shared_cluster()
+
+    def flush() -> None:
+        for node in cluster.masters:
+            node.client().script_flush()
+        time.sleep(0.02)
+
+    with meanwhile(flush):
+        check(Storm(seed=8, pages=150), FOUR, cluster)
+
+
+def test_a_master_is_killed_and_its_replica_takes_over():
+    async def scenario(cluster: RedisCluster) -> None:
+        async with open_store(cluster.uri) as store:
+            prints = [n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 61)]
+            for number, one in enumerate(prints[:30]):
+                assert (await store.check_and_add(page(number, one))).decision is Decision.NEW
+                await store.confirm(number)
+            for node in cluster.replicas:  # what was confirmed has arrived there
+                while node.client().info("replication")["master_link_status"] != "up":  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            await asyncio.sleep(0.5)
+            cluster.masters[0].stop(9)
+            end = time.monotonic() + 30
+            for number, one in enumerate(prints[30:], 30):
+                while True:
+                    try:
+                        verdict = await store.check_and_add(page(number, one))
+                        break
+                    except StoreUnavailableError:
+                        assert time.monotonic() < end
+                # SEEN: the first call was executed, its reply was lost.
+                assert verdict.decision in {Decision.NEW, Decision.SEEN}
+            for number, one in enumerate(prints):
+                verdict = await store.check_and_add(page(number + 100, one ^ 1))
+                assert verdict.decision is Decision.DUPLICATE
+
+    with running_cluster(masters=3, replicas=3) as cluster:
+        asyncio.run(scenario(cluster))
+
+
+def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri, namespace="cancelled") as store:
+            for number in range(40):
+                call = asyncio.create_task(store.check_and_add(page(number, 2**63 + number)))
+                await asyncio.sleep(0.0005 * (number % 10))
+                call.cancel()
+                await asyncio.gather(call, return_exceptions=True)
+            store._held.clear()
+            await asyncio.sleep(0.6)
+            verdict = await store.check_and_add(page(1000, 2**63))
+            assert verdict.decision is Decision.NEW
+            assert (await store.check_and_add(page(1001, 2**63))).decision is Decision.DUPLICATE
+
+    monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", 0.3)
+    monkeypatch.setattr(redis_cluster, "LEASE", 0.5)
+    asyncio.run(scenario(shared_cluster().uri))
