@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import click
 
 from scrapy_neardup.cli.fingerprints import (
@@ -62,6 +64,12 @@ from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
 @click.option(
     "--jobs", metavar="N", type=click.IntRange(1), default=1, help="Processes that compare."
 )
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help='Compare on a Dask cluster (extra "dask"), tcp://HOST:8786. Its workers must find the'
+    " INPUTs under the same paths; s3:// and what else fsspec opens will do.",
+)
 @column_option
 @progress_option
 def pairs(
@@ -74,6 +82,7 @@ def pairs(
     path: str,
     kind: str,
     jobs: int,
+    scheduler: str | None,
     column: str,
     progress: bool | None,
 ) -> None:
@@ -103,10 +112,15 @@ def pairs(
         max_pairs=max_pairs,
         jobs=jobs,
     )
-    with (
-        binary_output(path) as file,
-        WRITERS[kind](file, collection, collection if other is None else other) as write,
-    ):
+    with ExitStack() as stack:
+        if scheduler is not None:
+            from scrapy_neardup.offline.dask import connected, on_cluster  # noqa: PLC0415
+
+            job = on_cluster(stack.enter_context(connected(scheduler)), job)
+        file = stack.enter_context(binary_output(path))
+        write = stack.enter_context(
+            WRITERS[kind](file, collection, collection if other is None else other)
+        )
         line = progress_line(progress, file)
         scanned = 0
         for found in job.run():

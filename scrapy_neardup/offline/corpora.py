@@ -16,10 +16,11 @@ from gzip import GzipFile
 from io import BufferedReader
 from pathlib import Path
 from stat import S_ISREG
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.record import Record, reading
+from scrapy_neardup.offline.remote import is_remote, opened, stamp
 from scrapy_neardup.offline.warc import require_warcio, warc_pages
 from scrapy_neardup.text import looks_like_html
 from scrapy_neardup.urls import redact
@@ -28,6 +29,8 @@ __all__ = ["Corpus", "Record"]
 
 MAX_LINE = 1 << 28
 """Bytes of the longest JSON line; a file with a longer one isn't made of lines."""
+_BATCH_PAGES = 256
+"""Pages of a Parquet file in memory at a time."""
 _SNIFFED = 1 << 14
 """Bytes of a file that are looked at where its name doesn't say what it is."""
 
@@ -59,14 +62,44 @@ def json_lines(file: IO[bytes], path: str) -> Iterator[Record]:
             raise InputError(f"{where}: not a line of JSON ({error})") from error
         if not isinstance(item, dict) or not item.keys() & {"html", "text"}:
             raise InputError(f'{where}: not an object with "html" or "text"')
-        url, html, text = (_string(item, key, where) for key in ("url", "html", "text"))
-        yield Record(
-            page=redact(url) if url else f"{_printable(path)}:{number}",
-            url=url,
-            html=None if html is None else html.encode(),
-            text=(text or "") if html is None else None,
-            encoding="utf-8",
+        yield _record(item, where, f"{_printable(path)}:{number}")
+
+
+def _record(item: dict[str, object], where: str, place: str) -> Record:
+    url, html, text = (_string(item, key, where) for key in ("url", "html", "text"))
+    return Record(
+        page=redact(url) if url else place,
+        url=url,
+        html=None if html is None else html.encode(),
+        text=(text or "") if html is None else None,
+        encoding="utf-8",
+    )
+
+
+def parquet_pages(file: IO[bytes], path: str) -> Iterator[Record]:
+    """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
+
+    Raises
+    ------
+    InputError
+        pyarrow isn't installed, or the file has no such column.
+    """
+    from scrapy_neardup.offline.fpparquet import reading_parquet  # noqa: PLC0415  (an extra)
+
+    with reading_parquet(path):
+        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            ParquetFile,
         )
+
+        parquet = ParquetFile(file)
+        wanted = [name for name in parquet.schema_arrow.names if name in {"url", "html", "text"}]
+        if not {"html", "text"} & set(wanted):
+            raise InputError(f'{path}: has no column "html" or "text"')
+        number = 0
+        for batch in parquet.iter_batches(_BATCH_PAGES, columns=wanted):
+            for item in batch.to_pylist():
+                number += 1
+                yield _record(item, f"{path}, row {number}", f"{_printable(path)}:{number}")
 
 
 def _printable(path: str) -> str:
@@ -88,6 +121,7 @@ _READERS: dict[tuple[str, ...], Reader] = {
     (".html", ".htm", ".xhtml", ".xht", ".shtml"): html_page,
     (".jsonl", ".ndjson"): json_lines,
     (".warc",): warc_pages,
+    (".parquet",): parquet_pages,
 }
 """Endings of names (a further ``.gz`` is fine) -> how such a file is read."""
 
@@ -123,7 +157,7 @@ class Corpus:
         sizes = [source.size for source in self._sources]
         self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
         self._passed = 0
-        self._file: BufferedReader | None = None
+        self._file: IO[bytes] | None = None
 
     @property
     def share(self) -> float | None:
@@ -138,7 +172,7 @@ class Corpus:
             if path == "-":
                 yield from reader(sys.stdin.buffer, path)
                 continue
-            with reading(path), Path(path).open("rb") as file:
+            with reading(path), opened(path) as file:
                 self._file = file
                 yield from reader(_decompressed(file), path)
             self._passed += size or 0
@@ -155,15 +189,18 @@ def _single(path: str) -> _Source:
     """Return the source at `path`, told by its name or else by how it begins."""
     if path == "-":
         return _Source(path, json_lines, None)
+    if is_remote(path):
+        return _Source(path, _named(path) or _unknown(path), stamp(path)[0])
     with reading(path):
         status = Path(path).stat()
     if not S_ISREG(status.st_mode):
         return _Source(path, json_lines, None)  # a pipe begins only once: no look ahead
-    reader = _named(path) or _sniffed(path)
-    if reader is None:
-        endings = ", ".join(ending for group in _READERS for ending in group)
-        raise InputError(f"{path}: doesn't look like HTML, and its name ends in none of {endings}")
-    return _Source(path, reader, status.st_size)
+    return _Source(path, _named(path) or _sniffed(path) or _unknown(path), status.st_size)
+
+
+def _unknown(path: str) -> Reader:
+    endings = ", ".join(ending for group in _READERS for ending in group)
+    raise InputError(f"{path}: doesn't look like HTML, and its name ends in none of {endings}")
 
 
 def _folder(folder: str) -> list[_Source]:
@@ -195,7 +232,9 @@ def _sniffed(path: str) -> Reader | None:
         return html_page if looks_like_html(file.read(_SNIFFED)) else None
 
 
-def _decompressed(file: BufferedReader) -> IO[bytes]:
-    if file.peek(2).startswith(b"\x1f\x8b"):
-        return cast("IO[bytes]", GzipFile(fileobj=file))
-    return file
+def _decompressed(file: IO[bytes]) -> IO[bytes]:
+    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
+    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
+    if buffered.peek(2).startswith(b"\x1f\x8b"):
+        return cast("IO[bytes]", GzipFile(fileobj=buffered))
+    return buffered

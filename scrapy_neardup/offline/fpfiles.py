@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from gzip import GzipFile
 from io import BufferedReader
-from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.packfile import MAGIC, open_packed
+from scrapy_neardup.offline.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.remote import is_remote, opened
 from scrapy_neardup.offline.sources import FileSource, Name, Part, Source
 from scrapy_neardup.tables.packed import Strings
 
@@ -49,8 +49,9 @@ class RawFile(FileSource):
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""
-        with reading(self.path):
-            values = np.fromfile(self.path, "<u8", stop - start, offset=start * 8)
+        with reading(self.path), opened(self.path) as file:
+            file.seek(start * 8)
+            values = np.frombuffer(file.read((stop - start) * 8), "<u8")
         if len(values) < stop - start:
             raise InputError(f"{self.path}: became shorter while it was read")
         return values.astype(np.uint64, copy=False)
@@ -61,7 +62,11 @@ class PackedFile(FileSource):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self.index = open_packed(path)
+        if is_remote(path):
+            with reading(path), opened(path) as file:
+                self.index = read_packed(file.read(), path)
+        else:
+            self.index = open_packed(path)
         self.schema = self.index.schema
         self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
 
@@ -171,7 +176,7 @@ def json_lines(path: str) -> Rows:
         if path == "-":
             names = Strings.of(pages(sys.stdin.buffer))
         else:
-            with Path(path).open("rb") as file:
+            with opened(path) as file:
                 names = Strings.of(pages(_decompressed(file)))
     [schema] = schemas or [None]
     return Rows(np.array(fingerprints, np.uint64), names, schema)
@@ -181,10 +186,12 @@ def _is_hex(digits: str) -> bool:
     return len(digits) == 16 and not digits.strip("0123456789abcdefABCDEF")
 
 
-def _decompressed(file: BufferedReader) -> IO[bytes]:
-    if file.peek(2).startswith(_GZIP_MAGIC):
-        return cast("IO[bytes]", GzipFile(fileobj=file))
-    return file
+def _decompressed(file: IO[bytes]) -> IO[bytes]:
+    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
+    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
+    if buffered.peek(2).startswith(_GZIP_MAGIC):
+        return cast("IO[bytes]", GzipFile(fileobj=buffered))
+    return buffered
 
 
 def open_source(path: str, *, column: str = "fingerprint") -> Source:
@@ -205,7 +212,7 @@ def open_source(path: str, *, column: str = "fingerprint") -> Source:
     """
     if path == "-":
         return json_lines(path)
-    with reading(path), Path(path).open("rb") as file:
+    with reading(path), opened(path) as file:
         start = file.read(len(MAGIC))
     if start == MAGIC:
         return PackedFile(path)

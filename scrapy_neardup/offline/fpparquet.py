@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -12,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.remote import is_remote, opened
 from scrapy_neardup.offline.sources import FileSource, Name
 
 NAME_COLUMNS = ("page", "url")
 ID_COLUMN = "page_id"
+SCHEMA_KEY = b"scrapy_neardup"
+"""Metadata of a file: how its fingerprints were made, as JSON."""
 _HELD_GROUPS = 16
 
 
@@ -44,14 +48,16 @@ class ParquetSource(FileSource):
         super().__init__(path)
         self.options = (column,)
         self._column = column
-        with _reading(path):
+        with reading_parquet(path):
             from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
                 ParquetFile,
             )
 
-            self._file = ParquetFile(path)
+            self._file = ParquetFile(opened(path) if is_remote(path) else path)
             columns = self._file.schema_arrow.names
             groups = self._file.metadata
+            recorded = (self._file.schema_arrow.metadata or {}).get(SCHEMA_KEY)
+        self.schema = None if recorded is None else json.loads(recorded)
         if column not in columns:
             raise InputError(
                 f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
@@ -109,12 +115,13 @@ class ParquetSource(FileSource):
                 yield self._read(group, column).slice(begin, min(stop, end) - first - begin)
 
     def _read_group(self, group: int, column: str) -> Any:
-        with _reading(self.path):
+        with reading_parquet(self.path):
             return self._file.read_row_group(group, columns=[column]).column(0)
 
 
 @contextmanager
-def _reading(path: str) -> Iterator[None]:
+def reading_parquet(path: str) -> Iterator[None]:
+    """Turn what goes wrong while a Parquet file is read into an `InputError` that names it."""
     try:
         yield
     except ImportError as error:

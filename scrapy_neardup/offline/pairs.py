@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.pool import parallel
+from scrapy_neardup.offline.pool import Parallel, parallel
 from scrapy_neardup.offline.sources import Part, Source, common_schema
 from scrapy_neardup.tables.batch import BatchSearch, Pairs
 
@@ -79,6 +79,8 @@ class PairJob:
         Stop where there are more; 0 for no limit.
     jobs
         Processes.
+    work
+        What runs the tasks: processes of this machine, or of a cluster.
 
     Raises
     ------
@@ -94,6 +96,7 @@ class PairJob:
     jobs: int = 1
     block_rows: int = BLOCK_ROWS
     part_rows: int = PART_ROWS
+    work: Parallel = parallel
 
     def __post_init__(self) -> None:
         if self.existing is not None:
@@ -132,7 +135,7 @@ class PairJob:
                 scanned, parts = rows - start, self.collection.parts(start, self.part_rows)
             else:
                 scanned, parts = len(self.existing), self.existing.parts(0, self.part_rows)
-            for found in parallel(
+            for found in self.work(
                 _Block.scan,
                 parts,
                 jobs=min(self.jobs, max(-(-scanned // self.part_rows), 1)),

@@ -16,7 +16,7 @@ from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from scrapy_neardup.errors import NeardupError
 
@@ -29,6 +29,21 @@ _AHEAD = 3
 State = TypeVar("State")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+class Parallel(Protocol):
+    """What runs a function over tasks; `parallel` does it on one machine."""
+
+    def __call__(
+        self,
+        function: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+        *,
+        jobs: int,
+        start: Callable[..., State],
+        arguments: tuple[Any, ...],
+    ) -> Generator[Result]:
+        """See `parallel`."""
 
 
 def parallel(

@@ -13,14 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
-from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.remote import stamp
 from scrapy_neardup.urls import identity
 
 Name = int | str
@@ -102,7 +101,7 @@ class FileSource(Source):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.stamp = _stamp(path)
+        self.stamp = stamp(path)
         self.options: tuple[Any, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -189,14 +188,8 @@ def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
     return schemas[0] if schemas else None
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    with reading(path):
-        status = Path(path).stat()
-    return status.st_size, status.st_mtime_ns
-
-
 @lru_cache(maxsize=_OPEN_FILES)
-def _reopened(kind: type[FileSource], path: str, stamp: tuple[int, int], *options: Any) -> Source:
-    if _stamp(path) != stamp:
+def _reopened(kind: type[FileSource], path: str, found: tuple[int, str], *options: Any) -> Source:
+    if stamp(path) != found:
         raise InputError(f"{path}: was changed while it was read")
     return kind(path, *options)

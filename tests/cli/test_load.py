@@ -38,7 +38,7 @@ def test_scanned_pages_make_the_same_store(call, site, tmp_path):
     assert said(result) == "3 new, 6 duplicate, 0 seen, 0 unjudged"
     assert loaded("a.sqlite") == loaded("b.sqlite")
     other = call(*load, "--shingle-size", 4, stdin=scanned, status=2)
-    assert "shingle_size is 4" in other.stderr  # the store was made with others
+    assert "shingle_size was 3 and is 4" in other.stderr  # the store was made with others
 
 
 @pytest.mark.parametrize("line", [

@@ -1,0 +1,57 @@
+"""Files that are elsewhere: whatever fsspec opens (``s3://``, ``hdfs://``, ``memory://`` ...).
+
+Rule of this room: a path with ``://`` is fsspec's business, any other the system's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.record import reading
+
+
+def is_remote(path: str) -> bool:
+    """Whether `path` is a URL, to be opened through fsspec."""
+    return "://" in path
+
+
+def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
+    """Open a file, wherever it is.
+
+    Raises
+    ------
+    InputError
+        It can't be opened, or what is needed for that isn't installed.
+    """
+    if not is_remote(path):
+        with reading(path):
+            return Path(path).open(mode)
+    with reading(path):
+        return cast("IO[bytes]", _file_system(path).open(path, mode))
+
+
+def stamp(path: str) -> tuple[int, str]:
+    """Return the size of a file in bytes, and what changes when it does."""
+    if is_remote(path):
+        system = _file_system(path)
+        with reading(path):
+            return int(system.size(path)), str(system.ukey(path))
+    with reading(path):
+        status = Path(path).stat()
+    return status.st_size, str(status.st_mtime_ns)
+
+
+def _file_system(path: str) -> Any:
+    try:
+        import fsspec  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+
+        return fsspec.core.url_to_fs(path)[0]
+    except ImportError as error:
+        raise InputError(
+            f"{path}: {error}; files elsewhere need fsspec and the package of their file system:"
+            " pip install 'scrapy-neardup[dask]', and s3fs, gcsfs ..."
+        ) from error
+    except ValueError as error:
+        raise InputError(f"{path}: can't be opened: {error}") from error
