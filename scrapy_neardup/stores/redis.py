@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from types import TracebackType
 from typing import Any, Self
 
@@ -63,7 +64,7 @@ class RedisStore:
         self._layout = layout or Layout.choose(options.max_distance, options.expected_pages)
         self._client = connect(uri)
         self._prefix = prefix(options.namespace)
-        self._retention = int(options.retention)
+        self._retention = math.ceil(options.retention)
         self._pending: set[int] = set()
         self._tasks: list[asyncio.Task[None]] = []
 

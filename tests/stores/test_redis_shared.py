@@ -1,0 +1,179 @@
+"""What crawlers of one Redis, or one cluster, agree on: parameters, names, retention, leases."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from redis_servers import shared_cluster, shared_server
+from store_registry import PLACES, page
+
+from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.stores import open_store, redis, redis_cluster
+from scrapy_neardup.stores.redis_layout import prefix
+from scrapy_neardup.verdict import Decision
+
+ONE = 0x0123456789ABCDEF
+on_both = pytest.mark.parametrize("name", ["redis", "redis-cluster"])
+
+
+def keys(name: str) -> set[bytes]:
+    nodes = [shared_server()] if name == "redis" else shared_cluster().masters
+    return {key for node in nodes for key in node.client().scan_iter(count=1000)}
+
+
+async def decision(store, number: int, fingerprint: int = ONE) -> Decision:
+    return (await store.check_and_add(page(number, fingerprint))).decision
+
+
+# Parameters
+
+
+@on_both
+def test_other_parameters_are_refused_and_both_are_shown(name):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri, max_distance=3, schema={"hash": "blake2b-1", "shingle": 3}):
+            pass
+        for options, words in (
+            ({"max_distance": 2, "schema": {"hash": "blake2b-1", "shingle": 3}}, "3 there and 2"),
+            ({"schema": {"hash": "murmur-1", "shingle": 3}}, "blake2b-1 there and murmur-1"),
+            ({"schema": {"hash": "blake2b-1", "shingle": 3, "text": "main"}}, "absent there"),
+        ):
+            with pytest.raises(StoreMismatchError, match=words) as raised:
+                async with open_store(uri, **options):
+                    pass
+            assert "NEARDUP_NAMESPACE" in str(raised.value)
+
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+
+
+@on_both
+def test_another_size_adopts_the_recorded_tables(name):
+    async def scenario(uri: str) -> None:
+        async with (
+            open_store(uri, expected_pages=1000) as small,
+            open_store(uri, expected_pages=10**8) as large,
+        ):
+            for number in range(40):
+                one, other = (small, large) if number % 2 else (large, small)
+                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+                assert await decision(one, number, fingerprint) is Decision.NEW
+                near = fingerprint ^ 1 << number ^ 1 << 63 - number
+                assert await decision(other, number + 100, near) is Decision.DUPLICATE
+
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+
+
+# Names
+
+
+NAMES = ("a", "a:t1", "a}", "{a", "a*", "a?", "[a]", "a\n", "a b", "名", "a%2F", "a/", "a\x00", "",
+         "\ud800", "a\\", "schema", "a:schema")  # fmt: skip
+
+
+@on_both
+def test_no_namespace_meets_another_or_breaks_out(name):
+    async def scenario(uri: str) -> None:
+        for namespace in NAMES:
+            async with open_store(uri, namespace=namespace) as store:
+                assert await decision(store, 1) is Decision.NEW
+                await store.confirm(1)
+        for namespace in NAMES:
+            async with open_store(uri, namespace=namespace) as store:
+                assert (await store.stats()).pages == 1
+
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+        prefixes = {prefix(namespace).encode() for namespace in NAMES}
+        assert len(prefixes) == len(NAMES)
+        for key in keys(name):
+            bare = key.removeprefix(b"{").removesuffix(b"}")
+            assert sum(bare.startswith(each) for each in prefixes) == 1
+            assert not set(bare) & set(b"{}*?[]\\\n ")
+
+
+# Leases
+
+
+def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri) as dead, open_store(uri) as alive:
+            for number in range(5):
+                await decision(dead, number, ONE * number % 2**64)
+            dead._pending.clear()  # nobody renews them
+            assert await decision(alive, 10) is Decision.DUPLICATE
+            await asyncio.sleep(0.4)
+            assert await decision(alive, 10) is Decision.NEW
+            await decision(alive, 11, 2**64 - 1)
+            for number in (10, 11, 12, 13):
+                await alive.confirm(number)  # each clears away two
+            stats = await alive.stats()
+            assert (stats.pages, stats.pending) == (2, 0)
+
+    monkeypatch.setattr(redis, "LEASE", 0.3)
+    with PLACES["redis"]() as place:
+        asyncio.run(scenario(place.uri))
+
+
+@on_both
+def test_a_living_crawler_renews_its_leases(name, monkeypatch):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri) as store:
+            await decision(store, 1)
+            await asyncio.sleep(1.5)
+            assert await decision(store, 2) is Decision.DUPLICATE
+
+    monkeypatch.setattr(redis, "LEASE", 0.9)
+    monkeypatch.setattr(redis_cluster, "LEASE", 0.9)
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+
+
+# Retention
+
+
+@on_both
+def test_what_was_not_seen_for_long_matches_no_more(name):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri, retention=2) as store:
+            for task in store._tasks:
+                task.cancel()  # without the sweep, expiry is up to each call
+            for number, fingerprint in ((1, 0), (2, ONE), (3, 2**64 - 1)):
+                await decision(store, number, fingerprint)
+                await store.confirm(number)
+            for _ in range(3):
+                await asyncio.sleep(1.2)
+                assert await decision(store, 10, 0) is Decision.DUPLICATE  # keeps 1
+                assert await decision(store, 2, ONE) is Decision.SEEN  # keeps itself
+            assert await decision(store, 11, 2**64 - 1) is Decision.NEW
+
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+
+
+@on_both
+def test_the_memory_of_what_expired_comes_back(name, monkeypatch):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri, retention=1) as store:
+            for number in range(200):
+                url = f"https://a.example/{number}"
+                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+                await store.check_and_add(page(number << 56 | number, fingerprint, url=url))
+                await store.confirm(number << 56 | number)
+            end = time.monotonic() + 30
+            while (await store.stats()).pages and time.monotonic() < end:  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
+            stats = await store.stats()
+            assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
+
+    monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
+    monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 0.002)
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+        kinds = {key.decode().removeprefix("{").split(":")[2].rstrip("}") for key in keys(name)}
+        # In a cluster the counters and, for ten minutes, the tombstones stay.
+        left = {"redis": {"schema", "counters", "sweep"}, "redis-cluster": {"schema", "t1"}}
+        assert kinds <= left[name]
