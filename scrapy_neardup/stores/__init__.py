@@ -59,8 +59,6 @@ def open_store(
         raise ConfigurationError(
             f"NEARDUP_EXPECTED_PAGES must be a positive number, not {expected_pages}"
         )
-    if retention and scheme.lower() in {"memory", "sqlite"}:
-        raise ConfigurationError(f"NEARDUP_RETENTION needs a Redis store; {scheme}: keeps no times")
     if isinstance(factory, str):
         module, _, name = factory.partition(":")
         factory = getattr(import_module(module), name)

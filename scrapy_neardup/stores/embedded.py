@@ -21,7 +21,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.stores.base import StoreStats, contradicts
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores.base import StoreOptions, StoreStats, contradicts
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, EXACT_BIT, partition
 from scrapy_neardup.stores.rowmap import RowMap
 from scrapy_neardup.tables import HammingIndex
@@ -33,6 +34,15 @@ under more titles and contents than that, fingerprints say nothing, and to look 
 them would take longer than to process the page."""
 _BLOCK: Final = 4096
 """Rows by which the columns grow."""
+
+
+def refuse_retention(options: StoreOptions) -> None:
+    """Raise `ConfigurationError` if entries should lapse: nothing here keeps times."""
+    if options.retention:
+        raise ConfigurationError(
+            "NEARDUP_RETENTION needs a Redis store, 'redis://HOST': 'memory:' and 'sqlite:PATH'"
+            " keep no times"
+        )
 
 
 class Outcome(NamedTuple):

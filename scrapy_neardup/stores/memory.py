@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded import EmbeddedIndex
+from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.urlheap import UrlHeap
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Page, Verdict
@@ -23,7 +23,7 @@ class MemoryStore(Store):
     Raises
     ------
     ConfigurationError
-        For anything behind ``memory:``.
+        For anything behind ``memory:``, and a retention.
     """
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
@@ -32,6 +32,7 @@ class MemoryStore(Store):
                 f"NEARDUP_STORE: {redact(uri)!r} names a place, and a store in memory has none;"
                 " use 'memory:', or 'sqlite:PATH' for a store that outlives the crawl"
             )
+        refuse_retention(options)
         self._options = options
         self._opened: tuple[EmbeddedIndex, UrlHeap] | None = None
 

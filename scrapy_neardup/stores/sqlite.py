@@ -24,7 +24,7 @@ from pathlib import Path
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded import EmbeddedIndex
+from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.sqlite_file import SQLiteFile
 from scrapy_neardup.stores.write_behind import WriteBehind
 from scrapy_neardup.urls import redact
@@ -58,10 +58,12 @@ class SQLiteStore(Store):
     Raises
     ------
     ConfigurationError
-        There is no path, or a form that different programs read in different ways.
+        There is no path, or a form that different programs read in different ways; or a
+        retention is asked for.
     """
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
+        refuse_retention(options)
         self._path = _path(uri)
         self._options = options
         self._opened: _Opened | None = None

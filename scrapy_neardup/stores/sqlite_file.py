@@ -1,15 +1,10 @@
 """The file behind ``sqlite:PATH``: its format, its lock, its transactions.
 
 Rule of this room: blocking calls, all from one thread; nothing is written before the
-file is known to be ours, whole, and made with the same parameters.
+file is known to be ours, whole (`sqlite_guard`), and made with the same parameters.
 
 The format: one table holds the kept pages of all namespaces; ``application_id`` and
 ``user_version`` in SQLite's header say whose file it is and which version of the format.
-
-The lock is SQLite's own, taken in exclusive mode and so held as long as the connection:
-it ends with the process, however that ends. POSIX drops a process's locks on a file as
-soon as it closes *any* handle of it, so a second crawler of this process mustn't even
-read the file: a register of open paths comes first.
 """
 
 from __future__ import annotations
@@ -17,27 +12,28 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.errors import (
-    StoreCorruptError,
-    StoreError,
-    StoreLockedError,
-    StoreMismatchError,
-    StoreUnavailableError,
-)
+from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
+from scrapy_neardup.stores.sqlite_guard import (
+    APPLICATION_ID,
+    beside,
+    check_after_crash,
+    check_header,
+    damaged,
+    opening,
+    register,
+    release,
+    unusable,
+)
 
-APPLICATION_ID: Final = 0x4E647570
-"""``Ndup``, at byte 68 of the file."""
 FORMAT_VERSION: Final = 1
-_MAGIC: Final = b"SQLite format 3\x00"
 _ROW_BITS: Final = 32
 _CHUNK: Final = 1 << 10
 """Rows that are read at once: what fits into a processor's cache."""
@@ -56,19 +52,6 @@ _CREATE: Final = (
         url TEXT
     )""",
 )
-
-_DAMAGE: Final = frozenset(
-    {
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_FORMAT,
-        sqlite3.SQLITE_ERROR,  # our statements have no errors: a table is missing
-        sqlite3.SQLITE_MISMATCH,
-    }
-)
-
-_open_paths: set[Path] = set()
-_open_paths_lock = Lock()
 
 
 class Changes(NamedTuple):
@@ -109,13 +92,13 @@ class SQLiteFile:
     ) -> None:
         self._namespace = namespace
         self._parameters = dict(parameters)
-        with _opening(path):
+        with opening(path):
             self._path = path.resolve()
-            _register(self._path)
+            register(self._path)
             try:
                 self._connection = self._connect()
             except BaseException:
-                _open_paths.discard(self._path)
+                release(self._path)
                 raise
 
     def entries(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.void]]]:
@@ -127,7 +110,7 @@ class SQLiteFile:
             Shape (n,) each, n <= 1,024; uint32 and `ENTRY_DTYPE`.
         """
         first = self._number << _ROW_BITS
-        with _opening(self._path):
+        with opening(self._path):
             found = self._connection.execute(
                 "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place",
                 (first, first + (1 << _ROW_BITS) - 1),
@@ -137,15 +120,15 @@ class SQLiteFile:
                 try:
                     sizes, joined = set(map(len, entries)), b"".join(entries)
                 except TypeError as error:
-                    raise _damaged(self._path, f"a record is no record: {error}") from error
+                    raise damaged(self._path, f"of a record: {error}") from error
                 if sizes != {ENTRY.size}:
-                    raise _damaged(self._path, f"records have {sizes} bytes, not {ENTRY.size}")
+                    raise damaged(self._path, f"a record of other than {ENTRY.size} bytes")
                 rows = (np.array(places) - first).astype(np.uint32)
                 yield rows, np.frombuffer(joined, ENTRY_DTYPE)
 
     def begin_writing(self) -> None:
         """Prepare for `write`, once all of the file that is needed was read."""
-        with _opening(self._path):
+        with opening(self._path):
             self._connection.execute("PRAGMA journal_mode = WAL")
 
     def write(self, changes: Changes) -> None:
@@ -191,11 +174,11 @@ class SQLiteFile:
         try:
             self._connection.close()
         finally:
-            _open_paths.discard(self._path)
+            release(self._path)
 
     def _connect(self) -> sqlite3.Connection:
-        _inspect(self._path)
-        _check_after_crash(self._path)
+        check_header(self._path)
+        check_after_crash(self._path)
         connection = sqlite3.connect(self._path, timeout=0, isolation_level=None)
         try:
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
@@ -206,7 +189,7 @@ class SQLiteFile:
                     for statement in _CREATE:
                         connection.execute(statement)
             # Left by the check; now that the lock is ours, nobody else has it open.
-            _beside(self._path, "-shm").unlink(missing_ok=True)
+            beside(self._path, "-shm").unlink(missing_ok=True)
             self._number = self._agree(connection)
         except BaseException:
             connection.close()
@@ -231,7 +214,7 @@ class SQLiteFile:
         try:
             theirs = dict(json.loads(text))
         except (TypeError, ValueError) as error:
-            raise _damaged(self._path, f"parameters of {self._namespace!r}: {error}") from error
+            raise damaged(self._path, f"parameters of {self._namespace!r}: {error}") from error
         names = sorted(theirs.keys() | self._parameters.keys())
         differences = [
             f"{name} was {theirs.get(name)!r} and is {self._parameters.get(name)!r}"
@@ -245,75 +228,6 @@ class SQLiteFile:
                 " another NEARDUP_NAMESPACE or another file"
             )
         return int(number)
-
-
-def _register(path: Path) -> None:
-    """Note that this process is going to open `path`, or raise `StoreLockedError`."""
-    with _open_paths_lock:
-        if any(path == other or _same_file(path, other) for other in _open_paths):
-            raise _locked(path)
-        _open_paths.add(path)
-
-
-def _same_file(path: Path, other: Path) -> bool:
-    try:
-        return path.samefile(other)
-    except FileNotFoundError:
-        return False
-
-
-def _inspect(path: Path) -> None:
-    """Raise `StoreCorruptError` unless `path` is missing, empty, or a whole store of ours.
-
-    SQLite isn't asked: to open another program's file may already change it. The format
-    of the header is that of https://sqlite.org/fileformat2.html, section 1.3.
-    """
-    try:
-        if not path.is_file() and path.exists():
-            raise StoreError(f"NEARDUP_STORE: {path} is not a file")
-        with path.open("rb") as file:
-            header = file.read(100)
-    except FileNotFoundError:
-        return
-    has_log = _size(_beside(path, "-wal")) > 0
-    if not header:
-        if has_log:
-            raise _damaged(path, "it is empty, but its log isn't")
-        return
-    if not (header.startswith(_MAGIC) and header[68:72] == APPLICATION_ID.to_bytes(4, "big")):
-        raise StoreCorruptError(
-            f"NEARDUP_STORE: {path} is not a store of scrapy-neardup; nothing of it was changed."
-            " Name another file"
-        )
-    # SQLite itself reads zeros where the last page is cut off.
-    page_size = int.from_bytes(header[16:18], "big")
-    pages = int.from_bytes(header[28:32], "big")
-    if not has_log and not _beside(path, "-journal").exists() and _size(path) != pages * page_size:
-        raise _damaged(path, f"it should have {pages * page_size} bytes and has {_size(path)}")
-
-
-def _check_after_crash(path: Path) -> None:
-    """Read the whole of a file that wasn't closed, without the right to change it.
-
-    Closing a connection that may write would move the log into the file, sound or not.
-    """
-    if not _size(_beside(path, "-wal")):
-        return
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=0, uri=True)) as connection:
-        result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if result != "ok":
-        raise _damaged(path, result)
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _text(url: str | None) -> str | None:
@@ -334,45 +248,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]
 
 
 @contextmanager
-def _opening(path: Path) -> Iterator[None]:
-    """Raise what goes wrong before anything is written as an error that says what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise _locked(path) from error
-        if code in _DAMAGE:
-            raise _damaged(path, str(error)) from error
-        raise StoreError(_unusable(path, error)) from error
-    except OSError as error:
-        raise StoreError(_unusable(path, error)) from error
-
-
-@contextmanager
 def _using(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreUnavailableError(_unusable(path, error)) from error
-
-
-def _unusable(path: Path, error: Exception) -> str:
-    return (
-        f"NEARDUP_STORE: {path} can't be used: {error}."
-        " Its directory has to exist and be writable, with room on the disk"
-    )
-
-
-def _locked(path: Path) -> StoreLockedError:
-    return StoreLockedError(
-        f"NEARDUP_STORE: {path} is open in another process or crawler, and a SQLite file serves"
-        " one crawl at a time. Name another file, or let them share a 'redis://HOST' store"
-    )
-
-
-def _damaged(path: Path, what: str) -> StoreCorruptError:
-    return StoreCorruptError(
-        f"NEARDUP_STORE: {path} is damaged ({what}); nothing of it was changed."
-        " Restore it from a copy, or move it away to start afresh"
-    )
+        raise StoreUnavailableError(unusable(path, error)) from error

@@ -66,9 +66,10 @@ class WriteBehind:
 
     def delete(self, row: int) -> None:
         """Note that the entry at `row` is not to be in the file."""
-        held = row in self._urls
+        is_new = row in self._urls
         self._urls.pop(row, None)
-        if not held or row in self._due:
+        # The file has nothing of a new entry, but may have the one before it in this row.
+        if not is_new or row in self._due:
             self._note(row, is_kept=False)
 
     async def url(self, row: int, page_id: int) -> str | None:
@@ -155,9 +156,8 @@ class WriteBehind:
         except Exception as error:  # noqa: BLE001  (whatever it is: nothing due is lost)
             self._failure = error
             self._since = self._loop.time()
-            for row, url in self._urls_being_written.items():
-                if self._due.get(row, True):
-                    self._urls.setdefault(row, url)
+            # What happened meanwhile is newer.
+            self._urls = {**self._urls_being_written, **self._urls}
             self._due = {**due, **self._due}
         else:
             self._failure = None

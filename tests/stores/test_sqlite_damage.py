@@ -17,7 +17,7 @@ from store_registry import page
 
 from scrapy_neardup.errors import StoreCorruptError, StoreError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.sqlite_file import APPLICATION_ID
+from scrapy_neardup.stores.sqlite_guard import APPLICATION_ID
 from scrapy_neardup.verdict import Page
 
 PAGES = 300

@@ -42,7 +42,7 @@ def test_killed_fifteen_times(tmp_path):
 @pytest.mark.stress
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_hundreds_of_times(tmp_path, seed):
-    _kill_again_and_again(tmp_path, times=150, longest=1.5, seed=1000 * (seed + 1))
+    _kill_again_and_again(tmp_path, times=150, longest=0.6, seed=1000 * (seed + 1))
 
 
 def _kill_again_and_again(directory: Path, times: int, longest: float, seed: int) -> None:
