@@ -4,6 +4,7 @@ import json
 import os
 import random
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -235,6 +236,15 @@ def test_nobody_there():
     with (
         config.set({"distributed.comm.timeouts.connect": "200ms"}),
         pytest.raises(NeardupError, match="no Dask scheduler answers"),
+        connected("tcp://127.0.0.1:1"),
+    ):
+        pass
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(ConfigurationError, match=r"pip install 'scrapy-neardup\[dask\]'"),
         connected("tcp://127.0.0.1:1"),
     ):
         pass
