@@ -151,6 +151,7 @@ def _source(name: str) -> str:
 
 
 OPEN_SCRIPT = _source("open")
+BUSIEST_SCRIPT = _source("busiest")
 
 
 def prefix(namespace: str) -> str:

@@ -1,0 +1,166 @@
+"""What namespaces a Redis or a cluster holds, what they weigh, and how one is removed.
+
+Rule of this room: a store isn't opened, so nobody has to know its parameters; keys are
+found by SCAN, and no call takes long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.stores.base import StoreStats
+from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect, explained
+from scrapy_neardup.stores.redis_layout import BUSIEST_SCRIPT, prefix
+
+_BATCH = 500
+_SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at
+_SHOWN = 5
+_WIDTHS = {False: (14, 6), True: (31, 10)}
+"""Bytes of an entry in table 1 and in the others, on one Redis and in a cluster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """One of those with most entries."""
+
+    table: int
+    prefix: str
+    """The first bits that its entries share, in hex; a bucket below a split shares more."""
+    entries: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What a namespace holds."""
+
+    stats: StoreStats
+    parameters: dict[str, str]
+    memory: dict[str, int]
+    """Bytes of its tables, of page identity, of the rest (URLs, counters)."""
+    busiest: list[Bucket] = field(default_factory=list)
+
+
+class RedisAdmin:
+    """A view of all namespaces at one URI; see `redis_admin`."""
+
+    def __init__(self, client: Any, *, clustered: bool) -> None:
+        self._client = client
+        self._clustered = clustered
+
+    async def namespaces(self) -> list[str]:
+        """Return the namespaces, sorted; costs a SCAN of all keys."""
+        found = set()
+        async for key in self._client.scan_iter(match="*nd:*:schema*", count=1000):
+            if match := re.fullmatch(rb"\{?nd:([^:]*):schema\}?", key):
+                found.add(unquote(match[1].decode(), errors="surrogatepass"))
+        return sorted(found)
+
+    async def report(self, namespace: str) -> Report | None:
+        """Return what a namespace holds, None if there is none; costs some calls a key."""
+        parameters = await self._client.hgetall(self._key(namespace, "schema"))
+        if not parameters:
+            return None
+        memory: Counter[str] = Counter(tables=0, identity=0, rest=0)
+        busiest = []
+        async for key in self._keys(namespace):
+            tree = key.decode().strip("{}").split(":")[2]
+            table = int(tree[1:]) if re.fullmatch(r"t\d+", tree) else 0
+            kind = "tables" if table else "identity" if tree == "page" else "rest"
+            memory[kind] += await self._client.memory_usage(key, samples=_SAMPLES) or 0
+            if table:
+                busiest += await self._busiest(key, table)
+        return Report(
+            stats=await self._stats(namespace, sum(memory.values())),
+            parameters={name.decode(): value.decode() for name, value in parameters.items()},
+            memory=dict(memory),
+            busiest=sorted(busiest, key=lambda bucket: -bucket.entries)[:_SHOWN],
+        )
+
+    async def clear(self, namespace: str) -> int:
+        """Remove a namespace; return how many keys it had. No crawl may be using it."""
+        removed, batch = 0, []
+        async for key in self._keys(namespace):
+            batch.append(key)
+            if len(batch) == _BATCH:
+                removed += await self._unlink(batch)
+                batch = []
+        return removed + await self._unlink(batch)
+
+    async def _unlink(self, keys: list[bytes]) -> int:
+        async with self._client.pipeline(transaction=False) as pipeline:
+            for key in keys:  # of a cluster, each is in a slot of its own
+                pipeline.execute_command("UNLINK", key)
+            return sum(await pipeline.execute())
+
+    def _key(self, namespace: str, name: str) -> str:
+        key = f"{prefix(namespace)}{name}"
+        return f"{{{key}}}" if self._clustered else key
+
+    def _keys(self, namespace: str) -> AsyncIterator[bytes]:
+        # A prefix holds nothing that means something in a pattern.
+        pattern = f"{{{prefix(namespace)}*" if self._clustered else f"{prefix(namespace)}*"
+        keys: AsyncIterator[bytes] = self._client.scan_iter(match=pattern, count=1000)
+        return keys
+
+    async def _busiest(self, key: bytes, table: int) -> list[Bucket]:
+        width = _WIDTHS[self._clustered][table > 1]
+        reply = await self._client.eval(BUSIEST_SCRIPT, 1, key, _SHOWN)
+        first = key.decode().strip("{}").rpartition(":")[2]
+        return [
+            Bucket(table=table, prefix=first + name[1:].hex(), entries=length // width)
+            for length, name in zip(reply[::2], reply[1::2], strict=True)
+        ]
+
+    async def _stats(self, namespace: str, memory: int) -> StoreStats:
+        if self._clustered:
+            names = ("P", "L", "D", "O")
+            keys = [self._key(namespace, f"t1:{first:02x}") for first in range(256)]
+            rows = [await self._client.hmget(key, *names) for key in keys]
+            columns = [
+                sum(int(value or 0) for value in column) for column in zip(*rows, strict=True)
+            ]
+            pages, pending, dropped, overflowed = columns
+        else:
+            counters = await self._client.hgetall(self._key(namespace, "counters"))
+            pending = await self._client.zcard(self._key(namespace, "pending"))
+            pages = int(counters.get(b"confirmed", 0)) + pending
+            overflowed = int(counters.get(b"overflowed", 0))
+            dropped = sum(map(int, await self._client.hvals(self._key(namespace, "collapsed"))))
+        return StoreStats(
+            pages=pages,
+            pending=pending,
+            dropped=dropped,
+            overflowed=overflowed,
+            memory_bytes=memory,
+        )
+
+
+@asynccontextmanager
+async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
+    """Yield the view of the Redis, or the cluster, at `uri`.
+
+    Raises
+    ------
+    StoreError
+        As `redis_client.explained`.
+    """
+    clustered = uri.partition(":")[0].lower().endswith("+cluster")
+    client: Any = connect_cluster(uri) if clustered else connect(uri)
+    try:
+        yield RedisAdmin(client, clustered=clustered)
+    except StoreError:
+        raise
+    except Exception as error:
+        raise explained(error, uri) from error
+    finally:
+        if clustered:
+            await client.aclose()
+        else:
+            await disconnect(client)
