@@ -56,7 +56,7 @@ def test_a_folder_gives_what_is_html_by_name_or_by_look(here):
 
 def test_files_may_be_compressed(here):
     write(here / "page.html.gz", gzip.compress(PAGE, mtime=0))
-    write(here / "lines.jsonl.gz", gzip.compress(lines({"text": "t"}).encode()))
+    write(here / "lines.jsonl.gz", gzip.compress(lines({"text": "t"}).encode(), mtime=0))
     write(here / "wrongly.jsonl.gz", lines({"text": "u"}))
     page, first, second = Corpus(["page.html.gz", "lines.jsonl.gz", "wrongly.jsonl.gz"])
     assert (page.html, first.text, second.text) == (PAGE, "t", "u")
@@ -122,7 +122,7 @@ def test_a_name_that_is_no_unicode_is_told_apart_and_can_be_stored(here):
         ("x.jsonl", lines(["html"]), "x.jsonl, line 1: not an object"),
         ("x.jsonl", lines({"text": 3}), 'x.jsonl, line 1: "text" is no string but int'),
         ("x.jsonl", lines({"text": "t", "url": []}), 'line 1: "url" is no string but list'),
-        ("x.jsonl.gz", gzip.compress(b'{"text": "' + JUNK.hex().encode())[:500],
+        ("x.jsonl.gz", gzip.compress(b'{"text": "' + JUNK.hex().encode(), mtime=0)[:500],
          "x.jsonl.gz: its compressed data ends too early"),
         ("x.html.gz", gzip.compress(JUNK, mtime=0)[:500], "x.html.gz: its compressed data ends"),
         ("x.html.gz", gzip.compress(b"x" * 99, mtime=0)[:-8] + b"\0" * 8,

@@ -56,7 +56,7 @@ def write_json(path, *, compressed=False):
     rows[5:5] = [{"page": "shell", "verdict": "unjudged", "fingerprint": None}]
     text = "\n".join([*map(json.dumps, rows), "", ""]).encode()
     path = path.with_suffix(".jsonl.gz" if compressed else ".jsonl")
-    path.write_bytes(gzip.compress(text) if compressed else text)
+    path.write_bytes(gzip.compress(text, mtime=0) if compressed else text)
     return path, FINGERPRINTS, PAGES, [page_id(identity(page)) for page in PAGES]
 
 
@@ -197,7 +197,7 @@ def test_files_that_cannot_be_used(tmp_path):
 
     refused("a.u64", bytes(17), "multiple of 8")
     refused("a.txt", b"hello", r"ends neither in \.u64")
-    refused("a.jsonl.gz", gzip.compress(b"{}" * 500)[:-9], "ends too early")
+    refused("a.jsonl.gz", gzip.compress(b"{}" * 500, mtime=0)[:-9], "ends too early")
     refused("a.pack", write_packed(tmp_path / "b")[0].read_bytes()[:-1], "cut short")
     with pytest.raises(InputError, match="No such file"):
         open_source(str(tmp_path / "missing.u64"))

@@ -74,7 +74,7 @@ def test_bodies_are_decoded(tmp_path):
     records = read(
         tmp_path,
         warc(
-            html("http://a.test/1", gzip.compress(HTML), content_encoding="gzip"),
+            html("http://a.test/1", gzip.compress(HTML, mtime=0), content_encoding="gzip"),
             html("http://a.test/2", chunked + b"\r\n0\r\n\r\n", transfer_encoding="chunked"),
         ),
     )
@@ -82,7 +82,7 @@ def test_bodies_are_decoded(tmp_path):
 
 
 def test_one_gzip_stream_over_all_records_is_fine(tmp_path):
-    content = gzip.compress(warc(html("http://a.test/"), compressed=False))
+    content = gzip.compress(warc(html("http://a.test/"), compressed=False), mtime=0)
     assert [record.page for record in read(tmp_path, content)] == ["http://a.test/"]
 
 
@@ -111,7 +111,7 @@ PLAIN = warc(html("http://a.test/"), compressed=False)
     [
         b"\x00\x01\x02" * 99,
         b"GET / HTTP/1.1\r\n\r\n",
-        gzip.compress(b"<p>no archive</p>"),
+        gzip.compress(b"<p>no archive</p>", mtime=0),
         b"http://a.test/ 1.2.3.4 20200101000000 text/html 9\n<p>ARC</p>\n",
         PLAIN.replace(b"Content-Length: ", b"X: "),
         PLAIN.replace(b"Content-Length: 1", b"Content-Length: "),
