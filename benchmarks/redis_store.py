@@ -207,7 +207,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a small run, to see that it works")
     options = parser.parse_args()
     if options.quick:
-        options.pages, options.probes = 5_000, 500
+        options.pages, options.probes = 2_000, 200
     for tables in options.tables:
         layout = Layout(K, {4: 4, 10: 5}[tables])
         contestants = {"packed": Packed} | ({} if options.no_naive else {"sorted sets": Naive})

@@ -10,6 +10,7 @@ Every method here is safe to be called again: after a lost reply, or at a second
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 from collections.abc import Iterable
@@ -20,11 +21,13 @@ from typing import Any, NamedTuple, Self
 from redis import exceptions
 from redis.asyncio import RedisCluster
 
-from scrapy_neardup.stores.redis_client import FAILURES, explained
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores.redis_client import FAILURES, explained, shown
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.stores.redis_values import id_bytes
 
 _CALLS_AT_ONCE = 64  # redis-py opens a connection for each call under way
+_LONGEST_CLOSE = 5.0
 _ENTRY_VERBS = ("begin", "look", "commit", "collapse", "settle", "sweep")
 _OTHER_VERBS = ("claim", "release", "page")
 
@@ -91,6 +94,7 @@ class Attempts:
         self._layout = layout
         self._retention = retention
         self._turn = asyncio.Semaphore(_CALLS_AT_ONCE)
+        self._closed = False
 
     # ---- a page's way ----------------------------------------------------------------------
 
@@ -231,15 +235,32 @@ class Attempts:
         StoreError
             As `redis_client.explained`.
         """
+        self._check_open()
         sha, text = self._scripts[verb]
         try:
             async with self._turn:
+                self._check_open()
                 try:
                     return await self._client.evalsha(sha, 1, key, *arguments)
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
                     return await self._client.eval(text, 1, key, *arguments)
         except FAILURES as error:
             raise explained(error, self._uri) from error
+
+    async def close(self) -> None:
+        """Let the calls under way end and make no more; the client may be closed afterwards.
+
+        Closed under them, it would connect anew to repeat them.
+        """
+        self._closed = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LONGEST_CLOSE):
+                for _ in range(_CALLS_AT_ONCE):
+                    await self._turn.acquire()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreUnavailableError(f"NEARDUP_STORE: {shown(self._uri)} was closed")
 
     def key(self, tree: str, f: bytes) -> str:
         """Return the name of a hash; all of it is the hash tag, so each has a slot of its own."""

@@ -99,6 +99,8 @@ class RedisClusterStore:
         with contextlib.suppress(StoreError):
             for page_id in list(self._held):
                 await self.forget(page_id)
+        if tasks:
+            await self._attempts.close()
         await self._client.aclose()
 
     # ---- verbs -----------------------------------------------------------------------------

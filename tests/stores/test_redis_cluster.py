@@ -161,3 +161,22 @@ def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
     monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", 0.3)
     monkeypatch.setattr(redis_cluster, "LEASE", 0.5)
     asyncio.run(scenario(shared_cluster().uri))
+
+
+def test_closed_while_calls_are_under_way():
+    async def scenario(uri: str) -> None:
+        store = open_store(uri, namespace="closed")
+        await store.open()
+        calls = [
+            asyncio.create_task(store.check_and_add(page(n, n << 40 | n << 20))) for n in range(60)
+        ]
+        await asyncio.sleep(0.02)
+        await store.close()
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        failures = [result for result in results if isinstance(result, Exception)]
+        assert failures
+        assert {type(failure) for failure in failures} == {StoreUnavailableError}
+        with pytest.raises(StoreUnavailableError, match="closed"):
+            await store.check_and_add(page(1, 1))
+
+    asyncio.run(scenario(shared_cluster().uri))
