@@ -15,10 +15,12 @@ BENCHMARKS := $(wildcard $(patsubst %,benchmarks/%.py,index fingerprints stores 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
 		do printf 'make %-12s %s\n' "$$name" "$$text"; done
-	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site)'
+	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site),'
+	@echo '           STORE=redis (make example with two crawlers on one Redis server)'
 
-example: $(VENV)/.ready-base ## crawl a site full of traps without and with the plugin, compare
-	@cd example_project && ../$(BIN)/python -m compare
+# The extra "test" brings a Redis server, for machines that have none.
+example: $(VENV)/.ready-$(if $(STORE),test,base) ## crawl a site full of traps without and with the plugin, compare
+	@cd example_project && ../$(BIN)/python -m compare $(if $(STORE),--store $(STORE))
 
 site: $(VENV)/.ready-base ## serve that site, to crawl it by hand
 	@echo 'In another terminal: cd example_project && ../$(BIN)/scrapy crawl docs -a site=http://127.0.0.1:$(PORT)/'

@@ -1,7 +1,8 @@
 """Crawl the site without and with scrapy-neardup, and print what each has found.
 
 ``make example`` runs this. Both crawls are ordinary ones (``scrapy crawl docs``), with the
-same settings but for NEARDUP_ENABLED, and end at the same number of pages.
+same settings but for NEARDUP_ENABLED, and end at the same number of pages. With
+``--store redis`` (``make example STORE=redis``) two processes make the second crawl together.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from docsite.lookalikes import lookalikes
 from docsite.site import Site
 from example.settings import CLOSESPIDER_PAGECOUNT
 
-from compare.crawls import Progress, crawl, served
-from compare.report import report
-from compare.tally import tally
+from compare.crawls import Progress, crawl, crawl_together, redis, served
+from compare.report import report, report_shares
+from compare.tally import merged, tally
+
+CRAWLERS = 2
 
 
 def main() -> None:
@@ -29,6 +32,11 @@ def main() -> None:
         "--pages", type=int, default=CLOSESPIDER_PAGECOUNT, help="budget of each crawl"
     )
     parser.add_argument("--folder", type=Path, default=CACHE, help="for journals and logs")
+    parser.add_argument(
+        "--store",
+        choices=["redis"],
+        help="let two crawlers share a frontier and a memory on a Redis server, started here",
+    )
     parser.add_argument("modules", nargs="*", help="let the site consist of these only")
     options = parser.parse_args()
     folder = options.folder.resolve()
@@ -38,15 +46,21 @@ def main() -> None:
     progress = Progress("The site: this Python's documentation")
     library = load(options.modules, progress=lambda count, name: progress.tell(f"{count} {name}"))
     progress.done(f"{len(library)} modules")
+    same = {"pages": options.pages, "folder": folder}
     with served(options.modules) as url:
-        runs = [
-            crawl(what, url, plugin=plugin, pages=options.pages, folder=folder)
-            for what, plugin in (("Crawl without the plugin", False), ("Crawl with it", True))
-        ]
+        without = crawl("Crawl without the plugin", url, plugin=False, **same)
+        if options.store:
+            what = f"Crawl with it, {CRAWLERS} crawlers on one Redis server"
+            with redis() as server:
+                crawls = crawl_together(what, url, server=server, crawlers=CRAWLERS, **same)
+        else:
+            crawls = [crawl("Crawl with it", url, plugin=True, **same)]
     site, alike = Site(library), lookalikes(library)
-    without, plugin = (tally(run, site, alike, options.pages) for run in runs)
-    print("", *report(without, plugin, library), "", sep="\n")
-    print(f"Journals and logs: {folder}")
+    tallies = (tally(run, site, alike, options.pages) for run in (without, merged(crawls)))
+    print("", *report(*tallies, library), sep="\n")
+    if options.store:
+        print("", *report_shares(crawls), sep="\n")
+    print(f"\nJournals and logs: {folder}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Rule of this file: pure, and every number comes out of a `Tally`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 from docsite.library import Library
@@ -35,6 +36,24 @@ def report(without: Tally, plugin: Tally, library: Library) -> Iterator[str]:
         yield "Unique pages lost, with their true resemblance J to the page that they matched:"
         for drop in plugin.lost:
             yield from _explanation(_resemblance(drop, library), drop)
+
+
+def report_shares(crawls: list[list[dict[str, Any]]]) -> Iterator[str]:
+    """Yield who did what of a crawl by several crawlers: the lines of their table."""
+    kept = [{record["kept"] for record in crawl if "kept" in record} for crawl in crawls]
+    names = (f"crawler {number + 1}" for number in range(len(crawls)))
+    yield f"{'Shares of the crawlers, by hash of the URL':42}" + "".join(f"{n:>11}" for n in names)
+    drops = [[record["of"] for record in crawl if "dropped" in record] for crawl in crawls]
+    foreign = [
+        sum(of not in own for of in matched) for matched, own in zip(drops, kept, strict=True)
+    ]
+    for label, numbers in (
+        ("requests", [len(crawl) - 1 for crawl in crawls]),
+        ("pages that reached the spider", list(map(len, kept))),
+        ("pages dropped", list(map(len, drops))),
+        ("  for a page that the other one kept", foreign),
+    ):
+        yield f"{label:42}" + "".join(f"{number:>11,}" for number in numbers)
 
 
 def _table(without: Tally, plugin: Tally) -> Iterator[str]:

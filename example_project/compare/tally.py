@@ -72,6 +72,23 @@ class Tally:
         return self.stats["scheduler/enqueued"] - self.stats["scheduler/dequeued"]
 
 
+def merged(journals: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the journals of crawls that ran together as that of one crawl.
+
+    Stats are added up; the seconds are those of the longest crawl.
+    """
+    records: list[dict[str, Any]] = []
+    stats: Counter[str] = Counter()
+    seconds = 0.0
+    for *pages, last in journals:
+        records += pages
+        numbers = {k: v for k, v in last["stats"].items() if isinstance(v, (int, float))}
+        stats.update(numbers)
+        seconds = max(seconds, numbers["elapsed_time_seconds"])
+    records.sort(key=lambda record: record["time"])
+    return [*records, {"stats": {**stats, "elapsed_time_seconds": seconds}}]
+
+
 def tally(
     records: Iterable[dict[str, Any]], site: Site, alike: dict[str, set[str]], budget: int
 ) -> Tally:

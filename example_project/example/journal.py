@@ -7,6 +7,7 @@ signal, and without the plugin it is never sent.
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -53,5 +54,6 @@ class Journal:
         self._file.close()
 
     def _write(self, **record: Any) -> None:
+        record["time"] = time.time()  # orders what several crawlers write
         self._file.write(json.dumps(record, default=str) + "\n")
         self._file.flush()

@@ -20,7 +20,9 @@ CLOSESPIDER_PAGECOUNT = 2500
 # in a millisecond, so more at a time would hardly be faster.
 CONCURRENT_REQUESTS = 1
 
-# `compare` sets EXAMPLE_JOURNAL; without it the extension is off.
+# `compare` sets EXAMPLE_JOURNAL and, for several crawlers, EXAMPLE_FRONTIER; without them these
+# are off.
 EXTENSIONS = {"example.journal.Journal": 500}
+SPIDER_MIDDLEWARES = {"example.frontier.SharedFrontier": 100}
 
 LOG_LEVEL = "INFO"
