@@ -162,7 +162,8 @@ async def rage(  # noqa: C901, PLR0915, one story
         run = Run(page, clock())
         runs.append(run)
         before = last.get(page.id)
-        if before is not None and before.ended_from == math.inf:
+        doubted = before is not None and before.ended_from == math.inf
+        if doubted:
             before.ended_from = run.start  # this run may replace or withdraw it
         last[page.id] = run
         try:
@@ -173,7 +174,8 @@ async def rage(  # noqa: C901, PLR0915, one story
         run.end, run.outcome = clock(), str(verdict.decision)
         run.match = verdict.match.page_id if verdict.match else None
         if verdict.decision is Decision.SEEN and before is not None:
-            before.ended_from = math.inf if before.ended_by == math.inf else before.ended_from
+            if doubted and before.ended_by == math.inf:
+                before.ended_from = math.inf
         elif before is not None:
             before.ended_by = min(before.ended_by, run.end)
         if run.outcome == "new":
@@ -192,6 +194,8 @@ async def rage(  # noqa: C901, PLR0915, one story
                 run.ended_by = min(run.ended_by, clock())
             else:
                 await store.confirm(run.page.id)
+                if clock() > run.start + storm.lease:  # it may have come too late
+                    run.ended_from = min(run.ended_from, run.start + storm.lease)
         except CrawlerDiedError:
             store._held.pop(run.page.id, None)
             if run.outcome == "new":  # it may lapse, unless confirm had arrived
