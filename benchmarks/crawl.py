@@ -5,10 +5,12 @@ spiders do, on a generated site served by another process. Each crawl runs in a 
 its own; its CPU time counts from the first response to the last. Runs without and with the
 plugin take turns, and the ratio of each pair is taken, so that a machine that changes its
 pace doesn't decide. Without the plugin every page must reach the callback, with it all but
-one of each planted pair of near-duplicates.
+one of each planted pair of near-duplicates. ``--store redis`` compares the plugin with itself:
+with a Redis server, started here, and with ``memory:``.
 
     python benchmarks/crawl.py
     python benchmarks/crawl.py --quick
+    python benchmarks/crawl.py --store redis
     python benchmarks/crawl.py --store sqlite:DIR/RUN.sqlite --words 2000 --links 20
 """
 
@@ -25,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 
@@ -152,27 +156,56 @@ def measure(url: str, store: str | None) -> dict[str, float]:
     return json.loads(done.stdout)
 
 
-def compare(url: str, options: argparse.Namespace, folder: Path) -> list[tuple[float, float]]:
-    """Return the milliseconds a page without and with the plugin, run by run."""
+@contextmanager
+def contestant(store: str, folder: str) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield the URI of a store, and what empties it between runs."""
+    if store != "redis":
+        yield store.replace("DIR", folder), lambda: None
+        return
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+    from redis_servers import RedisServer
+
+    with RedisServer() as server, server.client() as client:
+        yield server.uri, client.flushall
+
+
+def check(result: dict[str, float], store: str | None, pages: int) -> None:
+    """Assert that a crawl has found what was planted."""
+    planted = 0 if store is None else pages // PLANTED
+    assert result["responses"] == pages, result
+    assert result["dropped"] == planted, result
+    assert result["called"] == result["items"] == pages - planted, result
+    assert result["new"] == (0 if store is None else pages - planted), result
+
+
+def compare(
+    url: str, options: argparse.Namespace, store: str, fresh: Callable[[], object]
+) -> list[tuple[float, float]]:
+    """Return the milliseconds a page of the two contestants, run by run.
+
+    `fresh` is called before each run: a store has to forget what the last one left in it.
+    """
+    against = "memory:" if options.store == "redis" else None
     pairs = []
     for run in range(options.runs):
-        store = options.store.replace("DIR", str(folder)).replace("RUN", str(run))
-        order = [None, store] if run % 2 else [store, None]
-        results = {kind: measure(url, kind) for kind in order}
-        off, on = results[None], results[store]
-        planted = options.pages // PLANTED
-        assert off["responses"] == off["called"] == off["items"] == options.pages, off
-        assert on["responses"] == options.pages, on
-        assert on["dropped"] == planted, on
-        assert on["called"] == on["items"] == on["new"] == options.pages - planted, on
-        without, with_it = (1000 * result["cpu"] / options.pages for result in (off, on))
-        pairs.append((without, with_it))
+        kinds = [against, store.replace("RUN", str(run))]
+        results = {}
+        for kind in kinds if run % 2 else reversed(kinds):
+            fresh()
+            results[kind] = measure(url, kind)
+            check(results[kind], kind, options.pages)
+        one, other = (1000 * results[kind]["cpu"] / options.pages for kind in kinds)
+        pairs.append((one, other))
         print(
-            f"run {run + 1}: {without:6.2f} ms a page without, {with_it:6.2f} ms with, "
-            f"ratio {with_it / without:.3f}",
+            f"run {run + 1}: {one:6.2f} ms a page {name(against)}, "
+            f"{other:6.2f} ms {name(options.store)}, ratio {other / one:.3f}",
             flush=True,
         )
     return pairs
+
+
+def name(store: str | None) -> str:
+    return "without" if store is None else f"with {store}"
 
 
 def main() -> None:
@@ -186,7 +219,8 @@ def main() -> None:
     parser.add_argument(
         "--store",
         default="memory:",
-        help="NEARDUP_STORE; DIR and RUN make a path of its own a run",
+        help="NEARDUP_STORE; DIR and RUN make a path of its own a run; 'redis' starts a server "
+        "and compares with memory: instead of no plugin",
     )
     parser.add_argument("--quick", action="store_true", help="300 pages, 2 runs")
     parser.add_argument("--crawl", help=argparse.SUPPRESS)
@@ -202,6 +236,7 @@ def main() -> None:
     shape = [f"--{name}={getattr(options, name)}" for name in ("pages", "words", "links")]
     with (
         tempfile.TemporaryDirectory() as folder,
+        contestant(options.store, folder) as (store, fresh),
         subprocess.Popen(
             [sys.executable, __file__, "--serve", *shape],
             stdin=subprocess.PIPE,
@@ -211,12 +246,12 @@ def main() -> None:
     ):
         url = f"http://127.0.0.1:{int(server.stdout.readline())}"
         try:
-            pairs = compare(url, options, Path(folder))
+            pairs = compare(url, options, store, fresh)
         finally:
             server.stdin.close()
-    off, on = (statistics.median(times) for times in zip(*pairs, strict=True))
-    ratio = statistics.median(on / off for off, on in pairs)
-    print(f"median: {off:.2f} ms of CPU a page without, {on:.2f} ms with; ratio {ratio:.3f}")
+    one, other = (statistics.median(times) for times in zip(*pairs, strict=True))
+    ratio = statistics.median(other / one for one, other in pairs)
+    print(f"median: {one:.2f} and {other:.2f} ms of CPU a page; ratio {ratio:.3f}")
 
 
 if __name__ == "__main__":
