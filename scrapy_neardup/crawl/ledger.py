@@ -1,9 +1,11 @@
 """The kept pages whose processing isn't over, and how each of them ends.
 
 Rule of this module: every page that the store took for new is confirmed or forgotten
-exactly once, and all of it is over before the store closes. A confirmation that the store
-doesn't take is tried once more at the end; an entry that can't be withdrawn stays
-pending, and pending entries end with the crawl.
+exactly once, and all of it is over before the store closes. Nobody waits for a
+confirmation: those of a tenth of a second go out together, so that a store behind a
+network sends them at once. One that the store doesn't take is tried once more at the
+end; an entry that can't be withdrawn stays pending, and pending entries end with the
+crawl.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from scrapy_neardup.crawl.guard import StoreCallFailedError
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.guard import GuardedStore
     from scrapy_neardup.crawl.report import Judged, Report
+
+CONFIRM_SECONDS = 0.1
+"""How long a confirmation may wait for others. A process that is killed loses so much."""
 
 LISTED_ORPHANS = 1_000
 """How many pages are remembered, for the audit, that were dropped for one pending page."""
@@ -37,6 +42,8 @@ class Ledger:
         self._store = store
         self._report = report
         self._pending: dict[int, _Pending] = {}
+        self._processed: list[int] = []
+        self._confirming: asyncio.TimerHandle | None = None
         self._unconfirmed: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -53,15 +60,17 @@ class Ledger:
         elif len(pending.dropped) < LISTED_ORPHANS:
             pending.dropped.append(url)
 
-    async def confirm(self, judged: Judged | None) -> None:
-        """Make the entry of a page final, as its processing is over."""
-        if judged is not None and judged.pending:
-            await self._confirm(judged.verdict.page_id)
-
-    def confirm_soon(self, judged: Judged | None) -> None:
-        """Do so where nothing can be awaited."""
-        if judged is not None and judged.pending:
-            self._spawn(self._confirm(judged.verdict.page_id))
+    def confirm(self, judged: Judged | None) -> None:
+        """Make the entry of a page final, soon, as its processing is over."""
+        if judged is None or not judged.pending:
+            return
+        page_id = judged.verdict.page_id
+        if self._pending.pop(page_id, None) is None:
+            return
+        self._processed.append(page_id)
+        if self._confirming is None:
+            loop = asyncio.get_running_loop()
+            self._confirming = loop.call_later(CONFIRM_SECONDS, self._confirm_processed)
 
     def fail(self, judged: Judged | None) -> None:
         """Withdraw the entry of a page, soon, as its processing failed."""
@@ -70,6 +79,7 @@ class Ledger:
 
     async def close(self) -> None:
         """End what is pending, and wait for it."""
+        self._confirm_processed()
         while self._tasks:
             await asyncio.gather(*self._tasks)
         for page_id in list(self._pending):
@@ -82,13 +92,21 @@ class Ledger:
             except StoreCallFailedError:
                 break
 
-    async def _confirm(self, page_id: int) -> None:
-        if self._pending.pop(page_id, None) is None:
-            return
-        try:
-            await self._store.confirm(page_id)
-        except StoreCallFailedError:
-            self._unconfirmed.add(page_id)
+    def _confirm_processed(self) -> None:
+        if self._confirming is not None:
+            self._confirming.cancel()
+            self._confirming = None
+        if self._processed:
+            self._spawn(self._confirm(self._processed))
+            self._processed = []
+
+    async def _confirm(self, page_ids: list[int]) -> None:
+        replies = await asyncio.gather(*map(self._store.confirm, page_ids), return_exceptions=True)
+        for page_id, reply in zip(page_ids, replies, strict=True):
+            if isinstance(reply, StoreCallFailedError):
+                self._unconfirmed.add(page_id)
+            elif reply is not None:
+                raise reply
 
     def _withdraw(self, page_id: int) -> None:
         if (pending := self._pending.pop(page_id, None)) is not None:

@@ -70,7 +70,7 @@ class NearDuplicateSpiderMiddleware(Component):
             for entry in result:
                 if self._passes(entry, response, judged):
                     yield entry
-        self._session.ledger.confirm_soon(judged)
+        self._session.ledger.confirm(judged)
 
     async def process_spider_output_async(
         self,
@@ -88,7 +88,7 @@ class NearDuplicateSpiderMiddleware(Component):
             async for entry in result:
                 if self._passes(entry, response, judged):
                     yield entry
-        await self._session.ledger.confirm(judged)
+        self._session.ledger.confirm(judged)
 
     def process_spider_exception(
         self,

@@ -17,24 +17,25 @@ def test_a_store_that_cannot_open_ends_the_crawl_before_its_first_request(crawl,
     assert not any("secret" in text for _, _, text in outcome.log)
 
 
-@pytest.mark.parametrize(("way", "reason", "failed"), [
-    ("fail", "store-error", 3),
-    ("break", "store-error", 3),
-    # The store may have taken the first page before it hung; the second failure in a row
-    # is that it doesn't confirm it.
-    ("hang", "timeout", 2),
-])  # fmt: skip
-def test_pages_are_delivered_unjudged_while_the_store_fails(crawl, way, reason, failed):
+@pytest.mark.parametrize("way", ["fail", "break", "hang"])
+def test_pages_are_delivered_unjudged_while_the_store_fails(crawl, way):
     settings = {"NEARDUP_STORE": f"toy://ann:secret@{way}=*", "NEARDUP_TIMEOUT": "0.05"}
     outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
     assert outcome.notes == PAGES
-    assert outcome.counted() == {
+    counted = outcome.counted()
+    failed = counted.pop("unjudged/timeout" if way == "hang" else "unjudged/store-error")
+    errors = counted.pop("store/errors")
+    assert counted == {
         "pages/checked": 7,
         "unjudged/not-html": 1,
-        f"unjudged/{reason}": failed,
         "unjudged/paused": 6 - failed,
-        "store/errors": 3,
     }
+    if way == "hang":
+        # The store may have taken pages before it hung: that it doesn't confirm them is a
+        # failure too.
+        assert 2 <= failed <= 3 <= errors
+    else:
+        assert failed == errors == 3
     # The first failure is an error, the rest are counted.
     assert len(outcome.logged("ERROR")) == 1
     assert len(outcome.logged("WARNING")) == 1
@@ -53,7 +54,11 @@ def test_a_confirmation_that_fails_is_tried_again_at_the_end(crawl):
     outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=True)
     assert outcome.notes == ["/a/1"]
     verbs = [line.split()[0] for line in outcome.journal]
-    assert verbs == ["open", "check", "confirm", "check", "confirm", "close"]
+    verbs.remove("check")
+    assert verbs in (
+        ["open", "confirm", "check", "confirm", "close"],
+        ["open", "check", "confirm", "confirm", "close"],
+    )
 
 
 class Fails(Visit):
