@@ -31,7 +31,7 @@ site: $(VENV)/.ready-base ## serve that site, to crawl it by hand
 test: $(VENV)/.ready-test ## run all tests
 	@$(BIN)/python -m pytest -n 2
 
-lint: $(VENV)/.ready-lint ## check style, types and the layers of the package
+lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the layers of the package
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
