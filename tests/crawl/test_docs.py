@@ -78,7 +78,7 @@ def test_links_lead_somewhere():
         headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
         return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
-    for name in "settings.md", "scrapy.md":
+    for name in "settings.md", "scrapy.md", "redis.md":
         for file, anchor in re.findall(r"\]\(([\w.]*)(?:#([\w-]+))?\)", (DOCS / name).read_text()):
             target = DOCS / (file or name)
             assert target.exists()
