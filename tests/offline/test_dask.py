@@ -42,7 +42,7 @@ def client(tmp_path_factory):
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # not 8787, which another may have
             local_directory=tmp_path_factory.mktemp("dask"),
             host="127.0.0.1",
         ) as running,
