@@ -49,7 +49,7 @@ def open_store(
         factory = SCHEMES[scheme.lower()]
     except KeyError:
         known = ", ".join(f"{name}:" for name in sorted(SCHEMES))
-        shown = redact(uri) if colon else repr(uri)
+        shown = redact(uri).partition("?")[0] if colon else repr(uri)  # may hold a password
         raise ConfigurationError(
             f"NEARDUP_STORE: no store for {shown}; its scheme must be one of {known}"
         ) from None
