@@ -107,7 +107,8 @@ def test_two_crawlers_on_a_redis_server(tmp_path, modules, site, library):
     assert plugin.duplicates_dropped > plugin.kept_again
     shares = re.findall(r"^ +for a page that the other one kept +(\d+) +(\d+)$", done.stdout,
                         re.MULTILINE)  # fmt: skip
-    assert all(int(number) > 0 for number in shares[0])
+    # Which crawler meets a page first is a matter of luck: one may be ahead all the way.
+    assert sum(map(int, shares[0])) > 0
 
 
 def test_a_crawl_that_fails_shows_its_log(tmp_path, monkeypatch, capfd):
