@@ -1,0 +1,170 @@
+"""Broder's filter: a page's minima in a few groups, and each group digested to one feature.
+
+Rule of this room: features are compared for equality and nothing else. Two pages are
+near-duplicates if at least r of their k features are equal, each the digest of s minima: few
+and rare enough to be looked up in an index, where a sketch can only be compared. AltaVista
+took k = 6, s = 14 and r = 2 (Broder, "Identifying and filtering near-duplicate documents",
+CPM 2000, sections 3 and 4).
+
+The permutations are x -> a * x + b modulo 2^64 with a odd. There the wrap of 64-bit
+arithmetic *is* the modulus: each is a bijection, exactly. Modulo a prime near 2^61, as min-wise
+hashing is mostly written, products of 122 bits would have to be reduced exactly, or a wrap
+before the modulus makes something that is no permutation. Linear permutations are min-wise
+independent up to a vanishing error on average sets (Bohman, Cooper & Frieze, "Min-wise
+independent linear permutations", 2000, for a prime modulus), and shingle hashes, mixed, are
+average sets. Low bits depend on low bits only, modulo 2^64; but the high ones, which decide a
+minimum, depend on all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
+
+_BLOCK = 1 << 15
+"""Permuted hashes at once, and the most shingles among them: what fits a core's cache."""
+
+_COLUMNS = 1 << 12
+
+
+def minima(shingles: NDArray[np.uint64], count: int = 84) -> NDArray[np.uint64]:
+    """Return the least shingle under each of `count` permutations.
+
+    Two sets agree in a place with the probability of their resemblance.
+
+    Parameters
+    ----------
+    shingles
+        Shape (n,), uint64, distinct, uniform; in any order.
+    count
+        Permutations, 1 or more; the first are the same for every count.
+
+    Returns
+    -------
+    ndarray of uint64, shape (count,)
+
+    Raises
+    ------
+    ConfigurationError
+        `count` is not positive.
+    NoFeaturesError
+        There is no shingle.
+
+    Notes
+    -----
+    O(n * count), in blocks that stay in cache: 1,000 shingles and 84 permutations take
+    about 0.1 ms.
+    """
+    if count < 1:
+        raise ConfigurationError(f"there must be 1 permutation or more, not {count}")
+    if not len(shingles):
+        raise NoFeaturesError("a set without shingles has no minima")
+    factors, summands = _permutations(count)
+    least = np.full(count, np.iinfo(np.uint64).max, np.uint64)
+    columns = min(len(shingles), _COLUMNS)
+    rows = _BLOCK // columns
+    for start in range(0, len(shingles), columns):
+        part = shingles[start : start + columns]
+        for row in range(0, count, rows):
+            block = factors[row : row + rows] * part
+            block += summands[row : row + rows]
+            best = least[row : row + rows]
+            np.minimum(best, block.min(axis=1), out=best)
+    return least
+
+
+def broder_features(
+    minima: NDArray[np.uint64], features: int = 6, size: int = 14
+) -> NDArray[np.uint64]:
+    """Return a 64-bit digest of each group of minima.
+
+    Parameters
+    ----------
+    minima
+        Shape (features * size,), uint64.
+    features
+        Groups, Broder's k.
+    size
+        Neighbouring minima in a group, his s.
+
+    Returns
+    -------
+    ndarray of uint64, shape (features,), none of them 0
+        Feature i of one page is compared with feature i of another.
+
+    Raises
+    ------
+    ConfigurationError
+        There are not that many minima.
+    """
+    if min(features, size) < 1 or len(minima) != features * size:
+        raise ConfigurationError(
+            f"{features} features of {size} minima need {features * size} minima, not"
+            f" {len(minima)}"
+        )
+    groups = minima.astype("<u8").reshape(features, size)
+    return np.array([digest(group.tobytes()) for group in groups], np.uint64)
+
+
+def acceptance(
+    resemblance: float | Fraction, features: int = 6, size: int = 14, threshold: int = 2
+) -> float:
+    """Return how likely the filter takes two pages of a resemblance for near-duplicates.
+
+    P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i).
+
+    Parameters
+    ----------
+    resemblance
+        rho, from 0 to 1.
+    features, size, threshold
+        k features of s minima, of which r have to be equal.
+
+    Returns
+    -------
+    float
+        The exact sum for the very number that was passed, rounded once.
+
+    Raises
+    ------
+    ConfigurationError
+        `resemblance` is not from 0 to 1, `size` not positive, or `threshold` not from 1 to
+        `features`.
+
+    References
+    ----------
+    Broder 2000, section 4.
+
+    Examples
+    --------
+    >>> [round(acceptance(rho), 4) for rho in (0.77, 0.909, 0.975)]
+    [0.0093, 0.4965, 0.9893]
+    """
+    if not (0 <= resemblance <= 1 and size >= 1 and 1 <= threshold <= features):
+        raise ConfigurationError(
+            f"{threshold} of {features} features of {size} minima at resemblance {resemblance}:"
+            " the resemblance must be from 0 to 1, the sizes 1 or more, and no more features"
+            " be required than there are"
+        )
+    equal = Fraction(resemblance) ** size
+    return float(
+        sum(
+            comb(features, shared) * equal**shared * (1 - equal) ** (features - shared)
+            for shared in range(threshold, features + 1)
+        )
+    )
+
+
+@lru_cache(maxsize=8)
+def _permutations(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return factors, odd, and summands; uint64 of shape (count, 1)."""
+    drawn = PUBLIC.mix(np.arange(1, 2 * count + 1, dtype=np.uint64) * PUBLIC.seed)
+    pairs = drawn.reshape(count, 2)
+    return pairs[:, :1] | np.uint64(1), pairs[:, 1:].copy()

@@ -1,0 +1,165 @@
+"""Broder's filter: minima under bijections, features, and the curve of its paper."""
+
+from fractions import Fraction
+from itertools import product
+from math import sqrt
+
+import numpy as np
+import pytest
+import reference_simhash as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from resembling_sets import HASH_SETS, fixed, resembling, uniform
+
+from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
+from scrapy_neardup.fingerprints.hashing import digest
+
+
+def permutations(count):
+    """(a, b) of each permutation, in plain Python."""
+    drawn = [reference.mix(i * 0x9E3779B97F4A7C15 % 2**64) for i in range(1, 2 * count + 1)]
+    return [(a | 1, b) for a, b in zip(drawn[::2], drawn[1::2], strict=True)]
+
+
+def minima_by_definition(shingles, count):
+    return [min((a * x + b) % 2**64 for x in shingles) for a, b in permutations(count)]
+
+
+@given(HASH_SETS, st.integers(1, 90))
+@settings(deadline=None, max_examples=40)
+def test_minima_are_those_of_exact_arithmetic(shingles, count):
+    assert minima(shingles, count).tolist() == minima_by_definition(shingles.tolist(), count)
+
+
+@pytest.mark.parametrize("size", [4095, 4096, 4097, 9000])
+def test_minima_of_several_blocks(size):
+    shingles = fixed(size)
+    assert minima(shingles, 9).tolist() == minima_by_definition(shingles.tolist(), 9)
+
+
+def test_permutations_have_inverses():
+    for factor, summand in permutations(84):
+        back = pow(factor, -1, 2**64)
+        for value in (0, 1, 2**63, 2**64 - 1, summand):
+            image = (factor * value + summand) % 2**64
+            assert (image - summand) * back % 2**64 == value
+    assert len(set(permutations(84))) == 84
+
+
+@given(HASH_SETS, HASH_SETS)
+@settings(deadline=None, max_examples=30)
+def test_minima_of_a_union_and_in_any_order(ours, theirs):
+    a, b = minima(ours), minima(theirs)
+    assert np.array_equal(minima(np.concatenate([theirs, ours])[::-1]), np.minimum(a, b))
+
+
+def test_minima_are_equal_as_often_as_the_sets_are_alike():
+    random = np.random.default_rng(1)
+    shares = []
+    for _ in range(200):
+        a, b, truth = resembling(random, 300, 0.8)
+        shares.append((minima(a) == minima(b)).mean())
+    bound = sqrt(truth * (1 - truth) / 84)
+    assert abs(np.mean(shares) - truth) <= 4 * bound / sqrt(200)
+    assert np.std(shares) == pytest.approx(bound, rel=0.2)
+
+
+def test_every_shingle_is_the_minimum_equally_often():
+    shingles = uniform(np.random.default_rng(2), 16)
+    counts = dict.fromkeys(shingles.tolist(), 0)
+    for (factor, summand), least in zip(permutations(8000), minima(shingles, 8000), strict=True):
+        counts[(int(least) - summand) * pow(factor, -1, 2**64) % 2**64] += 1
+    assert np.abs(np.array([*counts.values()]) - 500).max() < 4.5 * sqrt(8000 * 15 / 256)
+
+
+def test_features_are_digests_of_groups():
+    found = minima(fixed(500), 60)
+    features = broder_features(found, features=4, size=15)
+    assert features.dtype == np.uint64
+    for place in range(4):
+        group = b"".join(int(m).to_bytes(8, "little") for m in found[15 * place :][:15])
+        assert features[place] == digest(group)
+
+
+def test_features_stay_as_they_are():
+    assert [f"{feature:016x}" for feature in broder_features(minima(fixed(500)))] == [
+        "689ff8b714443adf",
+        "56873dc7cc8fd96c",
+        "4909d8ce92e83bf1",
+        "7704ea324f70371f",
+        "5957e4a2641b8dc8",
+        "2fabdfab28f610ee",
+    ]
+
+
+def brute_acceptance(rho, features, size, threshold):
+    """Sum over every outcome of every feature."""
+    equal = Fraction(rho) ** size
+    return sum(
+        equal ** sum(outcome) * (1 - equal) ** (features - sum(outcome))
+        for outcome in product((0, 1), repeat=features)
+        if sum(outcome) >= threshold
+    )
+
+
+@given(
+    st.floats(0, 1), st.integers(1, 6).flatmap(lambda k: st.tuples(st.just(k), st.integers(1, k))),
+    st.integers(1, 20),
+)  # fmt: skip
+@settings(deadline=None, max_examples=50)
+def test_acceptance_counts_the_outcomes(rho, filter_, size):
+    features, threshold = filter_
+    assert acceptance(rho, features, size, threshold) == float(
+        brute_acceptance(rho, features, size, threshold)
+    )
+
+
+def test_acceptance_of_the_paper():
+    # Broder 2000 rounds: the miss at .975 is .0107.
+    assert 1 - acceptance(0.975) == pytest.approx(0.0107, abs=5e-5)
+    assert 1 - acceptance(0.99) < 0.00022
+    assert acceptance(0.77) < 0.01
+    assert acceptance(0.5) < 0.6e-7
+    assert acceptance(0.909) == pytest.approx(0.5, abs=0.005)
+    assert acceptance(0) == 0
+    assert acceptance(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "filter_"), [(0.8, (6, 14, 2)), (0.9, (6, 14, 2)), (0.95, (6, 14, 2)),
+                            (0.7, (14, 6, 2)), (0.8, (8, 8, 1))],
+)  # fmt: skip
+def test_pairs_are_accepted_as_often_as_the_curve_says(wanted, filter_):
+    features, size, threshold = filter_
+    random = np.random.default_rng(3)
+    pairs, accepted = 600, 0
+    for _ in range(pairs):
+        *sets, truth = resembling(random, 150, wanted)
+        a, b = (broder_features(minima(each, features * size), features, size) for each in sets)
+        accepted += int((a == b).sum()) >= threshold
+    expected = acceptance(truth, features, size, threshold)
+    assert abs(accepted / pairs - expected) <= 4 * sqrt(expected * (1 - expected) / pairs)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: minima(fixed(3), 0),
+        lambda: broder_features(minima(fixed(3), 83)),
+        lambda: broder_features(minima(fixed(3), 4), 0, 4),
+        lambda: acceptance(1.1),
+        lambda: acceptance(float("nan")),
+        lambda: acceptance(0.5, threshold=0),
+        lambda: acceptance(0.5, features=2, threshold=3),
+        lambda: acceptance(0.5, size=0),
+    ],
+)
+def test_what_is_refused(call):
+    with pytest.raises(ConfigurationError, match=r"or more|need \d+ minima"):
+        call()
+
+
+def test_the_empty_set_has_no_minima():
+    with pytest.raises(NoFeaturesError):
+        minima(np.empty(0, np.uint64))

@@ -1,0 +1,220 @@
+"""One-permutation sketches: the definition, fixed values, and the estimators' errors."""
+
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+import reference_simhash as reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from resembling_sets import HASH_SETS, fixed, resembling, uniform
+
+from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints.hashing import digest
+from scrapy_neardup.fingerprints.minwise import (
+    b_bit_resemblance,
+    b_bit_resemblance_many,
+    b_bit_sketch,
+    empty_bins,
+    one_permutation_sketch,
+)
+
+BINS = st.sampled_from([16, 32, 64, 128, 256])
+BITS = st.sampled_from([1, 2, 4, 8])
+
+
+def throw_by_throw(shingles, bins):
+    """The sketch by its definition: one throw after the other, one shingle after the other."""
+    sketch = {}
+    shift = 64 - (bins - 1).bit_length()
+    for throw in range(2 * bins):
+        hit = {}
+        for shingle in shingles:
+            value = shingle
+            if throw:
+                value = reference.mix((shingle + throw * 0x9E3779B97F4A7C15) % 2**64)
+            place = value >> shift if throw < bins else throw - bins
+            rank = value % 2**53
+            hit[place] = min(rank, hit.get(place, rank))
+        for place, rank in hit.items():
+            sketch.setdefault(place, min(throw, bins) << 53 | rank)
+    return [sketch[place] for place in range(bins)]
+
+
+def unpacked(packed, bits, bins):
+    whole = int.from_bytes(packed.tobytes(), "little")
+    return [whole >> bits * place & (1 << bits) - 1 for place in range(bins)]
+
+
+@given(HASH_SETS, BINS)
+@settings(deadline=None, max_examples=25)
+def test_a_sketch_is_what_was_thrown_first(shingles, bins):
+    assert one_permutation_sketch(shingles, bins).tolist() == throw_by_throw(
+        shingles.tolist(), bins
+    )
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 300, 1500])
+def test_so_it_is_for_few_and_many_shingles(count):
+    shingles = fixed(count)
+    sketch = one_permutation_sketch(shingles, 128)
+    assert sketch.tolist() == throw_by_throw(shingles.tolist(), 128)
+
+
+@given(HASH_SETS, st.randoms(use_true_random=False), BINS)
+@settings(deadline=None, max_examples=30)
+def test_order_does_not_matter(shingles, random, bins):
+    shuffled = shingles.tolist()
+    random.shuffle(shuffled)
+    assert np.array_equal(
+        one_permutation_sketch(shingles, bins),
+        one_permutation_sketch(np.array(shuffled, np.uint64), bins),
+    )
+
+
+@given(HASH_SETS, HASH_SETS, BINS)
+@settings(deadline=None, max_examples=30)
+def test_of_a_union_each_bin_comes_from_one_of_the_sets(ours, theirs, bins):
+    # This makes P(equal) the resemblance: the bin's shingle has to be in both.
+    union = one_permutation_sketch(np.union1d(ours, theirs), bins)
+    a, b = (one_permutation_sketch(each, bins) for each in (ours, theirs))
+    assert np.array_equal(union, np.minimum(a, b))
+
+
+@pytest.mark.parametrize(
+    ("count", "bins", "expected"),
+    [
+        (1, 16, 0x3AFA51110E4C3045),
+        (40, 64, 0xE2BB14383DD8144B),
+        (1000, 256, 0x1D0EDD218212C202),
+        (5000, 1024, 0x50D9E556FF059D78),
+    ],
+)
+def test_sketches_stay_as_they_are(count, bins, expected):
+    sketch = one_permutation_sketch(fixed(count), bins)
+    assert digest(sketch.astype("<u8").tobytes()) == expected
+
+
+@pytest.mark.parametrize(
+    ("bits", "expected"),
+    [
+        (1, "4907"),
+        (2, "4b12bfaa"),
+        (4, "eb58420dbf6b66a6"),
+        (8, "2bae78d552049d800f9bdbe646e636ba"),
+    ],
+)
+def test_packed_sketches_stay_as_they_are(bits, expected):
+    sketch = one_permutation_sketch(fixed(20), 16)
+    assert b_bit_sketch(sketch, bits).tobytes().hex() == expected
+
+
+def test_empty_bins_are_those_without_a_shingle():
+    random = np.random.default_rng(3)
+    for count in (1, 100, 256, 1000):
+        shingles = uniform(random, count)
+        empty = empty_bins(one_permutation_sketch(shingles, 256))
+        assert set(np.flatnonzero(~empty).tolist()) == set((shingles >> np.uint64(56)).tolist())
+        assert abs(int(empty.sum()) - 256 * exp(-count / 256)) <= 30
+
+
+@given(HASH_SETS, BINS, BITS)
+@settings(deadline=None, max_examples=30)
+def test_bits_are_the_low_bits_of_mixed_minima(shingles, bins, bits):
+    sketch = one_permutation_sketch(shingles, bins)
+    packed = b_bit_sketch(sketch, bits)
+    assert packed.shape == (bins * bits // 8,)
+    assert packed.dtype == np.uint8
+    assert unpacked(packed, bits, bins) == [
+        reference.mix(minimum) & (1 << bits) - 1 for minimum in sketch.tolist()
+    ]
+
+
+def test_bits_are_even():
+    random = np.random.default_rng(4)
+    sketches = [one_permutation_sketch(uniform(random, 50), 256) for _ in range(100)]
+    values = np.concatenate([b_bit_sketch(sketch, 2) for sketch in sketches])
+    counts = np.bincount(np.concatenate([values >> shift & 3 for shift in (0, 2, 4, 6)]))
+    assert np.abs(counts - 6400).max() < 4 * sqrt(25600 * 3 / 16)
+
+
+@given(st.binary(min_size=16, max_size=16), st.binary(min_size=16, max_size=16), BITS)
+@settings(deadline=None)
+def test_estimates_come_from_equal_values(ours, theirs, bits):
+    a, b = (np.frombuffer(each, np.uint8) for each in (ours, theirs))
+    bins = 128 // bits
+    pairs = zip(unpacked(a, bits, bins), unpacked(b, bits, bins), strict=True)
+    share = sum(x == y for x, y in pairs) / bins
+    estimate = b_bit_resemblance(a, b, bits)
+    assert estimate == pytest.approx((share - 2**-bits) / (1 - 2**-bits), abs=1e-12)
+    assert estimate == b_bit_resemblance(b, a, bits)
+    assert -1 / (2**bits - 1) <= estimate <= 1
+    assert b_bit_resemblance(a, a, bits) == 1
+
+
+@pytest.mark.parametrize("bins", [16, 64, 256])
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_one_against_many_is_one_against_each(bins, bits):
+    random = np.random.default_rng(5)
+    size = bins * bits // 8
+    # More than one block, and not a whole number of them.
+    many = random.integers(0, 4, ((1 << 19) // size + 1, size), dtype=np.uint8)
+    found = b_bit_resemblance_many(many[0], many, bits)
+    assert found[0] == 1
+    for place in (*range(5), len(many) // 2, -1):
+        assert found[place] == b_bit_resemblance(many[0], many[place], bits)
+    # Rows of a wider array, such as records, need not be copied by the caller.
+    strided = np.repeat(many[:9], 2, axis=1)[:, ::2]
+    assert np.array_equal(b_bit_resemblance_many(many[0], strided, bits), found[:9])
+    assert b_bit_resemblance_many(many[0], many[:0], bits).shape == (0,)
+
+
+@pytest.mark.parametrize("size", [12, 100, 1000])
+@pytest.mark.parametrize("wanted", [0, 0.5, 0.9])
+def test_estimates_are_unbiased_with_the_error_stated(size, wanted):
+    random = np.random.default_rng(6)
+    pairs, bins = 400, 128
+    errors = {bits: [] for bits in (1, 2, 4, 8, 64)}
+    for _ in range(pairs):
+        *sets, truth = resembling(random, size, wanted)
+        a, b = (one_permutation_sketch(each, bins) for each in sets)
+        errors[64].append((a == b).mean() - truth)
+        for bits in (1, 2, 4, 8):
+            packed = (b_bit_sketch(each, bits) for each in (a, b))
+            errors[bits].append(b_bit_resemblance(*packed, bits) - truth)
+    for bits, found in errors.items():
+        accident = 2.0**-bits
+        equal = truth + (1 - truth) * accident
+        bound = sqrt(equal * (1 - equal) / bins) / (1 - accident)
+        assert abs(np.mean(found)) <= 4 * bound / sqrt(pairs) + 1e-12
+        # The root of the mean of 400 squares is itself within 4 * 3.5 % of the error.
+        assert sqrt(np.mean(np.square(found))) <= 1.14 * bound + 1e-12
+
+
+def test_small_sets_are_told_apart():
+    # One shingle fills every bin, yet the values of two such sets agree by accident only.
+    a, b = (one_permutation_sketch(each, 256) for each in np.split(fixed(2), 2))
+    assert not np.any(a == b)
+    assert abs(b_bit_resemblance(b_bit_sketch(a, 1), b_bit_sketch(b, 1), 1)) < 0.25
+
+
+@pytest.mark.parametrize("bins", [0, 8, 100, 2048, -16])
+def test_bins_that_are_refused(bins):
+    with pytest.raises(ConfigurationError, match=f"power of two from 16 to 1024, not {bins}"):
+        one_permutation_sketch(fixed(3), bins)
+
+
+def test_the_empty_set_has_no_sketch():
+    with pytest.raises(NoFeaturesError):
+        one_permutation_sketch(np.empty(0, np.uint64), 64)
+
+
+def test_bits_and_sizes_that_are_refused():
+    sketch = one_permutation_sketch(fixed(3), 64)
+    packed = b_bit_sketch(sketch, 8)
+    with pytest.raises(ConfigurationError, match="1, 2, 4 or 8, not 3"):
+        b_bit_sketch(sketch, 3)
+    with pytest.raises(ConfigurationError, match="1, 2, 4 or 8, not 16"):
+        b_bit_resemblance(packed, packed, 16)
+    with pytest.raises(ConfigurationError, match="64 and of 32 bytes"):
+        b_bit_resemblance_many(packed, packed.reshape(2, 32), 8)
