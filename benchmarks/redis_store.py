@@ -1,12 +1,19 @@
 """Memory and speed of the Redis store against sorted sets used the naive way.
 
-Both keep the same pages on a server of their own, started here: the store's packed
+Both keep the same pages, each on a server of its own, started here: the store's packed
 buckets, and one sorted set a table (members: permuted fingerprints, found by
-ZRANGEBYLEX), also one script a page. Uniform fingerprints fill them; then new pages and
-duplicates alternate. Every answer is checked against what was planted.
+ZRANGEBYLEX), one script a page as well. Fingerprints and page ids are uniform; what is
+there before the timing is put there in bulk (redis_fill.py). Then new pages and duplicates
+are judged through the client, in rounds, by one and the other in turn, so that what else
+the machine does meets both. Every answer is checked against what was planted.
 
     python benchmarks/redis_store.py                     # 1 million pages, 4 and 10 tables
     python benchmarks/redis_store.py --pages 10_000_000 --tables 10 --no-naive
+
+"bytes" are what the server takes for everything, the rest is MEMORY USAGE: tables; identity
+(page id -> start of the fingerprint, evidence); retention (when a page was last seen: 4 bytes
+of each identity record). No URLs are stored; each adds its length and some 70 bytes. "server
+CPU" is that of the server's process (INFO cpu).
 """
 
 from __future__ import annotations
@@ -16,33 +23,34 @@ import asyncio
 import statistics
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
 from redis.asyncio import Redis
+from redis_fill import Words, fill_identity, fill_packed, fill_sorted_sets
 from redis_servers import RedisServer
 
 from scrapy_neardup.stores import StoreOptions
+from scrapy_neardup.stores.base import Store
 from scrapy_neardup.stores.redis import RedisStore
 from scrapy_neardup.stores.redis_client import Scripts
-from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3
-BATCH = 256
+ROUNDS = 10
+AT_ONCE = (1, 8, 64)
 NAIVE = """
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
 local bxor = bit.bxor
-local ones = {}
-for i = 0, 255 do
-  local n, c = i, 0
-  while n > 0 do c = c + n % 2; n = floor(n / 2) end
-  ones[i] = c
-end
+local ones = POPCOUNT
 local id, bits = ARGV[1], tonumber(ARGV[2])
 for i = 3, #ARGV, 2 do
   local f, p = ARGV[i], tonumber(ARGV[i + 1])
@@ -54,22 +62,25 @@ for i = 3, #ARGV, 2 do
     to = to .. char(b - b % step + step - 1)
   end
   to = to .. string.rep('\\255', 20)
-  local members = redis.call('ZRANGEBYLEX', 'naive:' .. i, '[' .. from, '[' .. to)
+  local members = redis.call('ZRANGEBYLEX', 'naive:' .. (i - 1) / 2, '[' .. from, '[' .. to)
   for _, m in ipairs(members) do
     local d = 0
-    for j = 1, 8 do d = d + ones[bxor(byte(m, j), byte(f, j))] end
+    for j = 1, 8 do d = d + byte(ones, bxor(byte(m, j), byte(f, j)) + 1) end
     if d <= bits then return {'duplicate', d} end
   end
 end
 for i = 3, #ARGV, 2 do
-  redis.call('ZADD', 'naive:' .. i, 0, i == 3 and ARGV[i] .. id or ARGV[i])
+  redis.call('ZADD', 'naive:' .. (i - 1) / 2, 0, i == 3 and ARGV[i] .. id or ARGV[i])
 end
 return {'new'}
-"""
+""".replace("POPCOUNT", "'" + "".join(f"\\{n.bit_count()}" for n in range(256)) + "'")
 
 
 class Naive:
     """Sorted sets, one script a page; no page ids but in the first set."""
+
+    fill = staticmethod(fill_sorted_sets)
+    prefix = "naive:"
 
     def __init__(self, uri: str, layout: Layout) -> None:
         self.client = Redis.from_url(uri)
@@ -77,10 +88,11 @@ class Naive:
         self.scripts = Scripts(self.client, {"naive": NAIVE}, uri)
         self.prefixes = [table.prefix_bits for table in layout.design.tables]
 
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         await self.scripts.load()
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.client.aclose()
 
     async def judge(self, page: Page) -> bool:
@@ -91,38 +103,66 @@ class Naive:
 
 
 class Packed:
-    """The Redis store; pages are confirmed as they are kept."""
+    """The Redis store."""
+
+    fill = staticmethod(fill_packed)
+    prefix = prefix("bench")
 
     def __init__(self, uri: str, layout: Layout) -> None:
-        self.store = RedisStore(
-            uri, StoreOptions(namespace="bench", max_distance=K), layout=layout
-        )
+        options = StoreOptions(namespace="bench", max_distance=K)
+        self.store: Store = RedisStore(uri, options, layout=layout)
 
-    async def open(self) -> None:
+    async def __aenter__(self) -> Self:
         await self.store.open()
+        return self
 
-    async def close(self) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.store.close()
 
     async def judge(self, page: Page) -> bool:
         return (await self.store.check_and_add(page)).decision is Decision.DUPLICATE
 
+    async def confirm(self, page: Page) -> bool:
+        await self.store.confirm(page.id)
+        return False
 
-async def together(
-    judge: Callable[[Page], Awaitable[bool]], pages: list[Page], at_once: int
-) -> tuple[list[bool], list[float]]:
-    """Judge pages with so many under way; return answers and seconds each."""
-    answers, seconds = [False] * len(pages), [0.0] * len(pages)
-    numbers = iter(range(len(pages)))
 
-    async def work() -> None:
-        for number in numbers:
-            start = time.perf_counter()
-            answers[number] = await judge(pages[number])
-            seconds[number] = time.perf_counter() - start
+class Timing:
+    """One kind of call on one server: seconds of each, of all, and the server's CPU time."""
 
-    await asyncio.gather(*(work() for _ in range(at_once)))
-    return answers, seconds
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.spent = self.used = 0.0
+
+    async def run(
+        self,
+        server: RedisServer,
+        call: Callable[[Page], Awaitable[bool]],
+        pages: list[Page],
+        at_once: int,
+        wanted: bool,
+    ) -> None:
+        """Call with so many under way; every answer has to be the wanted one."""
+        numbers = iter(pages)
+
+        async def work() -> None:
+            for page in numbers:
+                start = time.perf_counter()
+                assert await call(page) is wanted, f"a wrong answer for {page}"
+                self.seconds.append(time.perf_counter() - start)
+
+        used, start = server_seconds(server), time.perf_counter()
+        await asyncio.gather(*(work() for _ in range(at_once)))
+        self.spent += time.perf_counter() - start
+        self.used += server_seconds(server) - used
+
+    def figures(self, at_once: int) -> dict[str, float]:
+        count = len(self.seconds)
+        found = {"pages/s": count / self.spent, "server CPU µs": self.used / count * 1e6}
+        if at_once == 1:
+            found["p50 µs"] = statistics.median(self.seconds) * 1e6
+            found["p99 µs"] = statistics.quantiles(self.seconds, n=100)[98] * 1e6
+        return found
 
 
 def server_seconds(server: RedisServer) -> float:
@@ -131,69 +171,99 @@ def server_seconds(server: RedisServer) -> float:
     return used["used_cpu_user"] + used["used_cpu_sys"]
 
 
-def memory_by_kind(server: RedisServer, prefix: str) -> dict[str, int]:
-    """Bytes of the keys of a namespace: tables, identity (page ids, evidence), the rest."""
+def used_memory(server: RedisServer) -> int:
+    return server.client().info("memory")["used_memory"]
+
+
+def memory_by_kind(server: RedisServer, layout: Layout, keys: Words, ids: Words) -> dict[str, int]:
+    """Bytes of the keys of the store by what they are for; retention is what identity saves
+    without the times, stored a second time to see that.
+    """
     client = server.client()
-    kinds = {"tables": 0, "identity": 0, "rest": 0}
-    for key in client.scan_iter(match=f"{prefix}*", count=1000):
-        name = key.decode().removeprefix(prefix)
-        kind = "tables" if name[0] == "t" and name[1].isdigit() else "rest"
-        kind = "identity" if name.startswith("page:") else kind
-        kinds[kind] += client.memory_usage(key, samples=0)
-    return kinds
+    fill_identity(client, "without", layout, keys, ids, with_time=False)
+    kinds = dict.fromkeys(("tables", "identity", "without", "rest"), 0)
+    for key in client.scan_iter(count=1000):
+        name = key.decode().removeprefix(Packed.prefix)
+        kind = name.partition(":")[0].replace("page", "identity")
+        kind = "tables" if kind.startswith("t") else kind
+        kinds[kind if kind in kinds else "rest"] += client.memory_usage(key, samples=0)
+        if kind == "without":
+            client.unlink(key)
+    without = kinds.pop("without")
+    return kinds | {"identity": without, "retention": kinds["identity"] - without}
 
 
-async def measure(
-    contestant: Naive | Packed, server: RedisServer, options: argparse.Namespace
-) -> dict[str, float]:
-    """Fill a server and time new pages and duplicates on it."""
-    chance = np.random.default_rng(7)
-    empty = server.client().info("memory")["used_memory"]
-    await contestant.open()
-    prints = chance.integers(0, 2**64, options.pages, dtype=np.uint64)
-    for start in range(0, options.pages, 65536):
-        part = prints[start : start + 65536].tolist()
-        pages = [Page(id=start + n, fingerprint=one) for n, one in enumerate(part)]
-        answers, _ = await together(contestant.judge, pages, BATCH)
-        assert not any(answers), "uniform fingerprints have no near-duplicates"
-        if isinstance(contestant, Packed):
-            await asyncio.gather(*(contestant.store.confirm(page.id) for page in pages))
-        if sys.stderr.isatty():
-            print(f"\r{start + len(part):,} pages", end="", file=sys.stderr)
-    held = server.client().info("memory")["used_memory"] - empty
-    figures: dict[str, float] = {"bytes": held / options.pages}
-    if isinstance(contestant, Packed):
-        for kind, size in memory_by_kind(server, "nd:bench:").items():
-            figures[f"bytes of {kind}"] = size / options.pages
-    new = [
-        Page(id=options.pages + n, fingerprint=one)
-        for n, one in enumerate(
-            chance.integers(0, 2**64, 3 * options.probes, dtype=np.uint64).tolist()
-        )
-    ]
-    known = prints[chance.integers(0, options.pages, 3 * options.probes)].tolist()
-    flips = [sum(1 << bit for bit in chance.choice(64, n % (K + 1), replace=False).tolist())
-             for n in range(len(known))]  # fmt: skip
+def probes(chance: np.random.Generator, keys: Words, count: int) -> dict[bool, list[Page]]:
+    """New pages, and duplicates 0 to K bits away, half of each; ids are new to all."""
+    new = chance.integers(0, 2**64, count, dtype=np.uint64).tolist()
+    known = keys[chance.integers(0, len(keys), count)].tolist()
     near = [
-        Page(id=2 * options.pages + n, fingerprint=one ^ flip)
-        for n, (one, flip) in enumerate(zip(known, flips, strict=True))
+        one ^ sum(1 << int(bit) for bit in chance.choice(64, n % (K + 1), replace=False))
+        for n, one in enumerate(known)
     ]
-    for kind, pages, wanted in (("new", new, False), ("duplicate", near, True)):
-        for at_once, part in ((1, 0), (8, 1), (64, 2)):
-            chosen = pages[part::3]
-            before = server_seconds(server)
-            start = time.perf_counter()
-            answers, seconds = await together(contestant.judge, chosen, at_once)
-            spent = time.perf_counter() - start
-            used = server_seconds(server) - before
-            assert all(answer is wanted for answer in answers), f"a wrong answer for a {kind} page"
-            figures[f"{kind}, {at_once} at once: pages/s"] = len(chosen) / spent
-            figures[f"{kind}, {at_once} at once: server CPU µs"] = used / len(chosen) * 1e6
-            if at_once == 1:
-                figures[f"{kind}: p50 µs"] = statistics.median(seconds) * 1e6
-                figures[f"{kind}: p99 µs"] = statistics.quantiles(seconds, n=100)[98] * 1e6
-    await contestant.close()
-    return figures
+    ids = iter(chance.integers(0, 2**64, 2 * count, dtype=np.uint64).tolist())
+    return {
+        duplicate: [Page(id=next(ids), fingerprint=one) for one in prints]
+        for duplicate, prints in ((False, new), (True, near))
+    }
+
+
+async def measure(options: argparse.Namespace, layout: Layout) -> dict[str, dict[str, float]]:
+    """Fill the servers and time them in turn; return figures by contestant."""
+    chance = np.random.default_rng(7)
+    keys, ids = chance.integers(0, 2**64, (2, options.pages), dtype=np.uint64)
+    kinds = [Packed] if options.no_naive else [Packed, Naive]
+    results: dict[str, dict[str, float]] = {}
+    async with AsyncExitStack() as stores:
+        servers = stores.enter_context(ExitStack())
+        contestants = []
+        for kind in kinds:
+            server = servers.enter_context(RedisServer())
+            contestant = await stores.enter_async_context(kind(server.uri, layout))
+            empty = used_memory(server)
+            kind.fill(server.client(), kind.prefix, layout, keys, ids)
+            found = {"bytes": used_memory(server) - empty}
+            if kind is Packed:
+                parts = memory_by_kind(server, layout, keys, ids)
+                found |= {f"bytes of {part}": size for part, size in parts.items()}
+            results[kind.__name__] = {name: size / options.pages for name, size in found.items()}
+            contestants.append((contestant, server))
+        timings = await race(contestants, probes(chance, keys, len(AT_ONCE) * options.probes))
+    for (name, title, at_once), timing in timings.items():
+        for figure, value in timing.figures(at_once).items():
+            results[name][f"{title}, {at_once} at once: {figure}"] = value
+    return results
+
+
+async def race(
+    contestants: list[tuple[Naive | Packed, RedisServer]], pages: dict[bool, list[Page]]
+) -> dict[tuple[str, str, int], Timing]:
+    """Time each kind of call at each concurrency, by one contestant and the other in turn."""
+    timings: dict[tuple[str, str, int], Timing] = defaultdict(Timing)
+    for turn in range(ROUNDS):
+        for number, at_once in enumerate(AT_ONCE):
+            for duplicate, title in ((False, "new"), (True, "duplicate")):
+                part = pages[duplicate][turn * len(AT_ONCE) + number :: ROUNDS * len(AT_ONCE)]
+                for contestant, server in contestants[:: 1 if turn % 2 else -1]:
+                    name = type(contestant).__name__
+                    timing = timings[name, title, at_once]
+                    await timing.run(server, contestant.judge, part, at_once, duplicate)
+                    if isinstance(contestant, Packed) and not duplicate:
+                        timing = timings[name, "confirm", 64]
+                        await timing.run(server, contestant.confirm, part, 64, False)
+    return timings
+
+
+def table(results: dict[str, dict[str, float]]) -> str:
+    """Return the figures side by side; a ratio above 1 is in favour of the store."""
+    lines = [f"{'':38}" + "".join(f"{name:>11}" for name in results) + f"{'ratio':>8}"]
+    for figure, value in results["Packed"].items():
+        line = f"{figure:38}{value:11.1f}"
+        if (other := results.get("Naive", {}).get(figure)) is not None:
+            ratio = value / other if "pages/s" in figure else other / value
+            line += f"{other:11.1f}{ratio:8.2f}"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -207,22 +277,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a small run, to see that it works")
     options = parser.parse_args()
     if options.quick:
-        options.pages, options.probes = 2_000, 200
+        options.pages, options.probes = 20_000, 200
     for tables in options.tables:
-        layout = Layout(K, {4: 4, 10: 5}[tables])
-        contestants = {"packed": Packed} | ({} if options.no_naive else {"sorted sets": Naive})
-        results = {}
-        for name, kind in contestants.items():
-            with RedisServer() as server:
-                results[name] = asyncio.run(measure(kind(server.uri, layout), server, options))
-        print(f"\n{options.pages:,} pages, {tables} tables, k = {K}")
-        print(f"{'':34}" + "".join(f"{name:>14}" for name in results) + f"{'ratio':>9}")
-        for figure, value in results["packed"].items():
-            row = f"{figure:34}{value:14.1f}"
-            if "sorted sets" in results and figure in results["sorted sets"]:
-                other = results["sorted sets"][figure]
-                row += f"{other:14.1f}{other / value:9.2f}"
-            print(row)
+        results = asyncio.run(measure(options, Layout(K, {4: 4, 10: 5}[tables])))
+        print(f"{options.pages:,} pages, {tables} tables, k = {K}", table(results), sep="\n")
 
 
 if __name__ == "__main__":

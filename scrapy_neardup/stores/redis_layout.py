@@ -29,6 +29,9 @@ CAP = 4096
 MOST_CONTRADICTED = 512
 """Entries that may be near a new page and contradict it; as in the embedded stores."""
 
+PAGE_DEPTH = 40
+"""Levels that the tree of page ids may be split: as far as its keys have bits, less a byte."""
+
 _LEAST_PREFIX = 16  # a bucket holds all entries that share a prefix
 _MOST_PREFIX = 40  # what the scripts compare in one number
 _MOST_TABLES = 32
@@ -80,18 +83,27 @@ class Layout:
         """One for each table; the first one leaves a fingerprint as it is."""
         return tuple(table.permutation for table in self.design.tables)
 
+    @cached_property
+    def _prefixes(self) -> list[int]:
+        return [min(table.prefix_bits, _MOST_PREFIX) for table in self.design.tables]
+
+    @property
+    def depth(self) -> int:
+        """Levels that a table may be split: all that share a prefix stay in one bucket."""
+        return min(self._prefixes) - _LEAST_PREFIX
+
     def permuted(self, key: int) -> list[bytes]:
         """Return `key` in the order of each table, most significant byte first."""
         return [each.apply(key).to_bytes(8, "big") for each in self.permutations]
 
     def script(self, *parts: str) -> str:
         """Return the text of a script for this layout: its parts, the verb last."""
-        prefixes = [min(table.prefix_bits, _MOST_PREFIX) for table in self.design.tables]
-        ranges = ",".join(str(2 ** (_MOST_PREFIX - prefix)) for prefix in prefixes)
+        ranges = ",".join(str(2 ** (_MOST_PREFIX - prefix)) for prefix in self._prefixes)
         constants = {
-            "TABLES": len(prefixes),
+            "TABLES": len(self._prefixes),
             "RANGES": f"{{{ranges}}}",
-            "DEPTH": min(prefixes) - _LEAST_PREFIX,
+            "DEPTH": self.depth,
+            "PAGE_DEPTH": PAGE_DEPTH,
             "SPLIT": self.split,
             "CAP": self.cap,
             "MOST_CONTRADICTED": MOST_CONTRADICTED,

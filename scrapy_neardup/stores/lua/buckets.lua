@@ -14,7 +14,7 @@
 -- Set in front of this text, from the table design:
 --   TABLES  how many there are       MOST_CONTRADICTED  entries that may be near and another page
 --   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
---   DEPTH   levels that a table may be split (smallest p - 16)
+--   DEPTH   levels that a table may be split (smallest p - 16)    PAGE_DEPTH  a tree of page ids
 --   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
 
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor

@@ -48,7 +48,7 @@ local function nearest(keys)
   local contradicted = 0
   for _, entry in ipairs(order) do
     local r = record_of(entry.id)
-    if not alike(r, entry.d) then
+    if not r or not alike(r, entry.d) then -- no record: the server has evicted it
       contradicted = contradicted + 1
       if contradicted == MOST_CONTRADICTED then break end
     elseif alive(entry.id, r, retention) then
@@ -63,12 +63,13 @@ end
 -- 1. The same page again?
 local old, page_key, page_bucket, page_field, page_level, page_place = record_of(id)
 local moved = old ~= nil -- something was withdrawn: buckets read before that are stale
-if old and not alive(id, old, retention) then
+local old_key = old and key_of(id, old)
+if old and not (old_key and alive(id, old, retention)) then
   withdraw(id, old)
   old = nil
 end
 if old then
-  local d = distance(old.key, KEY)
+  local d = distance(old_key, KEY)
   if alike(old, d) then
     touch(id, old)
     return { 'seen', d }
@@ -117,7 +118,7 @@ if full then
   call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
   return { 'overflow' }
 end
-local record = KEY .. evidence .. u(now(), 4)
+local written = record(KEY, evidence)
 if old then withdraw(id, old) end
 for i = 1, TABLES do
   local f, payload = ARGV[7 + i], i == 1 and id or ''
@@ -130,9 +131,9 @@ for i = 1, TABLES do
   end
 end
 if moved then
-  insert(page_key, id, record, PAGE_DEPTH)
+  insert(page_key, id, written, PAGE_DEPTH)
 else
-  local s = sub(page_bucket, 1, page_place) .. sub(id, 3, 8) .. record .. sub(page_bucket, page_place + 1)
+  local s = sub(page_bucket, 1, page_place) .. sub(id, 3, 8) .. written .. sub(page_bucket, page_place + 1)
   store(page_key, page_field, page_level, id, 6 + RECORD, PAGE_DEPTH, s)
 end
 call('ZADD', PREFIX .. 'pending', now_ms() + lease, id)

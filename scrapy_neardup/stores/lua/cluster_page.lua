@@ -10,7 +10,7 @@ local o = find(s, 18, id)
 local old = ''
 if sub(s, o + 1, o + 6) == sub(id, 3, 8) then old = sub(s, o + 7, o + 18) end
 if (verb == 'swap' and old ~= name) or (verb == 'clear' and old == name and old ~= '') then
-  if old ~= '' then remove(KEYS[1], id, old, 40) end
-  if verb == 'swap' then insert(KEYS[1], id, name, 40) end
+  if old ~= '' then remove(KEYS[1], id, old, PAGE_DEPTH) end
+  if verb == 'swap' then insert(KEYS[1], id, name, PAGE_DEPTH) end
 end
 return old

@@ -1,12 +1,11 @@
 -- One Redis holds all of a namespace, so a script can reach every entry.
 --
 --   PREFIX t1:XX   key -> page id        PREFIX page:XX    page id -> record
---   PREFIX tN:XX   permuted key          record: key 8, tag 2, title 2, content 2, seen 4
+--   PREFIX tN:XX   permuted key          record: start of the key 5, tag 2, title 2, content 2, seen 4
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
 
-local ID, RECORD = 8, 18           -- bytes of payload
-local PAGE_DEPTH = 40
+local ID, RECORD = 8, 15 -- bytes of payload
 
 local PREFIX = ARGV[1]
 
@@ -37,23 +36,43 @@ end
 
 local function now() return floor(now_ms() / 1000) end
 
--- The record of a page: key, evidence (tag, title, content), seen; nil if there is none.
+-- What a record says: the start of the key, evidence (tag, title, content), seen.
+local function record_at(s, o)
+  return { start = sub(s, o + 7, o + 11), evidence = sub(s, o + 12, o + 17), seen = sub(s, o + 18, o + 21) }
+end
+
+local function payload_of(r) return r.start .. r.evidence .. r.seen end
+
+local function record(key, evidence)
+  return payload_of({ start = sub(key, 1, 5), evidence = evidence, seen = u(now(), 4) })
+end
+
+-- The record of a page; nil if there is none.
 -- Also where it is, or would be: hash, bucket, field, level, offset.
 local function record_of(id)
   local key = hash('page', id)
   local s, name, level = bucket(key, id)
   local o, r = find(s, 6 + RECORD, id), nil
-  if sub(s, o + 1, o + 6) == sub(id, 3, 8) then
-    r = { key = sub(s, o + 7, o + 14), evidence = sub(s, o + 15, o + 20), seen = sub(s, o + 21, o + 24) }
-  end
+  if sub(s, o + 1, o + 6) == sub(id, 3, 8) then r = record_at(s, o) end
   return r, key, s, name, level, o
 end
 
-local function payload_of(r) return r.key .. r.evidence .. r.seen end
+-- The whole key of a page is in table 1, among those that start alike: no prefix has more
+-- bits than the start, so they share a bucket. nil where the server has evicted that.
+local function key_of(id, r)
+  local s = bucket(hash('t1', r.start), r.start)
+  local same = sub(r.start, 3, 5)
+  local o = lower_bound(s, 6 + ID, number(same, 1, 3), 0)
+  while o < #s and sub(s, o + 1, o + 3) == same do
+    if sub(s, o + 7, o + 6 + ID) == id then return sub(r.start, 1, 2) .. sub(s, o + 1, o + 6) end
+    o = o + 6 + ID
+  end
+end
 
 local function withdraw(id, r)
-  for i = 1, TABLES do
-    local f = permuted(i, r.key)
+  local key = key_of(id, r)
+  for i = 1, key and TABLES or 0 do
+    local f = permuted(i, key)
     remove(hash('t' .. i, f), f, i == 1 and id or '', DEPTH)
   end
   remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)

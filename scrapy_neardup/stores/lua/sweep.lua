@@ -17,7 +17,7 @@ local old = {}
 for i = 1, #reply[2], 2 do
   local name, s = reply[2][i], reply[2][i + 1]
   for o = 0, #s - width, width do
-    if number(s, o + 21, o + 24) + retention < now() then
+    if number(record_at(s, o).seen, 1, 4) + retention < now() then
       old[#old + 1] = char(which) .. sub(name, 2, 2) .. sub(s, o + 1, o + 6)
     end
   end
