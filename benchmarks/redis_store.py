@@ -86,7 +86,7 @@ class Naive:
         self.client = Redis.from_url(uri)
         self.layout = layout
         self.scripts = Scripts(self.client, {"naive": NAIVE}, uri)
-        self.prefixes = [table.prefix_bits for table in layout.design.tables]
+        self.prefixes = [table.prefix_bits for table in layout.tables]
 
     async def __aenter__(self) -> Self:
         await self.scripts.load()

@@ -28,8 +28,14 @@ from scrapy_neardup.stores.redis_values import id_bytes
 
 _CALLS_AT_ONCE = 64  # redis-py opens a connection for each call under way
 _LONGEST_CLOSE = 5.0
-_ENTRY_VERBS = ("begin", "look", "commit", "collapse", "settle", "sweep")
-_OTHER_VERBS = ("claim", "release", "page")
+_VERBS: dict[str, tuple[str, ...]] = {
+    "begin": ("entries", "claims"),
+    **dict.fromkeys(("look", "commit", "collapse", "settle", "sweep"), ("entries",)),
+    "claim": ("claims",),
+    "release": (),
+    "page": (),
+}
+"""Verb -> the parts of Lua that its script stands on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +225,9 @@ class Attempts:
     def _scripts(self) -> dict[str, tuple[str, str]]:
         """Verb -> (sha, text)."""
         texts = {
-            verb: self._layout.script("cluster_entries", f"cluster_{verb}")
-            for verb in _ENTRY_VERBS
-        } | {verb: self._layout.script(f"cluster_{verb}") for verb in _OTHER_VERBS}
+            verb: self._layout.script(*(f"cluster_{part}" for part in (*parts, verb)))
+            for verb, parts in _VERBS.items()
+        }
         return {
             verb: (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
             for verb, text in texts.items()

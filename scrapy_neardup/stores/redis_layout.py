@@ -6,13 +6,15 @@ and what they hold are described in ``lua/buckets.lua``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from itertools import combinations
 from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import Permutation, TableDesign
+from scrapy_neardup.tables import Permutation, Table, TableDesign
 
 FORMAT = 1
 """Version of the stored format."""
@@ -79,13 +81,34 @@ class Layout:
         return TableDesign.blocks(self.max_distance, blocks=self.blocks)
 
     @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables in the order in which scripts look into them.
+
+        The first one leaves a fingerprint as it is. Each further one is that which leaves
+        fewest ways to differ in few bits and be in none so far: a search for the nearest
+        entry can end as soon as all that it hasn't met are farther away (`unseen`).
+        """
+        first, *left = self.design.tables
+        ordered = [first]
+        while left:
+            best = min(left, key=lambda table: _missed([*ordered, table]))
+            left.remove(best)
+            ordered.append(best)
+        return tuple(ordered)
+
+    @property
+    def unseen(self) -> list[int]:
+        """For each table how many bits at least whatever isn't in it or before it differs in."""
+        return [-_missed(self.tables[: count + 1])[0] for count in range(len(self.tables))]
+
+    @cached_property
     def permutations(self) -> tuple[Permutation, ...]:
-        """One for each table; the first one leaves a fingerprint as it is."""
-        return tuple(table.permutation for table in self.design.tables)
+        """One for each of `tables`."""
+        return tuple(table.permutation for table in self.tables)
 
     @cached_property
     def _prefixes(self) -> list[int]:
-        return [min(table.prefix_bits, _MOST_PREFIX) for table in self.design.tables]
+        return [min(table.prefix_bits, _MOST_PREFIX) for table in self.tables]
 
     @property
     def depth(self) -> int:
@@ -102,6 +125,7 @@ class Layout:
         constants = {
             "TABLES": len(self._prefixes),
             "RANGES": f"{{{ranges}}}",
+            "UNSEEN": f"{{{','.join(map(str, self.unseen))}}}",
             "DEPTH": self.depth,
             "PAGE_DEPTH": PAGE_DEPTH,
             "SPLIT": self.split,
@@ -126,6 +150,29 @@ class Layout:
             forward.append([(source, target) for target, source in moves])
             backward.append(moves)
         return _chain("permuted", forward) + _chain("original", backward)
+
+
+def _missed(tables: Sequence[Table]) -> tuple[int, int]:
+    """Return how to differ in fewest bits from an entry and share no table with it.
+
+    A bit that differs, whichever of its block, keeps two fingerprints apart in all tables
+    that this block leads.
+
+    Returns
+    -------
+    minus bits, ways
+        The fewest differing bits, negative, and the number of sets of blocks that they may
+        lie in. The smaller, the better do the tables see.
+    """
+    blocks = sorted({block for table in tables for block in table.blocks})
+    for bits in range(1, len(blocks) + 1):
+        ways = sum(
+            all(table.prefix_mask & sum(chosen) for table in tables)
+            for chosen in combinations(blocks, bits)
+        )
+        if ways:
+            return -bits, ways
+    raise AssertionError("a bit of each block is in every table")
 
 
 def _chain(name: str, tables: list[list[tuple[int, int]]]) -> str:

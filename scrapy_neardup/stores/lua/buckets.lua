@@ -14,6 +14,7 @@
 -- Set in front of this text, from the table design:
 --   TABLES  how many there are       MOST_CONTRADICTED  entries that may be near and another page
 --   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
+--   UNSEEN  an entry that is in none of the first i tables differs in so many bits at least
 --   DEPTH   levels that a table may be split (smallest p - 16)    PAGE_DEPTH  a tree of page ids
 --   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
 
@@ -99,12 +100,15 @@ local function store(key, name, level, f, width, depth, s)
   end
 end
 
+-- Bucket s with one entry more.
+local function joined(s, f, payload)
+  local o = find(s, 6 + #payload, f)
+  return concat({ sub(s, 1, o), sub(f, 3, 8), payload, sub(s, o + 1) })
+end
+
 local function insert(key, f, payload, depth)
-  local width = 6 + #payload
   local s, name, level = bucket(key, f)
-  local o = find(s, width, f)
-  s = sub(s, 1, o) .. sub(f, 3, 8) .. payload .. sub(s, o + 1)
-  store(key, name, level, f, width, depth, s)
+  store(key, name, level, f, 6 + #payload, depth, joined(s, f, payload))
 end
 
 -- Remove one entry of f; of several with this suffix the one that has this payload.
@@ -121,30 +125,30 @@ local function remove(key, f, payload, depth)
   end
 end
 
--- Offsets of the entries of bucket s that share f's prefix and are within `limit` bits of it
--- (nil if there are none), and the offset where f itself would go.
+-- Offsets of the entries of bucket s that share f's prefix and are within `limit` bits of it,
+-- ascending.
 local function probe(s, width, f, range, limit)
   local q1, q2, q3, q4, q5, q6 = byte(f, 3, 8)
-  local high, low = q1 * 65536 + q2 * 256 + q3, q4 * 65536 + q5 * 256 + q6
-  local from = high - high % range
-  local to = from + range
-  local o, size, near, place = lower_bound(s, width, from, 0), #s, nil, nil
-  while o < size do
-    local x, y, z, v, w, t = byte(s, o + 1, o + 6)
-    local h = x * 65536 + y * 256 + z
-    if h >= to then break end
-    local d = byte(POPCOUNT, bxor(x, q1) + 1) + byte(POPCOUNT, bxor(y, q2) + 1)
-      + byte(POPCOUNT, bxor(z, q3) + 1)
+  local near, from, to = {}, 0, 16777216
+  if range < to then
+    local high = q1 * 65536 + q2 * 256 + q3
+    to = high - high % range + range
+    from = lower_bound(s, width, to - range, 0)
+  end
+  for o = from, #s - 1, width do
+    local x, y, z = byte(s, o + 1, o + 3)
+    if x * 65536 + y * 256 + z >= to then break end
+    -- Two in three entries are too far away by their first byte alone.
+    local d = byte(POPCOUNT, bxor(x, q1) + 1)
     if d <= limit then
-      d = d + byte(POPCOUNT, bxor(v, q4) + 1) + byte(POPCOUNT, bxor(w, q5) + 1)
-        + byte(POPCOUNT, bxor(t, q6) + 1)
+      d = d + byte(POPCOUNT, bxor(y, q2) + 1)
       if d <= limit then
-        near = near or {}
-        near[#near + 1] = o
+        local v, w, t = byte(s, o + 4, o + 6)
+        d = d + byte(POPCOUNT, bxor(z, q3) + 1) + byte(POPCOUNT, bxor(v, q4) + 1)
+          + byte(POPCOUNT, bxor(w, q5) + 1) + byte(POPCOUNT, bxor(t, q6) + 1)
+        if d <= limit then near[#near + 1] = o end
       end
     end
-    if not place and (h > high or (h == high and v * 65536 + w * 256 + t > low)) then place = o end
-    o = o + width
   end
-  return near, place or o
+  return near
 end

@@ -1,0 +1,22 @@
+-- Claiming a place in a bucket, the same in every table: see who is near, then add an entry.
+--
+-- Returns {'full'}, or {'claimed', [key in table order, attempt] of every other entry near it}.
+
+local function claim(key, i, width, f, attempt, limit, payload)
+  local s, name, level = bucket(key, f)
+  local reply, mine = { 'claimed' }, false
+  for _, o in ipairs(probe(s, width, f, RANGES[i], limit)) do
+    local other, its = sub(f, 1, 2) .. sub(s, o + 1, o + 6), sub(s, o + 7, o + 6 + #attempt)
+    if other == f and its == attempt then
+      mine = true -- the call is repeated
+    else
+      reply[#reply + 1] = other
+      reply[#reply + 1] = its
+    end
+  end
+  if not mine then
+    if #s >= CAP * width then return { 'full' } end
+    store(key, name, level, f, width, DEPTH, joined(s, f, attempt .. payload))
+  end
+  return reply
+end
