@@ -1,20 +1,43 @@
-"""Text to fingerprint: token hashes, shingles, simhash. Pure, and numpy all through.
+"""Text to fingerprint: token hashes, shingles, simhash, sketches. Pure, and numpy all through.
+
+============== =============================================================================
+`hashing`      text -> one 64-bit hash a token
+`shingles`     token hashes -> the features of a page
+`charikar`     features -> simhash, compared by Hamming distance
+`minwise`      features -> one-permutation sketch of b-bit minima, compared by resemblance
+`broder`       features -> k digests of s minima, compared for equality
+`resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
+`survey`       other signatures, for comparison
+============== =============================================================================
 
 >>> from scrapy_neardup.fingerprints import hamming_distance, simhash
 >>> hamming_distance(simhash("one and the same"), simhash("One, and the same."))
 0
 """
 
+from scrapy_neardup.fingerprints.broder import broder_features, minima
 from scrapy_neardup.fingerprints.charikar import hamming_distance, simhash, simhash_features
 from scrapy_neardup.fingerprints.hashing import HASH_VERSION, digest, token_hashes
+from scrapy_neardup.fingerprints.minwise import (
+    b_bit_resemblance,
+    b_bit_resemblance_many,
+    b_bit_sketch,
+    one_permutation_sketch,
+)
 from scrapy_neardup.fingerprints.shingles import Weights, features
 
 __all__ = [
     "HASH_VERSION",
     "Weights",
+    "b_bit_resemblance",
+    "b_bit_resemblance_many",
+    "b_bit_sketch",
+    "broder_features",
     "digest",
     "features",
     "hamming_distance",
+    "minima",
+    "one_permutation_sketch",
     "simhash",
     "simhash_features",
     "token_hashes",

@@ -12,22 +12,22 @@ bins: what k minima under k permutations give, at the cost of one.
 *Bins that stay empty*, as some do if there are not many more shingles than bins, are filled
 by throwing all shingles again, rehashed, until each bin has been hit; what hit it first
 counts (Dahlgaard, Knudsen & Thorup, "Fast similarity sketching", FOCS 2017, algorithm 1).
-That keeps the probability, as copying a neighbour does, but never says one thing twice.
-Standard errors at resemblance .9 with 256 bins, 400 pairs each; for 256 minima under
-permutations of their own it is .0187:
+That keeps the probability, as copying another bin does, but never says one thing twice.
+Standard errors at resemblance .9 with 256 bins (``benchmarks/densification.py``, 1,000 pairs);
+of 256 minima under permutations of their own it is .0187:
 
-======== ============== ============= ============== =========
+======== ============== ============= ============== ========
 shingles rotation, 2014 optimal, 2017 Mai et al. '20 throwing
-======== ============== ============= ============== =========
-20       .060           .021          .017           .013
-100      .029           .020          .019           .013
-200      .022           .019          .019           .013
-500      .016           .016          .016           .014
-======== ============== ============= ============== =========
+======== ============== ============= ============== ========
+20       .061           .022          .018           .013
+100      .030           .021          .019           .013
+200      .022           .019          .018           .013
+500      .017           .017          .017           .014
+======== ============== ============= ============== ========
 
 (Shrivastava & Li, "Densifying one permutation hashing via rotation", ICML 2014; Shrivastava,
 "Optimal densification for fast and accurate minwise hashing", ICML 2017; Mai et al., "On
-densification for minwise hashing", UAI 2020.) It costs as much as any of them.
+densification for minwise hashing", UAI 2020.)
 """
 
 from __future__ import annotations

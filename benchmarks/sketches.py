@@ -1,0 +1,136 @@
+"""Min-wise sketches: how far their estimates are off, and what they cost.
+
+Sets are shingles of running numbers, in pairs of a known resemblance. What is printed is also
+required: every estimate is unbiased and no further off than its docstring says, and Broder's
+filter accepts as often as its curve says, within four standard deviations of as many pairs.
+
+    python benchmarks/sketches.py
+    python benchmarks/sketches.py --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import timeit
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count, product
+from math import sqrt
+
+import numpy as np
+
+from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
+from scrapy_neardup.fingerprints.minwise import (
+    b_bit_resemblance,
+    b_bit_resemblance_many,
+    b_bit_sketch,
+    one_permutation_sketch,
+)
+from scrapy_neardup.fingerprints.resemblance import bottom_resemblance, bottom_sketch
+
+RESEMBLANCES, BINS, BITS = (0.8, 0.9, 0.95), (64, 128, 256), (1, 2, 4, 8)
+NUMBERS, RANDOM = count(), np.random.default_rng(1)
+
+
+def shingles(size: int) -> np.ndarray:
+    """Return so many shingles that no earlier call has returned."""
+    text = " ".join(str(next(NUMBERS)) for _ in range(size + 2))
+    # The order that `features` returns depends on the hashes, and what is taken from the
+    # front must not.
+    return RANDOM.permutation(features(token_hashes(text))[0])
+
+
+def pairs(number: int, size: int, resemblance: float) -> Iterator[tuple]:
+    """Yield pairs of sets of about `size` shingles, and their exact resemblance."""
+    union = round(2 * size / (1 + resemblance))
+    shared = round(resemblance * union)
+    middle = shared + (union - shared) // 2
+    for _ in range(number):
+        found = shingles(union)
+        yield found[:middle], np.concatenate([found[:shared], found[middle:]]), shared / union
+
+
+def checked(errors: list[float], bound: float) -> float:
+    """Return the root mean square of errors that have to be unbiased and within a bound."""
+    error = float(np.sqrt(np.mean(np.square(errors))))
+    assert abs(np.mean(errors)) <= 4 * bound / sqrt(len(errors)), (np.mean(errors), bound)
+    assert error <= bound * (1 + 4 / sqrt(2 * len(errors))), (error, bound)
+    return error
+
+
+def estimates(number: int) -> None:
+    print(f"Standard error (and its bound) of sets of 1,000 shingles, {number} pairs")
+    print(f"{'resemblance':>11}{'bins':>6}" + "".join(f"{f'{b} bit':>16}" for b in BITS)
+          + f"{'M_s, s = bins':>16}")  # fmt: skip
+    for wanted, bins in product(RESEMBLANCES, BINS):
+        errors: dict[int, list[float]] = {bits: [] for bits in (*BITS, 64)}
+        for *sets, truth in pairs(number, 1000, wanted):
+            sketches = [one_permutation_sketch(each, bins) for each in sets]
+            for bits in BITS:
+                packed = [b_bit_sketch(sketch, bits) for sketch in sketches]
+                errors[bits].append(b_bit_resemblance(*packed, bits) - truth)
+            least = [bottom_sketch(each, bins) for each in sets]
+            errors[64].append(bottom_resemblance(*least, bins) - truth)
+        cells = []
+        for bits, found in errors.items():
+            equal = truth + (1 - truth) / 2**bits
+            bound = sqrt(equal * (1 - equal) / bins) / (1 - 2**-bits)
+            cells.append(f"{checked(found, bound):8.4f} ({bound:.3f})")
+        print(f"{wanted:11}{bins:6}" + "".join(cells), flush=True)
+
+
+def filtering(number: int) -> None:
+    print(f"\nBroder's filter, 2 of 6 features of 14 minima, {number} pairs")
+    for wanted in (0.77, 0.8, 0.85, 0.9, 0.95, 0.975):
+        accepted, expected = 0, 0.0
+        for *sets, truth in pairs(number, 400, wanted):
+            a, b = (broder_features(minima(each)) for each in sets)
+            accepted += int(np.count_nonzero(a == b) >= 2)
+            expected += acceptance(truth) / number
+        share = accepted / number
+        assert abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / number) + 1 / number
+        print(
+            f"resemblance {wanted:5}: accepted {share:.4f}, by the curve {expected:.4f}",
+            flush=True,
+        )
+
+
+def timing(repeats: int) -> None:
+    def best(statement: Callable[[], object]) -> str:
+        return f"{min(timeit.repeat(statement, number=20, repeat=repeats)) / 20 * 1e6:10.1f}"
+
+    print("\nMicroseconds a call\n" + f"{'shingles':>46}" + f"{100:>10}{1000:>10}{10000:>10}")
+    sets = [shingles(size) for size in (100, 1000, 10_000)]
+    for bins in (*BINS, 1024):
+        cells = [best(partial(one_permutation_sketch, each, bins)) for each in sets]
+        print(f"{f'one_permutation_sketch, {bins} bins':46}" + "".join(cells))
+    print(f"{'84 minima and 6 features':46}"
+          + "".join(best(lambda s=s: broder_features(minima(s))) for s in sets))  # fmt: skip
+    print(f"{'bottom_sketch, 128 hashes':46}"
+          + "".join(best(partial(bottom_sketch, each, 128)) for each in sets))  # fmt: skip
+    print(f"{'one with one, one with 10,000':>66}{'packing':>10}")
+    sketch = one_permutation_sketch(sets[1], 256)
+    for bits in BITS:
+        ours = b_bit_sketch(sketch, bits)
+        many = np.tile(ours, (10_000, 1))
+        print(f"{f'256 bins, {bits} bit':46}"
+              + best(partial(b_bit_resemblance, ours, ours, bits))
+              + best(partial(b_bit_resemblance_many, ours, many, bits))
+              + best(partial(b_bit_sketch, sketch, bits)))  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="few pairs, to see that it works")
+    options = parser.parse_args()
+    number = 50 if options.quick else 1000
+    estimates(number)
+    filtering(number)
+    timing(1 if options.quick else 7)
+
+
+if __name__ == "__main__":
+    main()
