@@ -43,7 +43,7 @@ bench: $(VENV)/.ready-bench ## run all benchmarks
 		$(BIN)/python $$script $(if $(TRUTH),--truth $(TRUTH)) $(SITES); done
 
 bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
-	@set -e; for script in $(BENCHMARKS) $(QUALITY); do echo "== $$script"; \
+	@set -e; for script in $(BENCHMARKS) $(QUALITY) benchmarks/traps.py; do echo "== $$script"; \
 		$(BIN)/python $$script --quick; done
 
 stress: $(VENV)/.ready-test ## run the long randomised tests

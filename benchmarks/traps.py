@@ -72,13 +72,18 @@ def check(crawl: Crawl, none: Crawl, tally: Tally, site: TrapSite) -> None:
         assert {r.url for r in records} <= {r.url for r in none.records}, crawl.name
     if crawl.finished and crawl is none:
         assert tally.coverage[-1] == 1
-    if crawl.finished:
-        whole = {
-            s.page for r in records if r.called and (s := site.locate(r.url)).trap != "printable"
-        }
-        followed = {target for page in whole for target in site.links.get(page, ())}
-        if all(r.called != r.dropped for r in records if r.status == 200):
-            assert not followed.intersection(tally.withheld), crawl.name
+    if crawl.finished and not any(r.dropped and r.called for r in records):
+        assert not followed(crawl, site).intersection(tally.withheld), crawl.name
+
+
+def followed(crawl: Crawl, site: TrapSite) -> set[str]:
+    """Return the pages to which the spider must have followed a link.
+
+    Printable pages are left out: they hold some of their page's links only.
+    """
+    showings = (site.locate(record.url) for record in crawl.records if record.called)
+    whole = {s.page for s in showings if s.trap != "printable"}
+    return {target for page in whole for target in site.links.get(page, ())}
 
 
 def rows(tallies: dict[str, Tally], budget: int) -> Iterator[tuple[str, list[str]]]:
@@ -151,11 +156,11 @@ def report(
         f"{float(crawl.stats['elapsed_time_seconds']):{width}.0f}"
         for crawl, width in zip(done.values(), widths, strict=True)
     ))  # fmt: skip
-    for crawl in done.values():
+    for name, crawl in done.items():
         if not crawl.finished:
             print(f"{crawl.name} ended early: {crawl.stats['finish_reason']}")
-        if shown and crawl.name != "none":
-            print(*examples(crawl, tallies[crawl.name], truth, shown), sep="\n")
+        if shown and name != "none":
+            print(*examples(crawl, tallies[name], truth, shown), sep="\n")
 
 
 def made_up(folder: Path) -> Path:
@@ -212,7 +217,7 @@ def arguments() -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument(
         "-s", dest="settings", action="append", type=assignment, default=[], metavar="KEY=VALUE",
-        help="a setting of every run with the plugin; may be repeated",
+        help="a setting of all runs, or one of the plugin; may be repeated",
     )  # fmt: skip
     parser.add_argument("--max-requests", type=int, default=0, help="of a run (0: no bound)")
     parser.add_argument("--examples", type=int, default=0, help="wrong verdicts to show, a run")
@@ -243,7 +248,10 @@ def main() -> None:
     runs = {name: RUNS[name] for name in chosen}
     common = dict(options.settings)
     runs |= {name: PLUGIN | settings for name, settings in options.run}
-    runs = {n: common | s if "ADDONS" in s else s for n, s in runs.items()}
+    for name, settings in runs.items():
+        plugin = "ADDONS" in settings
+        applies = {k: v for k, v in common.items() if plugin or not k.startswith("NEARDUP_")}
+        runs[name] = applies | settings
     with tempfile.TemporaryDirectory() as scratch:
         if options.quick:
             options.folder = made_up(Path(scratch))

@@ -155,7 +155,7 @@ class TrapSite:
     def locate(self, url: str) -> Showing | None:
         """Return what `url` (with or without scheme and host) shows; None for a true 404."""
         parts = urlsplit(url)
-        path, query = unquote(parts.path), parse_qs(parts.query)
+        path = unquote(parts.path)
         if path == "/":
             return Showing(HOME)
         if (month := self._docs.locate(path)).kind == "month":
@@ -164,11 +164,11 @@ class TrapSite:
         if grown := _GROWN.fullmatch(path):
             soft = grown[1].count("/") <= self.traps.growth
             return Showing(MISSING, "soft 404") if soft else None
-        printed = path.removeprefix("/print")
-        name = printed[1:]
-        if name not in self._files:
-            return None
-        if printed != path:
+        name = path.removeprefix("/print")[1:]
+        return self._variant(name, path, parse_qs(parts.query)) if name in self._files else None
+
+    def _variant(self, name: str, path: str, query: dict[str, list[str]]) -> Showing:
+        if path != "/" + name:
             return Showing(name, "printable")
         if "sort" in query:
             return Showing(name, "sort order", query["sort"][0])
@@ -324,7 +324,7 @@ class Server(docserver.Server):
 
 
 class _Handler(docserver.Handler):
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  (http.server's name)
         self._answer(*self.server.site.answer(self.path))
 
 

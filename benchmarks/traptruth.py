@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from sites import DUPLICATE, exact_truth
@@ -137,16 +138,16 @@ class Truth:
     def example(self, record: Record, of: str) -> Example:
         """Return how far two responses truly resemble each other."""
         urls = (record.url, of)
-        showings = [self.site.locate(url) for url in urls]
-        main = [
-            self._served(s, url) if s.page == CALENDAR else self.site.content(s.page, s.order).text
-            for s, url in zip(showings, urls, strict=True)
-        ]
-        served = [self._served(s, url) for s, url in zip(showings, urls, strict=True)]
-        return Example(*urls, _resemblance(*main), _resemblance(*served), record.distance)
+        served = _resemblance(*map(self._served, urls))
+        return Example(*urls, _resemblance(*map(self._main, urls)), served, record.distance)
 
-    def _served(self, _: Showing, url: str) -> str:
-        path = "/" + url.split("/", 3)[3]
+    def _main(self, url: str) -> str:
+        showing = self.site.locate(url)
+        month = showing.page == CALENDAR
+        return self._served(url) if month else self.site.content(showing.page, showing.order).text
+
+    def _served(self, url: str) -> str:
+        path = urlunsplit(urlsplit(url)._replace(scheme="", netloc=""))
         return Extractor().extract(parse_html(self.site.answer(path)[1])).text
 
 

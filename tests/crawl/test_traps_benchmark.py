@@ -1,0 +1,194 @@
+"""The crawl among traps: its site is finite and finds itself, its counts are right."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import deque
+from dataclasses import replace
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.append(str(BENCHMARKS))
+
+from trapcrawl import Crawl, Record  # noqa: E402
+from traps import made_up  # noqa: E402
+from trapsite import CALENDAR, HOME, MISSING, Traps, TrapSite  # noqa: E402
+from traptruth import SORTED, Truth, judge  # noqa: E402
+
+WORDS = [f"w{number}" for number in range(400)]
+
+
+def write(folder, **pages):
+    for name, body in pages.items():
+        (folder / f"{name}.html").write_text(f"<title>{name}</title>{body}")
+    return folder
+
+
+def every_url(site):
+    """Follow all links as a crawler does, without one."""
+    found = {"/": ""}
+    waiting = deque(found)
+    while waiting:
+        here = waiting.popleft()
+        status, text = site.answer(here)
+        found[here] = (status, text)
+        assert len(found) < 20_000
+        for href in re.findall(r'href="([^"#]+)', text):
+            url = (href if href.startswith("/") else here + href).replace("&amp;", "&")
+            if url not in found:
+                found[url] = ""
+                waiting.append(url)
+    return found
+
+
+@pytest.fixture(scope="module")
+def editions(tmp_path_factory):
+    return made_up(tmp_path_factory.mktemp("site"))
+
+
+def test_the_site_is_finite_and_every_page_and_trap_is_reached(editions):
+    traps = Traps(years=3, growth=4, broken=0.2)
+    site = TrapSite(editions, traps)
+    answers = every_url(site)
+    showings = [site.locate(url) for url in answers]
+    assert {status for status, _ in answers.values()} == {HTTPStatus.OK}
+    assert {s.page for s in showings} == {*site.contents, HOME, CALENDAR, MISSING}
+    assert sum(s.page == CALENDAR for s in showings) == 36
+    assert {s.trap for s in showings} == {
+        "", "calendar", "soft 404", "session id", "campaign", "sort order", "printable",
+    }  # fmt: skip
+    assert max(url.count("help/") for url in answers) == 4
+    assert answers == every_url(TrapSite(editions, traps))
+    assert answers.keys() != every_url(TrapSite(editions, replace(traps, seed=1))).keys()
+
+
+def test_without_traps_it_is_the_folder(editions):
+    traps = Traps(sid=0, utm=0, sort=0, print=0, broken=0, years=0, footer="none")
+    site = TrapSite(editions, traps)
+    assert len(every_url(site)) == len(site.contents) + 1
+    assert "Visitor" not in site.answer("/a/1.html")[1]
+
+
+def test_a_share_of_links_is_what_it_is_set_to(editions):
+    site = TrapSite(editions, Traps(sid=0.5, utm=0, sort=0, print=0))
+    links = [site.link("a/1.html", str(number)) for number in range(2000)]
+    assert sum("?sid=" in link for link in links) == pytest.approx(1000, abs=100)
+    assert {link for link in links if "?sid=" not in link} == {"/a/1.html"}
+
+
+def test_links_stay_on_the_site(tmp_path):
+    links = (
+        "b.html#x",
+        "http://elsewhere.example/",
+        "gone.html",
+        "mailto:a@b.example",
+        "http://[",
+    )
+    body = "".join(f'<a href="{link}">to</a>' for link in links)
+    write(tmp_path, a=f'<base href="http://elsewhere.example/">{body}', b="<p>text</p>")
+    site = TrapSite(tmp_path, Traps(sid=0, utm=0, sort=0, print=0, broken=0, years=0))
+    _, text = site.answer("/a.html")
+    assert re.findall(r'href="([^"]*)', text) == ["/b.html#x", "/gone.html"]
+    assert site.links == {"a.html": ["b.html"], "b.html": []}
+    assert site.answer("/gone.html")[0] is HTTPStatus.NOT_FOUND
+    assert site.home == ["a.html"]
+
+
+def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):
+    write(
+        tmp_path,
+        a="<nav>menu</nav><div class=tpl>template</div><p>the text of the page itself</p>",
+    )
+    site = TrapSite(tmp_path, Traps(footer="number,timing,sentence", furniture=".tpl"))
+    one, two = (site.answer(f"/a.html?sid={number}")[1] for number in (1, 2))
+    assert one != two
+    assert one.partition("Visitor")[0] == two.partition("Visitor")[0]
+    assert "template" in one
+    assert "template" not in site.answer("/print/a.html")[1]
+    assert site.contents["a.html"].text.split() == ["the", "text", "of", "the", "page", "itself"]
+
+
+def test_an_unknown_footer_is_named(tmp_path):
+    with pytest.raises(SystemExit, match="--footer: 'clock'"):
+        TrapSite(write(tmp_path, a="text"), Traps(footer="clock"))
+
+
+def crawl(*records):
+    """Return a crawl of (URL, the page it was dropped for, or "")."""
+    found = [
+        Record(f"http://h{url}", 200, of=f"http://h{of}" if of else None, called=not of)
+        for url, of in records
+    ]
+    return Crawl("test", found, {"finish_reason": "finished"})
+
+
+@pytest.fixture
+def alike(tmp_path):
+    """Pages a and b of J = .98 (and c, which only b links to), d of its own, with a list."""
+    text = " ".join(WORDS)
+    items = "".join(f"<li>{WORDS[n]} {WORDS[-n]}</li>" for n in range(30, 0, -1))
+    write(
+        tmp_path, a=text, b=f'{text} more and still more <a href="c.html">c</a>',
+        c=" ".join(reversed(WORDS)), d=f"<ul>{items}</ul>",
+    )  # fmt: skip
+    return TrapSite(tmp_path, Traps(furniture=""))
+
+
+def test_the_tally_of_a_crawl_that_is_known(alike):
+    everything = crawl(
+        ("/a.html", ""), ("/b.html", ""), ("/c.html", ""), ("/d.html", ""),
+        ("/d.html?sort=size", ""), ("/a.html?sid=1", ""), ("/calendar/2001/01/", ""),
+        ("/d.html/help/", ""), ("/d.html/help/help/", ""),
+    )  # fmt: skip
+    filtered = crawl(
+        ("/a.html", ""), ("/a.html?sid=1", "/a.html"), ("/b.html", "/a.html"),
+        ("/d.html", "/b.html"),
+        ("/calendar/2001/01/", ""), ("/calendar/2001/02/", "/calendar/2001/01/"),
+    )  # fmt: skip
+    truth = Truth(alike, [everything, filtered])
+    tally = judge(everything, truth)
+    assert tally.duplicates == {
+        "all": 4, "J = 1": 2, ".95 <= J < .99": 1, SORTED: 1,
+        "another page": 1, "sort order": 1, "session id": 1, "soft 404": 1,
+    }  # fmt: skip
+    assert not any(tally.found.values())
+    assert tally.coverage == [0.5, 0.5, 0.75, 1, 1, 1, 1, 1, 1]
+    assert (tally.kept, tally.dropped, tally.recall, tally.precision) == (9, 0, 0, 1)
+
+    tally = judge(filtered, truth)
+    assert tally.duplicates["all"] == tally.found["all"] == 2
+    assert tally.precision == pytest.approx(2 / 3)
+    assert [record.url for record in tally.wrong] == ["http://h/d.html"]
+    assert (tally.lost, tally.withheld, tally.direct) == (["d.html"], ["c.html"], 1)
+    assert tally.coverage == [0.5] * 6
+    assert (tally.covered(3), tally.covered(100)) == (0.5, 0.5)
+    assert tally.months == {False: 1, True: 1}
+
+
+def test_an_example_tells_both_resemblances(alike):
+    record = Record("http://h/b.html?sid=1", 200)
+    truth = Truth(alike, [crawl(("/a.html", ""), ("/b.html", ""))])
+    example = truth.example(record, "http://h/a.html")
+    assert 0.95 < example.served < example.resemblance < 1
+    assert str(example).startswith(f"J = {example.resemblance:.3f} (as served")
+
+
+def test_a_quick_run(tmp_path):
+    later = "later:NEARDUP_ACTION=deprioritize,NEARDUP_PRIORITY_ADJUST=-1000"
+    options = ["--quick", "--runs=simhash", "--run", later, "--examples=1"]
+    command = [sys.executable, BENCHMARKS / "traps.py", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = filter(None, done.stdout.splitlines())
+    table = {line[:32].strip(): line[32:].split() for line in lines}
+    assert table[""][:3] == ["none", "simhash", "later"]
+    none, simhash, later = map(int, table["requests"])
+    assert simhash < none == later
+    withheld = list(map(int, table["pages withheld"]))
+    assert withheld[1] > withheld[0] == withheld[2] == 0
+    assert not list(tmp_path.iterdir())
