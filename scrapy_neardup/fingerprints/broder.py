@@ -28,10 +28,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
 
-_BLOCK = 1 << 15
-"""Permuted hashes at once, and the most shingles among them: what fits a core's cache."""
-
-_COLUMNS = 1 << 12
+_BLOCK, _COLUMNS = 1 << 15, 1 << 12
+"""Permuted hashes at once, and of how many shingles: what fits a core's cache."""
 
 
 def minima(shingles: NDArray[np.uint64], count: int = 84) -> NDArray[np.uint64]:

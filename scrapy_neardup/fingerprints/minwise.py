@@ -81,9 +81,9 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
 
     Notes
     -----
-    O(n + bins * log(bins)) expected: 1,000 shingles take 10 to 25 µs.
+    O(n + bins * log(bins)) expected; 1,000 shingles take 10 to 25 µs.
     """
-    if bins not in {1 << power for power in range(4, 11)}:
+    if not _FEWEST <= bins <= _MOST or bins & (bins - 1):
         raise ConfigurationError(
             f"the bins of a sketch must be a power of two from {_FEWEST} to {_MOST}, not {bins}"
         )
