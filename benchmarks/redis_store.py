@@ -85,11 +85,11 @@ class Naive:
     def __init__(self, uri: str, layout: Layout) -> None:
         self.client = Redis.from_url(uri)
         self.layout = layout
-        self.scripts = Scripts(self.client, {"naive": NAIVE}, uri)
+        self.scripts = Scripts(self.client, uri)
         self.prefixes = [table.prefix_bits for table in layout.tables]
 
     async def __aenter__(self) -> Self:
-        await self.scripts.load()
+        await self.scripts.load({"naive": NAIVE})
         return self
 
     async def __aexit__(self, *_: object) -> None:

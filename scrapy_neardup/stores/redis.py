@@ -12,17 +12,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_client import (
+    RecordLostError,
     Scripts,
     check_server,
     connect,
     disconnect,
     explained,
+    repeat,
 )
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_schema import agree
@@ -46,7 +47,7 @@ _SWEEP_MOST = 64  # entries that a step withdraws: about 3 ms of the server
 _VERBS = ("check_and_add", "confirm", "forget", "renew", "sweep")
 
 
-class RedisStore:
+class RedisStore(Store):
     """Fingerprints in Redis; see `scrapy_neardup.stores.base.Store` for what it does.
 
     Parameters
@@ -67,23 +68,21 @@ class RedisStore:
         self._retention = math.ceil(options.retention)
         self._pending: set[int] = set()
         self._tasks: list[asyncio.Task[None]] = []
+        self._scripts = Scripts(self._client, uri)
+        self._agreed = 0
+        self._agreeing = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect, and agree on the parameters with whoever uses the namespace already."""
         try:
             await check_server(self._client, self._uri)
-            self._layout = await agree(
-                self._client, f"{self._prefix}schema", self._uri, self._options, self._layout
-            )
-            sources = {verb: self._layout.script("pages", verb) for verb in _VERBS}
-            self._scripts = Scripts(self._client, sources, self._uri)
-            await self._scripts.load()
+            await self._agree()
         except Exception as error:
             await disconnect(self._client)
             raise explained(error, self._uri) from error
-        self._tasks.append(asyncio.create_task(self._repeat(self._renew, LEASE / 3)))
+        self._tasks.append(asyncio.create_task(repeat(self._renew, LEASE / 3)))
         if self._retention:
-            self._tasks.append(asyncio.create_task(self._repeat(self._sweep, _SWEEP_PAUSE)))
+            self._tasks.append(asyncio.create_task(repeat(self._sweep, _SWEEP_PAUSE)))
 
     async def close(self) -> None:
         """Give up what is pending and disconnect."""
@@ -101,16 +100,15 @@ class RedisStore:
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`."""
         key, evidence = key_and_evidence(page)
-        reply = await self._scripts.call(
+        reply = await self._call(
             "check_and_add",
-            self._prefix,
             0 if page.exact else self._options.max_distance,
             id_bytes(page.id),
             evidence,
             url_bytes(page),
             int(LEASE * 1000),
             self._retention,
-            *self._layout.permuted(key),
+            key=key,
         )
         judged = _read(page, reply)
         if judged.decision is Decision.NEW:
@@ -121,13 +119,13 @@ class RedisStore:
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; see `Store.confirm`."""
-        await self._scripts.call("confirm", self._prefix, _CLEARED, id_bytes(page_id))
+        await self._call("confirm", _CLEARED, id_bytes(page_id))
         self._pending.discard(page_id)
 
     async def forget(self, page_id: int) -> int:
         """Withdraw a pending entry; see `Store.forget`."""
         self._pending.discard(page_id)
-        return int(await self._scripts.call("forget", self._prefix, id_bytes(page_id)))
+        return int(await self._call("forget", id_bytes(page_id)))
 
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers."""
@@ -144,36 +142,52 @@ class RedisStore:
             overflowed=int(counters.get(b"overflowed", 0)),
         )
 
+    async def _agree(self) -> None:
+        """Agree on the parameters with whoever uses the namespace; load scripts for them."""
+        self._layout, record = await agree(
+            self._client, f"{self._prefix}schema", self._uri, self._options, self._layout
+        )
+        await self._scripts.load(
+            {verb: self._layout.script("pages", verb, record=record) for verb in _VERBS}
+        )
+        self._agreed += 1
+
+    async def _call(self, verb: str, *arguments: Any, key: int | None = None) -> Any:
+        """Call a script; where the server was emptied, agree on the parameters anew first.
+
+        Raises
+        ------
+        StoreMismatchError
+            Another crawl came first, with other parameters.
+        StoreError
+            As `redis_client.explained`.
+        """
+        agreed = self._agreed
+        try:
+            return await self._call_once(verb, arguments, key)
+        except RecordLostError:
+            async with self._agreeing:
+                if agreed == self._agreed:
+                    try:
+                        await self._agree()
+                    except Exception as error:
+                        raise explained(error, self._uri) from error
+            return await self._call_once(verb, arguments, key)
+
+    async def _call_once(self, verb: str, arguments: tuple[Any, ...], key: int | None) -> Any:
+        permuted = [] if key is None else self._layout.permuted(key)
+        return await self._scripts.call(verb, self._prefix, *arguments, *permuted)
+
     async def _renew(self) -> None:
         ids = [id_bytes(page_id) for page_id in self._pending]
         for start in range(0, len(ids), 1000):
             lease = int(LEASE * 1000)
-            await self._scripts.call("renew", self._prefix, lease, *ids[start : start + 1000])
+            await self._call("renew", lease, *ids[start : start + 1000])
 
     async def _sweep(self) -> None:
         pause = int(_SWEEP_PAUSE * 1000)
         arguments = (self._retention, pause, _SWEEP_FIELDS, _SWEEP_MOST)
-        await self._scripts.call("sweep", self._prefix, *arguments)
-
-    @staticmethod
-    async def _repeat(step: Any, pause: float) -> None:
-        while True:
-            await asyncio.sleep(pause)
-            # While the server is away there is nothing to do; pages report it.
-            with contextlib.suppress(StoreUnavailableError):
-                await step()
-
-    async def __aenter__(self) -> Self:
-        await self.open()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
+        await self._call("sweep", *arguments)
 
 
 def _read(page: Page, reply: list[Any]) -> Verdict:

@@ -18,6 +18,7 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect, explained
 from scrapy_neardup.stores.redis_layout import BUSIEST_SCRIPT, prefix
+from scrapy_neardup.stores.redis_schema import DIGEST
 
 _BATCH = 500
 _SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at
@@ -67,6 +68,7 @@ class RedisAdmin:
         parameters = await self._client.hgetall(self._key(namespace, "schema"))
         if not parameters:
             return None
+        parameters.pop(DIGEST.encode(), None)
         memory: Counter[str] = Counter(tables=0, identity=0, rest=0)
         busiest = []
         async for key in self._keys(namespace):

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -87,17 +87,31 @@ class Attempts:
         Open; closed by the caller.
     prefix
         What all keys of the namespace begin with.
+    record
+        The digest of the namespace's parameters.
     retention
         Milliseconds, 0: none.
+    check_record
+        Called where a node lacks a script: it may have been emptied, and the record with it.
     """
 
     def __init__(
-        self, client: RedisCluster, uri: str, prefix: str, layout: Layout, retention: int
+        self,
+        client: RedisCluster,
+        *,
+        uri: str,
+        prefix: str,
+        layout: Layout,
+        record: str,
+        retention: int,
+        check_record: Callable[[], Awaitable[None]],
     ) -> None:
         self._client = client
         self._uri = uri
         self._prefix = prefix
         self._layout = layout
+        self._record = record
+        self._check_record = check_record
         self._retention = retention
         self._turn = asyncio.Semaphore(_CALLS_AT_ONCE)
         self._closed = False
@@ -225,7 +239,9 @@ class Attempts:
     def _scripts(self) -> dict[str, tuple[str, str]]:
         """Verb -> (sha, text)."""
         texts = {
-            verb: self._layout.script(*(f"cluster_{part}" for part in (*parts, verb)))
+            verb: self._layout.script(
+                *(f"cluster_{part}" for part in (*parts, verb)), record=self._record
+            )
             for verb, parts in _VERBS.items()
         }
         return {
@@ -249,6 +265,7 @@ class Attempts:
                 try:
                     return await self._client.evalsha(sha, 1, key, *arguments)
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
+                    await self._check_record()
                     return await self._client.eval(text, 1, key, *arguments)
         except FAILURES as error:
             raise explained(error, self._uri) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
@@ -29,6 +29,8 @@ _SECRETS = {"password", "username", "sentinel_password", "sentinel_username"}
 _MOST_CALLS = 64  # in one pipeline: bounds what is lost with it; more is no faster
 _TIMEOUT = 5.0  # seconds for a connection and for a reply, where the URI names none
 _OLDEST = (6, 2)
+RECORD_LOST = "NEARDUPLOST"
+"""What a script's error reply begins with where the namespace's record is another or none."""
 
 
 def shown(uri: str) -> str:
@@ -166,6 +168,10 @@ async def check_server(client: Redis, uri: str) -> None:
         )
 
 
+class RecordLostError(StoreUnavailableError):
+    """The record of the namespace's parameters is not what was agreed on."""
+
+
 def explained(error: BaseException, uri: str) -> StoreError:
     """Return the error to raise for one of redis-py's."""
     where = f"NEARDUP_STORE: {shown(uri)}"
@@ -178,12 +184,23 @@ def explained(error: BaseException, uri: str) -> StoreError:
             return StoreUnavailableError(f"{where} is a read-only replica: name the master")
         case exceptions.OutOfMemoryError():
             return StoreUnavailableError(f"{where} is full (maxmemory) and takes no more pages")
+        case exceptions.ResponseError() if str(error).startswith(RECORD_LOST):
+            return RecordLostError(f"{where} has lost what it held")
         case _:
             text = str(error) or type(error).__name__
             return StoreUnavailableError(f"{where} doesn't answer as it should: {text}")
 
 
-_Call = tuple[str, tuple[Any, ...], asyncio.Future[Any]]
+async def repeat(step: Callable[[], Awaitable[None]], pause: float) -> None:
+    """Take a step after each pause, in seconds, until cancelled."""
+    while True:
+        await asyncio.sleep(pause)
+        # While the server is away there is nothing to do; pages report it.
+        with contextlib.suppress(StoreUnavailableError):
+            await step()
+
+
+_Call = tuple[str, tuple[Any, ...], asyncio.Future[Any]]  # sha, arguments, reply
 
 
 class Scripts:
@@ -196,24 +213,22 @@ class Scripts:
     ----------
     client
         Open; closed by the caller.
-    sources
-        Verb -> text of the script.
     """
 
-    def __init__(self, client: Redis, sources: Mapping[str, str], uri: str) -> None:
+    def __init__(self, client: Redis, uri: str) -> None:
         self._client = client
-        self._sources = sources
         self._uri = uri
+        self._texts: dict[str, str] = {}
         self._shas: dict[str, str] = {}
         self._waiting: list[_Call] = []
         self._sender: asyncio.Task[None] | None = None
         self._closed = False
 
-    async def load(self) -> None:
-        """Make the scripts known to the server."""
-        for verb, source in self._sources.items():
-            sha = await self._client.script_load(source)
-            self._shas[verb] = sha.decode() if isinstance(sha, bytes) else sha
+    async def load(self, texts: Mapping[str, str]) -> None:
+        """Make scripts known to the server, verb -> text; later calls of a verb mean these."""
+        for verb, text in texts.items():
+            self._shas[verb] = await self._client.script_load(text)
+            self._texts[self._shas[verb]] = text
 
     async def call(self, verb: str, *arguments: Any) -> Any:
         """Call a script and return its reply.
@@ -227,7 +242,7 @@ class Scripts:
             raise StoreUnavailableError(f"{shown(self._uri)} was closed")
         loop = asyncio.get_running_loop()
         reply: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((verb, arguments, reply))
+        self._waiting.append((self._shas[verb], arguments, reply))
         if self._sender is None:
             self._sender = loop.create_task(self._send())
         return await reply
@@ -269,7 +284,8 @@ class Scripts:
             n for n, reply in enumerate(replies) if isinstance(reply, exceptions.NoScriptError)
         ]
         if lost:  # the server was restarted, or its scripts were flushed
-            await self.load()
+            for text in self._texts.values():
+                await self._client.script_load(text)
             for n, reply in zip(lost, await self._pipeline([calls[n] for n in lost]), strict=True):
                 replies[n] = reply
         if any(isinstance(reply, exceptions.ReadOnlyError) for reply in replies):
@@ -279,7 +295,7 @@ class Scripts:
 
     async def _pipeline(self, calls: list[_Call]) -> list[Any]:
         async with self._client.pipeline(transaction=False) as pipeline:
-            for verb, arguments, _ in calls:
-                pipeline.execute_command("EVALSHA", self._shas[verb], 0, *arguments)
+            for sha, arguments, _ in calls:
+                pipeline.execute_command("EVALSHA", sha, 0, *arguments)
             replies: list[Any] = await pipeline.execute(raise_on_error=False)
             return replies

@@ -12,13 +12,11 @@ import asyncio
 import contextlib
 import random
 import time
-from types import TracebackType
-from typing import Any, Self
 
-from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_attempts import Attempt, Attempts
-from scrapy_neardup.stores.redis_client import connect_cluster, explained, shown
+from scrapy_neardup.stores.redis_client import connect_cluster, explained, repeat, shown
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_schema import agree
 from scrapy_neardup.stores.redis_values import (
@@ -46,7 +44,7 @@ _SWEEP_PAUSE = 1.0
 _SWEEP_FIELDS = 16
 
 
-class RedisClusterStore:
+class RedisClusterStore(Store):
     """Fingerprints in a Redis Cluster; see `scrapy_neardup.stores.base.Store`.
 
     Parameters
@@ -75,19 +73,24 @@ class RedisClusterStore:
         """Connect, and agree on the parameters with whoever uses the namespace already."""
         try:
             await self._client.initialize()
-            layout = await agree(
-                self._client, f"{{{self._prefix}schema}}", self._uri, self._options, self._layout
-            )
+            self._agreed = await self._agree()
         except Exception as error:
             await self._client.aclose()
             raise explained(error, self._uri) from error
         retention = int(self._options.retention * 1000)
+        layout, record = self._agreed
         self._attempts = self.attempts_class(
-            self._client, self._uri, self._prefix, layout, retention
+            self._client,
+            uri=self._uri,
+            prefix=self._prefix,
+            layout=layout,
+            record=record,
+            retention=retention,
+            check_record=self._check_record,
         )
         self._tasks = [
-            asyncio.create_task(self._repeat(self._renew, LEASE / 3)),
-            asyncio.create_task(self._repeat(self._sweep, _SWEEP_PAUSE)),
+            asyncio.create_task(repeat(self._renew, LEASE / 3)),
+            asyncio.create_task(repeat(self._sweep, _SWEEP_PAUSE)),
         ]
 
     async def close(self) -> None:
@@ -102,6 +105,20 @@ class RedisClusterStore:
         if tasks:
             await self._attempts.close()
         await self._client.aclose()
+
+    async def _agree(self) -> tuple[Layout, str]:
+        return await agree(
+            self._client, f"{{{self._prefix}schema}}", self._uri, self._options, self._layout
+        )
+
+    async def _check_record(self) -> None:
+        """Write the record of the parameters again, if it was lost; refuse another one."""
+        if await self._agree() != self._agreed:
+            raise StoreMismatchError(
+                f"NEARDUP_STORE: namespace {self._options.namespace!r} of {shown(self._uri)} was "
+                "lost and made anew with tables for another NEARDUP_EXPECTED_PAGES; start this "
+                "crawl again"
+            )
 
     # ---- verbs -----------------------------------------------------------------------------
 
@@ -246,23 +263,3 @@ class RedisClusterStore:
         hash_, cursor = self._sweeping
         cursor = await self._attempts.sweep(hash_, cursor, _SWEEP_FIELDS)
         self._sweeping = (hash_ if cursor else (hash_ + 1) % 256), cursor
-
-    @staticmethod
-    async def _repeat(step: Any, pause: float) -> None:
-        while True:
-            await asyncio.sleep(pause)
-            # While the cluster is away there is nothing to do; pages report it.
-            with contextlib.suppress(StoreUnavailableError):
-                await step()
-
-    async def __aenter__(self) -> Self:
-        await self.open()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()

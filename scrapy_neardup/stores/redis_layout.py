@@ -119,10 +119,15 @@ class Layout:
         """Return `key` in the order of each table, most significant byte first."""
         return [each.apply(key).to_bytes(8, "big") for each in self.permutations]
 
-    def script(self, *parts: str) -> str:
-        """Return the text of a script for this layout: its parts, the verb last."""
+    def script(self, *parts: str, record: str) -> str:
+        """Return the text of a script for this layout: its parts, the verb last.
+
+        `record` is the digest of the namespace's parameters (`redis_schema`). Scripts of
+        crawls with other parameters differ by it: none finds the other's on a server.
+        """
         ranges = ",".join(str(2 ** (_MOST_PREFIX - prefix)) for prefix in self._prefixes)
         constants = {
+            "RECORD_DIGEST": f"'{record}'",
             "TABLES": len(self._prefixes),
             "RANGES": f"{{{ranges}}}",
             "UNSEEN": f"{{{','.join(map(str, self.unseen))}}}",

@@ -6,6 +6,7 @@ that it names and refuses to work with other parameters.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -14,14 +15,19 @@ from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.redis_client import shown
 from scrapy_neardup.stores.redis_layout import FORMAT, OPEN_SCRIPT, Layout
 
+DIGEST = "digest"
+"""The field that stands for all others, for scripts to compare."""
 
-async def agree(client: Any, key: str, uri: str, options: StoreOptions, layout: Layout) -> Layout:
+
+async def agree(
+    client: Any, key: str, uri: str, options: StoreOptions, layout: Layout
+) -> tuple[Layout, str]:
     """Record the parameters under `key`, or compare them with what is recorded there.
 
     Returns
     -------
-    Layout
-        The table design to use.
+    layout, digest
+        The table design to use, and the digest of all that was agreed on.
 
     Raises
     ------
@@ -31,6 +37,7 @@ async def agree(client: Any, key: str, uri: str, options: StoreOptions, layout: 
     ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
     design = {"blocks": layout.blocks, "split": layout.split}
     words = [str(word) for pair in {**ours, **design}.items() for word in pair]
+    words += [DIGEST, hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]]
     reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, key, *words)]
     theirs = dict(zip(reply[::2], reply[1::2], strict=True))
     differences = [
@@ -44,4 +51,5 @@ async def agree(client: Any, key: str, uri: str, options: StoreOptions, layout: 
             f"parameters: {'; '.join(differences)}. Take the same ones, another "
             f"NEARDUP_NAMESPACE, or clear it"
         )
-    return replace(layout, blocks=int(theirs["blocks"]), split=int(theirs["split"]))
+    adopted = replace(layout, blocks=int(theirs["blocks"]), split=int(theirs["split"]))
+    return adopted, theirs[DIGEST]

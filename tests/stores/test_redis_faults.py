@@ -12,10 +12,23 @@ from pathlib import Path
 
 import pytest
 import redis
-from redis_servers import RedisServer, all_binaries, free_port, server_binary, shared_server
+from redis_servers import (
+    RedisCluster,
+    RedisServer,
+    all_binaries,
+    free_port,
+    server_binary,
+    shared_cluster,
+    shared_server,
+)
 from store_registry import page
 
-from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
+from scrapy_neardup.errors import (
+    ConfigurationError,
+    StoreError,
+    StoreMismatchError,
+    StoreUnavailableError,
+)
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision
 
@@ -367,3 +380,62 @@ def test_closed_while_calls_wait(paused):
 
     with RedisServer() as server:
         asyncio.run(scenario(server))
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_an_emptied_server_gets_the_record_again_or_refuses(flushed):
+    """Whoever comes first afterwards decides what the namespace is made with."""
+
+    def empty(server: RedisServer) -> None:
+        if flushed:  # scripts stay: that the record is gone has to be noticed by itself
+            server.client().flushall()
+        else:
+            server.stop(9)
+            server.start()
+
+    async def scenario(server: RedisServer) -> None:
+        async with open_store(server.uri, max_distance=3) as store:
+            assert await decision(store, 1) is Decision.NEW
+            empty(server)
+            verdicts = await asyncio.gather(*(decision(store, n) for n in range(50)))
+            assert verdicts.count(Decision.NEW) == 1
+            with pytest.raises(StoreMismatchError, match="max_distance is 3 there and 2 here"):
+                async with open_store(server.uri, max_distance=2):
+                    pass
+
+            empty(server)
+            async with open_store(server.uri, max_distance=2) as other:
+                assert await decision(other, 100) is Decision.NEW
+                with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+                    await decision(store, 3, ~ONE & 2**64 - 1)
+                assert (await other.stats()).pages == 1
+
+    async def other_tables(server: RedisServer) -> None:
+        async with open_store(server.uri, expected_pages=1000) as store:
+            empty(server)
+            async with open_store(server.uri, expected_pages=10**8) as other:
+                for number in range(20):
+                    one, two = (store, other) if number % 2 else (other, store)
+                    fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+                    assert await decision(one, number, fingerprint) is Decision.NEW
+                    assert await decision(two, number + 100, fingerprint ^ 7) is Decision.DUPLICATE
+
+    with RedisServer() as server:
+        asyncio.run(scenario(server))
+        empty(server)
+        asyncio.run(other_tables(server))
+
+
+def test_an_emptied_cluster_refuses_whoever_had_other_parameters():
+    async def scenario(cluster: RedisCluster) -> None:
+        async with open_store(cluster.uri, max_distance=3) as store:
+            assert await decision(store, 1) is Decision.NEW
+            for node in cluster.masters:
+                node.client().flushall()
+                node.client().script_flush()  # as after a restart
+            async with open_store(cluster.uri, max_distance=2) as other:
+                assert await decision(other, 1) is Decision.NEW
+                with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+                    await decision(store, 2)
+
+    asyncio.run(scenario(shared_cluster()))

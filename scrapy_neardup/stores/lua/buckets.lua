@@ -12,6 +12,7 @@
 -- the bucket was split in two, so look one level deeper.
 --
 -- Set in front of this text, from the table design:
+--   RECORD_DIGEST  stands for all parameters of the namespace
 --   TABLES  how many there are       MOST_CONTRADICTED  entries that may be near and another page
 --   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
 --   UNSEEN  an entry that is in none of the first i tables differs in so many bits at least
