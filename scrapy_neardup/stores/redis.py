@@ -25,6 +25,7 @@ from scrapy_neardup.stores.redis_client import (
     explained,
     repeat,
 )
+from scrapy_neardup.stores.redis_counts import counts
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_schema import agree
 from scrapy_neardup.stores.redis_values import (
@@ -130,17 +131,9 @@ class RedisStore(Store):
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers."""
         try:
-            counters = await self._client.hgetall(f"{self._prefix}counters")
-            pending = await self._client.zcard(f"{self._prefix}pending")
-            collapsed = await self._client.hvals(f"{self._prefix}collapsed")
+            return await counts(self._client, self._prefix)
         except Exception as error:
             raise explained(error, self._uri) from error
-        return StoreStats(
-            pages=int(counters.get(b"confirmed", 0)) + pending,
-            pending=pending,
-            dropped=sum(map(int, collapsed)),
-            overflowed=int(counters.get(b"overflowed", 0)),
-        )
 
     async def _agree(self) -> None:
         """Agree on the parameters with whoever uses the namespace; load scripts for them."""

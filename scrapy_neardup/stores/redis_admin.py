@@ -10,13 +10,14 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect, explained
+from scrapy_neardup.stores.redis_counts import cluster_counts, counts
 from scrapy_neardup.stores.redis_layout import BUSIEST_SCRIPT, prefix
 from scrapy_neardup.stores.redis_schema import DIGEST
 
@@ -78,8 +79,10 @@ class RedisAdmin:
             memory[kind] += await self._client.memory_usage(key, samples=_SAMPLES) or 0
             if table:
                 busiest += await self._busiest(key, table)
+        count: Any = cluster_counts if self._clustered else counts
+        stats = await count(self._client, prefix(namespace))
         return Report(
-            stats=await self._stats(namespace, sum(memory.values())),
+            stats=replace(stats, memory_bytes=sum(memory.values())),
             parameters={name.decode(): value.decode() for name, value in parameters.items()},
             memory=dict(memory),
             busiest=sorted(busiest, key=lambda bucket: -bucket.entries)[:_SHOWN],
@@ -119,29 +122,6 @@ class RedisAdmin:
             Bucket(table=table, prefix=first + name[1:].hex(), entries=length // width)
             for length, name in zip(reply[::2], reply[1::2], strict=True)
         ]
-
-    async def _stats(self, namespace: str, memory: int) -> StoreStats:
-        if self._clustered:
-            names = ("P", "L", "D", "O")
-            keys = [self._key(namespace, f"t1:{first:02x}") for first in range(256)]
-            rows = [await self._client.hmget(key, *names) for key in keys]
-            columns = [
-                sum(int(value or 0) for value in column) for column in zip(*rows, strict=True)
-            ]
-            pages, pending, dropped, overflowed = columns
-        else:
-            counters = await self._client.hgetall(self._key(namespace, "counters"))
-            pending = await self._client.zcard(self._key(namespace, "pending"))
-            pages = int(counters.get(b"confirmed", 0)) + pending
-            overflowed = int(counters.get(b"overflowed", 0))
-            dropped = sum(map(int, await self._client.hvals(self._key(namespace, "collapsed"))))
-        return StoreStats(
-            pages=pages,
-            pending=pending,
-            dropped=dropped,
-            overflowed=overflowed,
-            memory_bytes=memory,
-        )
 
 
 @asynccontextmanager

@@ -17,6 +17,7 @@ from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailab
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_attempts import Attempt, Attempts
 from scrapy_neardup.stores.redis_client import connect_cluster, explained, repeat, shown
+from scrapy_neardup.stores.redis_counts import cluster_counts
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_schema import agree
 from scrapy_neardup.stores.redis_values import (
@@ -163,16 +164,9 @@ class RedisClusterStore(Store):
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers; costs a pipeline a master."""
         try:
-            async with self._client.pipeline() as pipeline:
-                for first in range(256):
-                    pipeline.hmget(self._attempts.key("t1", bytes([first])), "P", "L", "D", "O")
-                rows = await pipeline.execute()
+            return await cluster_counts(self._client, self._prefix)
         except Exception as error:
             raise explained(error, self._uri) from error
-        pages, pending, dropped, overflowed = (
-            sum(int(value or 0) for value in column) for column in zip(*rows, strict=True)
-        )
-        return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=overflowed)
 
     # ---- the protocol ----------------------------------------------------------------------
 
