@@ -28,7 +28,8 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from trapcrawl import EXACT, PLUGIN, Crawl, run
-from trapsite import PRESETS, Server, Traps, TrapSite
+from trapsite import Server, TrapSite
+from trapstrengths import PRESETS, Traps
 from traptruth import CLASSES, SORTED, Tally, Truth, judge
 
 from scrapy_neardup.crawl.settings import SETTINGS
@@ -119,6 +120,8 @@ def rows(tallies: dict[str, Tally], budget: int) -> Iterator[tuple[str, list[str
     for share in BUDGETS:
         label = f"covered after {share:.0%} of {budget:,}"
         yield row(label, lambda t, share=share: f"{t.covered(share * budget):.4f}")
+    least = min(tally.requests for tally in tallies.values())
+    yield row(f"covered after the fewest, {least:,}", lambda t: f"{t.covered(least):.4f}")
 
 
 def examples(crawl: Crawl, tally: Tally, truth: Truth, count: int) -> Iterator[str]:

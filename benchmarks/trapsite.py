@@ -23,9 +23,7 @@ anything else                a true 404
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from html import escape
 from http import HTTPStatus
@@ -36,71 +34,26 @@ from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 from lxml import html
 from lxml.html import HtmlElement
+from trapstrengths import FOOTERS, Traps  # puts the example's packages on the path
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import Content, Extractor, parse_html
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "example_project"))
+# isort: split
 from docsite import __main__ as docserver
-from docsite.site import BROKEN_PAGES, SHARES, SORT_KEYS, Chance
+from docsite.site import SORT_KEYS, Chance
 from docsite.site import Site as DocSite
 
 HOME, CALENDAR, MISSING = "(home)", "(calendar)", "(not found)"
 """Pages that aren't of the folder."""
 FIRST_YEAR = 2001
-FOOTERS = ("number", "timing", "sentence")
 SENTENCE = 16
 """Words of a footer's sentence."""
-_FURNITURE = "nav, header, footer, aside"
 _FOOTER = "\ue000"
 _GROWN = re.compile(r"/.+?((?:/help)+)/")
 _MONTH_LINK = re.compile(r'<a href="/calendar/(\d+)/\d+/">')
 _FEWEST = 3
 """Entries that a list must have to be sorted."""
-
-
-@dataclass(frozen=True)
-class Traps:
-    """How strong each trap is; a field is an option of the command line."""
-
-    sid: float = field(
-        default=SHARES["session id"], metadata={"help": "share of links with a session id"}
-    )
-    utm: float = field(
-        default=SHARES["campaign"], metadata={"help": "share of links of a campaign"}
-    )
-    sort: float = field(
-        default=SHARES["sort order"], metadata={"help": "share of links to another order"}
-    )
-    print: float = field(
-        default=SHARES["printable"], metadata={"help": "share of links to a printable page"}
-    )
-    broken: float = field(
-        default=BROKEN_PAGES, metadata={"help": "share of pages with a link to a soft 404"}
-    )
-    growth: int = field(default=10, metadata={"help": "soft 404s behind such a link"})
-    years: int = field(default=25, metadata={"help": "years of the calendar"})
-    footer: str = field(
-        default="number",
-        metadata={"help": f"what changes on each response: some of {', '.join(FOOTERS)}, or none"},
-    )
-    footer_tag: str = field(default="div", metadata={"help": "the element that it stands in"})
-    furniture: str = field(
-        default="",
-        metadata={
-            "help": "CSS selectors of the folder's own templates: known to the truth and to "
-            "printable pages, never to the crawler"
-        },
-    )
-    seed: int = field(default=2007, metadata={"help": "of all that is drawn"})
-
-    @property
-    def furniture_selector(self) -> str:
-        return ", ".join(filter(None, (_FURNITURE, self.furniture)))
-
-
-PRESETS = {"notes": Traps(years=300, furniture=".navheader, .navfooter")}
-"""What published figures refer to: a calendar of 300 years, and the templates of DocBook."""
 
 
 class Showing(NamedTuple):

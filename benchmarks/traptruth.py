@@ -108,14 +108,11 @@ class Truth:
         self._number = {
             key: texts.setdefault(site.content(*key).text, len(texts)) for key in sorted(keys)
         }
+        found = exact_truth([Content(text=text) for text in texts])
         self._alike = [
-            {other: resemblance for other, resemblance in found if resemblance >= DUPLICATE}
-            for found in map(
-                exact_truth([Content(text=text) for text in texts]).__getitem__, range(len(texts))
-            )
+            {number: 1.0} | {other: j for other, j in found[number] if j >= DUPLICATE}
+            for number in range(len(texts))
         ]
-        for number, alike in enumerate(self._alike):
-            alike[number] = 1.0
         self.pages = {page for page, _ in keys} - {HOME, MISSING}
         """The folder's pages that were met."""
         self._plain: dict[int, set[str]] = {}

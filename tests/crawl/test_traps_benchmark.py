@@ -17,7 +17,8 @@ sys.path.append(str(BENCHMARKS))
 
 from trapcrawl import Crawl, Record  # noqa: E402
 from traps import made_up  # noqa: E402
-from trapsite import CALENDAR, HOME, MISSING, Traps, TrapSite  # noqa: E402
+from trapsite import CALENDAR, HOME, MISSING, TrapSite  # noqa: E402
+from trapstrengths import Traps  # noqa: E402
 from traptruth import SORTED, Truth, judge  # noqa: E402
 
 WORDS = [f"w{number}" for number in range(400)]
