@@ -40,7 +40,10 @@ def leases(monkeypatch):
 
 def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> None:
     findings = judge(asyncio.run(rage(cluster.uri, storm, layout=layout)))
-    print(f"{storm}, {len(layout.permutations)} tables: {dict(findings.outcomes)}")
+    print(
+        f"{storm}, {len(layout.permutations)} tables: {dict(findings.outcomes)}; confirmed late: "
+        f"{findings.late}, of these lapsed: {findings.excused}"
+    )
     assert findings.pages >= storm.pages
     assert findings.outcomes["new"]
     assert findings.outcomes["duplicate"]

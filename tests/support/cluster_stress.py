@@ -6,7 +6,10 @@ repeated as if their reply had been lost, some crawlers die between two calls; k
 are confirmed, forgotten, replaced by other content, or left to lapse.
 
 Everything that happens to a page is written down with the time before and after the call,
-so the judge knows when an entry was *surely* live and when it was *possibly* live.
+so the judge knows when an entry was *surely* live and when it was *possibly* live. Leases
+too: an entry is surely live until the lease ends that was given to it last, by a call that
+surely came in time. One that was confirmed later than that is excused only if it is gone
+from the cluster, right after `confirm`; if it isn't, it was never dead.
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from scrapy_neardup.stores.redis_values import key_and_evidence, matched, verdic
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 K = 3
+ROUNDING = 0.002
+"""Seconds: the server counts milliseconds, and two clocks read a little apart."""
 
 
 class CrawlerDiedError(Exception):
@@ -62,6 +67,10 @@ class Run:
     """Before this moment nothing was done that could end the entry."""
     ended_by: float = math.inf
     """After this moment the entry is surely gone."""
+    late: bool = False
+    """Its confirmation may have come after the end of its lease."""
+    lapsed: bool = False
+    """It had: the entry was gone."""
 
     def surely_live(self) -> tuple[float, float]:
         return (self.end, self.ended_from) if self.outcome == "new" else (0.0, 0.0)
@@ -79,6 +88,10 @@ class Findings:
     dropped_for_nothing: list[Run] = field(default_factory=list)
     both_dropped: list[tuple[Run, Run]] = field(default_factory=list)
     outcomes: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    late: int = 0
+    """Entries that were confirmed when their lease may have been over."""
+    excused: int = 0
+    """Those that had lapsed, by the evidence of the cluster."""
 
     @property
     def wrong(self) -> int:
@@ -115,17 +128,45 @@ def _flip(fingerprint: int, chance: random.Random, bits: int) -> int:
     return fingerprint
 
 
-def rough(kind: type[RedisClusterStore], storm: Storm, chance: random.Random) -> type:
+@dataclass
+class Leases:
+    """When the leases of attempts end, by the name of the attempt."""
+
+    lasts: dict[bytes, float] = field(default_factory=dict)
+    """Not before this moment."""
+    over: dict[bytes, float] = field(default_factory=dict)
+    """Not after this one."""
+
+    def note(self, verb: str, arguments: tuple, start: float, end: float) -> None:
+        """Note a call that gives a lease; it was executed between `start` and `end`."""
+        renewed = verb == "settle" and arguments[2] == "renew"
+        if verb != "commit" and not renewed:
+            return
+        name = arguments[0] + arguments[1]
+        lease = arguments[3 if renewed else 2] / 1000
+        if not renewed or end < self.lasts.get(name, 0.0):  # else it may have come too late
+            self.lasts.setdefault(name, 0.0)
+            self.lasts[name] = max(self.lasts[name], start + lease - ROUNDING)
+        self.over[name] = max(self.over.get(name, 0.0), end + lease + ROUNDING)
+
+
+def rough(
+    kind: type[RedisClusterStore], storm: Storm, chance: random.Random, leases: Leases
+) -> type:
     """Return a store like `kind` whose calls are late, repeated, or the crawler's last ones."""
 
     class RoughAttempts(Attempts):
         async def call(self, verb, key, *arguments):
+            clock = asyncio.get_running_loop().time
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
+            start = clock()
             reply = await super().call(verb, key, *arguments)
+            leases.note(verb, arguments, start, clock())
             if chance.random() < storm.repeat:
                 await asyncio.sleep(chance.random() * storm.delay)
                 reply = await super().call(verb, key, *arguments)
+                leases.note(verb, arguments, start, clock())
             await asyncio.sleep(chance.random() * storm.delay)
             self._perhaps_die()
             return reply
@@ -150,13 +191,15 @@ async def rage(  # noqa: C901, PLR0915, one story
     chance = random.Random(storm.seed + 1)
     redis_cluster.ATTEMPT_LEASE, redis_cluster.LEASE = storm.attempt_lease, storm.lease
     options = StoreOptions(namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K)
-    store_class = rough(kind, storm, chance)
+    leases = Leases()
+    store_class = rough(kind, storm, chance, leases)
     stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
     clock = asyncio.get_running_loop().time
     runs: list[Run] = []
     last: dict[int, Run] = {}
+    left: list[tuple[Run, Attempt]] = []  # that nobody renews or confirms any more
 
     async def meet(store: RedisClusterStore, page: Page) -> None:
         run = Run(page, clock())
@@ -179,27 +222,40 @@ async def rage(  # noqa: C901, PLR0915, one story
         elif before is not None:
             before.ended_by = min(before.ended_by, run.end)
         if run.outcome == "new":
-            await settle(store, run)
+            mine = store._held.get(page.id)
+            await settle(store, run, mine)
 
-    async def settle(store: RedisClusterStore, run: Run) -> None:
+    async def settle(store: RedisClusterStore, run: Run, mine: Attempt) -> None:
         await asyncio.sleep(chance.random() * storm.delay * 4)
         fate = chance.random()
+        lapses, forgotten = fate < storm.lapse, fate < storm.lapse + storm.forget
         try:
-            if fate < storm.lapse:
-                store._held.pop(run.page.id, None)
-                run.ended_from = min(run.ended_from, run.start + storm.lease)
-            elif fate < storm.lapse + storm.forget:
+            if lapses:
+                let_go(store, run.page.id, mine)
+            elif forgotten:
                 run.ended_from = min(run.ended_from, clock())
                 await store.forget(run.page.id)
                 run.ended_by = min(run.ended_by, clock())
             else:
                 await store.confirm(run.page.id)
-                if clock() > run.start + storm.lease:  # it may have come too late
-                    run.ended_from = min(run.ended_from, run.start + storm.lease)
+                run.late = clock() > leases.lasts[mine.name]
+                run.lapsed = run.late and await gone(store, mine)
         except CrawlerDiedError:
-            store._held.pop(run.page.id, None)
-            if run.outcome == "new":  # it may lapse, unless confirm had arrived
-                run.ended_from = min(run.ended_from, run.start + storm.lease)
+            let_go(store, run.page.id, mine)
+            lapses = True  # unless its confirmation had arrived
+        if lapses or run.lapsed:
+            run.ended_from = min(run.ended_from, leases.lasts[mine.name])
+        if forgotten:
+            left.append((run, mine))
+
+    def let_go(store: RedisClusterStore, page_id: int, mine: Attempt) -> None:
+        if store._held.get(page_id) is mine:
+            del store._held[page_id]  # nobody renews its lease
+
+    async def gone(store: RedisClusterStore, entry: Attempt) -> bool:
+        words = (*entry.words, 0, "")
+        reply = await Attempts.call(store._attempts, "look", store._attempts._entry(entry), *words)
+        return reply[0] == b"gone"
 
     everything = groups(storm)
     free = asyncio.Semaphore(storm.tasks)
@@ -217,6 +273,8 @@ async def rage(  # noqa: C901, PLR0915, one story
             await asyncio.gather(*(meet(chance.choice(stores), page) for page in others))
 
     await asyncio.gather(*(meet_group(pages) for pages in everything))
+    for run, entry in left:
+        run.ended_by = min(run.ended_by, leases.over[entry.name])
     for store in stores:
         for task in store._tasks:
             task.cancel()
@@ -231,6 +289,8 @@ def judge(runs: list[Run]) -> Findings:
     buckets: dict[tuple[int, int], list[Run]] = defaultdict(list)
     for run in runs:
         findings.outcomes[run.outcome] += 1
+        findings.late += run.late
+        findings.excused += run.lapsed
         by_id[run.page.id].append(run)
         for block in range(4):
             buckets[block, run.page.fingerprint >> 16 * block & 0xFFFF].append(run)
@@ -292,6 +352,7 @@ class ProbeThenAdd(RedisClusterStore):
         mine = Attempt.new(key)
         await self._attempts.claim(mine, page.id, evidence, K, lease)
         await self._attempts.commit(mine, 60, b"")
+        self._held[page.id] = mine
         return verdict(page, Reason.UNMATCHED)
 
 
@@ -310,4 +371,5 @@ class DropIfAnythingWasSeen(RedisClusterStore):
                 match = matched(reply[1], (other.key ^ key).bit_count(), b"")
                 return verdict(page, Reason.NEAR, match)
         await self._attempts.commit(mine, 60, b"")
+        self._held[page.id] = mine
         return verdict(page, Reason.UNMATCHED)
