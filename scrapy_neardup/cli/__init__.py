@@ -19,8 +19,8 @@ from scrapy_neardup.errors import NeardupError
 VERBS = {
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "load": "Put the pages of a collection into a store, before a crawl.",
-    "stats": "Show what a store in Redis holds.",
-    "clear": "Forget one namespace of a store in Redis.",
+    "stats": "Show what a store holds.",
+    "clear": "Forget one namespace of a store.",
     "plan": "Show table designs for a number of pages and a distance.",
     "pack": "Compress fingerprints into a file that can be searched.",
     "unpack": "Write what a packed file holds.",

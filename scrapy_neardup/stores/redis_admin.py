@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.stores.base import StoreStats
+from scrapy_neardup.stores.admin import Bucket, Report
 from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect, explained
 from scrapy_neardup.stores.redis_counts import cluster_counts, counts
 from scrapy_neardup.stores.redis_layout import BUSIEST_SCRIPT, prefix
@@ -26,27 +26,6 @@ _SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at
 _SHOWN = 5
 _WIDTHS = {False: (14, 6), True: (31, 10)}
 """Bytes of an entry in table 1 and in the others, on one Redis and in a cluster."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
-    """One of those with most entries."""
-
-    table: int
-    prefix: str
-    """The first bits that its entries share, in hex; a bucket below a split shares more."""
-    entries: int
-
-
-@dataclass(slots=True, kw_only=True)
-class Report:
-    """What a namespace holds."""
-
-    stats: StoreStats
-    parameters: dict[str, str]
-    memory: dict[str, int]
-    """Bytes of its tables, of page identity, of the rest (URLs, counters)."""
-    busiest: list[Bucket] = field(default_factory=list)
 
 
 class RedisAdmin:
@@ -88,21 +67,21 @@ class RedisAdmin:
             busiest=sorted(busiest, key=lambda bucket: -bucket.entries)[:_SHOWN],
         )
 
-    async def clear(self, namespace: str) -> int:
-        """Remove a namespace; return how many keys it had. No crawl may be using it."""
-        removed, batch = 0, []
+    async def clear(self, namespace: str) -> None:
+        """Remove a namespace. No crawl may be using it."""
+        batch = []
         async for key in self._keys(namespace):
             batch.append(key)
             if len(batch) == _BATCH:
-                removed += await self._unlink(batch)
+                await self._unlink(batch)
                 batch = []
-        return removed + await self._unlink(batch)
+        await self._unlink(batch)
 
-    async def _unlink(self, keys: list[bytes]) -> int:
+    async def _unlink(self, keys: list[bytes]) -> None:
         async with self._client.pipeline(transaction=False) as pipeline:
             for key in keys:  # of a cluster, each is in a slot of its own
                 pipeline.execute_command("UNLINK", key)
-            return sum(await pipeline.execute())
+            await pipeline.execute()
 
     def _key(self, namespace: str, name: str) -> str:
         key = f"{prefix(namespace)}{name}"

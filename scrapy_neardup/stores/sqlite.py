@@ -64,7 +64,7 @@ class SQLiteStore(Store):
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
         refuse_retention(options)
-        self._path = _path(uri)
+        self._path = store_path(uri)
         self._options = options
         self._opened: _Opened | None = None
 
@@ -165,7 +165,7 @@ class SQLiteStore(Store):
         return self._opened
 
 
-def _path(uri: str) -> Path:
+def store_path(uri: str) -> Path:
     """Return the path in a store URI."""
     path = uri.partition(":")[2]
     if not path or path.endswith("/"):

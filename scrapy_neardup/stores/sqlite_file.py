@@ -34,7 +34,7 @@ from scrapy_neardup.stores.sqlite_guard import (
 )
 
 FORMAT_VERSION: Final = 1
-_ROW_BITS: Final = 32
+ROW_BITS: Final = 32
 _CHUNK: Final = 1 << 10
 """Rows that are read at once: what fits into a processor's cache."""
 
@@ -109,11 +109,11 @@ class SQLiteFile:
         rows, records
             Shape (n,) each, n <= 1,024; uint32 and `ENTRY_DTYPE`.
         """
-        first = self._number << _ROW_BITS
+        first = self._number << ROW_BITS
         with opening(self._path):
             found = self._connection.execute(
                 "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place",
-                (first, first + (1 << _ROW_BITS) - 1),
+                (first, first + (1 << ROW_BITS) - 1),
             )
             while chunk := found.fetchmany(_CHUNK):
                 places, entries = zip(*chunk, strict=True)
@@ -139,7 +139,7 @@ class SQLiteFile:
         StoreUnavailableError
             They can't be written, for one because the disk is full.
         """
-        first = self._number << _ROW_BITS
+        first = self._number << ROW_BITS
         name, parameters = self._namespace, json.dumps(self._parameters, sort_keys=True)
         with _using(self._path), _transaction(self._connection) as run:
             run.execute(
@@ -162,7 +162,7 @@ class SQLiteFile:
         """Return the URL of the entry at `row`, if that is still the entry of `page_id`."""
         with _using(self._path):
             found = self._connection.execute(
-                "SELECT entry, url FROM page WHERE place = ?", (self._number << _ROW_BITS | row,)
+                "SELECT entry, url FROM page WHERE place = ?", (self._number << ROW_BITS | row,)
             ).fetchone()
         if found is None or ENTRY.unpack(found[0])[1] != page_id:
             return None

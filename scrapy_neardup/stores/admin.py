@@ -1,0 +1,84 @@
+"""What a store holds, seen from outside: ``store_admin(uri)``.
+
+Rule of this room: a store isn't opened, so nobody has to know its parameters, and nothing is
+changed but by `Admin.clear`.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Protocol
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores.base import StoreStats
+from scrapy_neardup.urls import redact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bucket:
+    """One of those with most entries."""
+
+    table: int
+    prefix: str
+    """The first bits that its entries share, in hex; a bucket below a split shares more."""
+    entries: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What a namespace holds."""
+
+    stats: StoreStats
+    parameters: dict[str, str]
+    memory: dict[str, int] = field(default_factory=dict)
+    """Bytes by what they are for: its tables, page identity, the rest (URLs, counters)."""
+    file_bytes: int | None = None
+    """Bytes of the file, with all of its namespaces, where there is one."""
+    busiest: list[Bucket] = field(default_factory=list)
+
+
+class Admin(Protocol):
+    """A view of all namespaces of one store."""
+
+    async def namespaces(self) -> list[str]:
+        """Return the namespaces, sorted."""
+
+    async def report(self, namespace: str) -> Report | None:
+        """Return what a namespace holds, None if there is none."""
+
+    async def clear(self, namespace: str) -> None:
+        """Remove a namespace. No crawl may be using it."""
+
+
+_REDIS = "scrapy_neardup.stores.redis_admin:redis_admin"
+ADMINS = {
+    "sqlite": "scrapy_neardup.stores.sqlite_admin:sqlite_admin",
+    **dict.fromkeys(
+        ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"), _REDIS
+    ),
+}
+"""URI scheme -> the place of a function that yields an `Admin` for a URI."""
+
+
+def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
+    """Return a view of the store at `uri`, to be entered with ``async with``.
+
+    Raises
+    ------
+    ConfigurationError
+        Such a store can't be looked at from outside.
+    StoreError
+        On entering, or by the view's methods: it can't be read.
+    """
+    scheme = uri.partition(":")[0].lower()
+    if scheme not in ADMINS:
+        shown = redact(uri).partition("?")[0]
+        known = ", ".join(f"{name}:" for name in sorted(ADMINS))
+        raise ConfigurationError(
+            f"NEARDUP_STORE: {shown} can't be looked at from outside, which takes one of {known}"
+        )
+    module, _, name = ADMINS[scheme].partition(":")
+    view: AbstractAsyncContextManager[Admin] = getattr(import_module(module), name)(uri)
+    return view

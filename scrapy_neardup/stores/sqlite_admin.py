@@ -1,0 +1,132 @@
+"""What namespaces a file of SQLite holds, and how one is removed.
+
+Rule of this room: a file that a crawl has open is locked, also for reading, and says so; and
+nothing is created where there is no file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
+from scrapy_neardup.stores.admin import Report
+from scrapy_neardup.stores.base import StoreStats
+from scrapy_neardup.stores.records import ENTRY_DTYPE
+from scrapy_neardup.stores.sqlite import store_path
+from scrapy_neardup.stores.sqlite_file import FORMAT_VERSION, ROW_BITS
+from scrapy_neardup.stores.sqlite_guard import (
+    beside,
+    check_after_crash,
+    check_header,
+    damaged,
+    opening,
+    register,
+    release,
+)
+
+_CHUNK = 1 << 14
+
+
+class SQLiteAdmin:
+    """A view of all namespaces of one file; see `sqlite_admin`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def namespaces(self) -> list[str]:
+        """Return the namespaces, sorted."""
+        with self._connected("ro") as connection:
+            return sorted(name for (name,) in connection.execute("SELECT name FROM namespace"))
+
+    async def report(self, namespace: str) -> Report | None:
+        """Return what a namespace holds, None if there is none; reads all of it."""
+        with self._connected("ro") as connection:
+            found = connection.execute(
+                "SELECT number, parameters FROM namespace WHERE name = ?", (namespace,)
+            ).fetchone()
+            if found is None:
+                return None
+            number, text = found
+            try:
+                parameters = {name: str(value) for name, value in json.loads(text).items()}
+            except (AttributeError, TypeError, ValueError) as error:
+                raise damaged(self._path, f"parameters of {namespace!r}: {error}") from error
+            pages = dropped = 0
+            rows = connection.execute(
+                "SELECT entry FROM page WHERE place BETWEEN ? AND ?", _places(number)
+            )
+            while chunk := rows.fetchmany(_CHUNK):
+                pages += len(chunk)
+                try:
+                    entries = np.frombuffer(b"".join(entry for (entry,) in chunk), ENTRY_DTYPE)
+                except (TypeError, ValueError) as error:
+                    raise damaged(self._path, f"of a record: {error}") from error
+                dropped += int(entries["duplicates"].sum(dtype=np.int64))
+        files = (self._path, beside(self._path, "-wal"))
+        return Report(
+            stats=StoreStats(pages=pages, pending=0, dropped=dropped, overflowed=0),
+            parameters=parameters,
+            file_bytes=sum(file.stat().st_size for file in files if file.exists()),
+        )
+
+    async def clear(self, namespace: str) -> None:
+        """Remove a namespace; the file keeps its size, and new pages take the room."""
+        with self._connected("rw") as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            numbers = connection.execute(
+                "SELECT number FROM namespace WHERE name = ?", (namespace,)
+            ).fetchall()
+            for (number,) in numbers:
+                connection.execute("DELETE FROM page WHERE place BETWEEN ? AND ?", _places(number))
+                connection.execute("DELETE FROM namespace WHERE number = ?", (number,))
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
+        with opening(self._path):
+            register(self._path)
+            try:
+                check_header(self._path)
+                check_after_crash(self._path)
+                uri = f"{self._path.as_uri()}?mode={mode}"
+                with closing(
+                    sqlite3.connect(uri, timeout=0, uri=True, isolation_level=None)
+                ) as connection:
+                    version = connection.execute("PRAGMA user_version").fetchone()[0]
+                    if version != FORMAT_VERSION:
+                        raise StoreMismatchError(
+                            f"NEARDUP_STORE: {self._path} has format {version}, this version of"
+                            f" scrapy-neardup reads {FORMAT_VERSION}"
+                        )
+                    yield connection
+            finally:
+                release(self._path)
+
+
+def _places(number: int) -> tuple[int, int]:
+    first = number << ROW_BITS
+    return first, first + (1 << ROW_BITS) - 1
+
+
+@asynccontextmanager
+async def sqlite_admin(uri: str) -> AsyncIterator[SQLiteAdmin]:
+    """Yield the view of the file at `uri`.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such file.
+    StoreLockedError, StoreCorruptError, StoreMismatchError, StoreError
+        By the view's methods, see `sqlite_file.SQLiteFile`.
+    """
+    path = store_path(uri)
+    if not path.exists():
+        raise ConfigurationError(f"NEARDUP_STORE: there is no file {path}")
+    yield SQLiteAdmin(path.resolve())
