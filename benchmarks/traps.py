@@ -37,6 +37,7 @@ from scrapy_neardup.crawl.settings import SETTINGS
 SIMHASH = {"NEARDUP_METHOD": "simhash"} if "METHOD" in SETTINGS else {}
 RUNS = {"none": {}, "exact": EXACT, "simhash": PLUGIN | SIMHASH}
 BUDGETS = (0.10, 0.25, 0.50, 0.75, 1.00)
+ENOUGH = 0.99
 TRAPS = ("session id", "campaign", "sort order", "printable", "soft 404", "another page")
 _ASSIGNMENT = re.compile(r",(?=[A-Z][A-Z0-9_]*=)")
 
@@ -117,6 +118,7 @@ def rows(tallies: dict[str, Tally], budget: int) -> Iterator[tuple[str, list[str
     yield row("  pages lost by drops", lambda t: f"{len(t.lost):,}")
     yield row("  pages withheld", lambda t: f"{len(t.withheld):,}")
     yield row("    on dropped pages", lambda t: f"{t.direct:,}")
+    yield row(f"requests to {ENOUGH:.0%} of the content", lambda t: t.to_reach(ENOUGH))
     for share in BUDGETS:
         label = f"covered after {share:.0%} of {budget:,}"
         yield row(label, lambda t, share=share: f"{t.covered(share * budget):.4f}")

@@ -166,7 +166,7 @@ class TrapSite:
     def home(self) -> list[str]:
         """The pages that ``/`` links to: each topmost index, and what nothing links to."""
         linked = {page for source, found in self.links.items() for page in found if page != source}
-        indexes = [name for name in self._files if name.endswith(("index.html", "index.htm"))]
+        indexes = [n for n in self._files if n.split("/")[-1] in {"index.html", "index.htm"}]
         top = min((name.count("/") for name in indexes), default=0)
         starts = {name for name in indexes if name.count("/") == top}
         return [name for name in self._files if name in starts or name not in linked]

@@ -95,6 +95,11 @@ class Tally:
         """Return the coverage after so many requests, or at the end if it came before."""
         return self.coverage[min(int(requests), len(self.coverage)) - 1]
 
+    def to_reach(self, share: float) -> str:
+        """Return after how many requests so much was covered."""
+        found = (n for n, covered in enumerate(self.coverage, 1) if covered >= share)
+        return f"{number:,}" if (number := next(found, 0)) else "never"
+
 
 class Truth:
     """Knows all texts that `crawls` met, and how far they resemble each other."""

@@ -100,6 +100,13 @@ def test_links_stay_on_the_site(tmp_path):
     assert site.home == ["a.html"]
 
 
+def test_a_visit_begins_at_the_topmost_indexes_and_at_what_nothing_links_to(tmp_path):
+    (tmp_path / "en" / "deep").mkdir(parents=True)
+    for name in ("index", "help-index", "alone", "deep/index"):
+        write(tmp_path / "en", **{name: '<a href="help-index.html">x</a><a href="deep/">y</a>'})
+    assert TrapSite(tmp_path, Traps()).home == ["en/alone.html", "en/index.html"]
+
+
 def test_the_footer_changes_and_the_truth_knows_nothing_of_it(tmp_path):
     write(
         tmp_path,
@@ -168,6 +175,7 @@ def test_the_tally_of_a_crawl_that_is_known(alike):
     assert (tally.lost, tally.withheld, tally.direct) == (["d.html"], ["c.html"], 1)
     assert tally.coverage == [0.5] * 6
     assert (tally.covered(3), tally.covered(100)) == (0.5, 0.5)
+    assert (tally.to_reach(0.5), tally.to_reach(0.51)) == ("1", "never")
     assert tally.months == {False: 1, True: 1}
 
 
