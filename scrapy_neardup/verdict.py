@@ -49,6 +49,28 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """What a page's resemblance to another is estimated from: a min-wise sketch a view.
+
+    Parameters
+    ----------
+    views
+        For each view of the page a b-bit sketch, all of one length
+        (`scrapy_neardup.fingerprints.b_bit_sketch`). This is what a store keeps.
+    masks
+        For each view as many bytes, with all bits set of those bins that count. Bins of
+        what all the site's pages share don't count. Never stored.
+    most_differing
+        For each view, in how many of the bins that count another page's sketch may differ
+        if the page is to count as its duplicate.
+    """
+
+    views: tuple[bytes, ...]
+    masks: tuple[bytes, ...]
+    most_differing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """What a store needs to know of a page to judge and to remember it.
 
@@ -71,6 +93,12 @@ class Page:
         What a drop is explained with, or None to store nothing.
     tokens
         Number of tokens in the judged text.
+    features
+        64-bit min-wise features (Broder 2000, section 4), as many as the store expects; none
+        for an exact page, or where pages aren't looked up by them.
+    sketch
+        What confirms that the page repeats a candidate; None for an exact page, or where
+        nothing has to be confirmed.
     """
 
     id: int
@@ -81,6 +109,8 @@ class Page:
     content: int = 0
     url: str | None = None
     tokens: int = 0
+    features: tuple[int, ...] = ()
+    sketch: Sketch | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +122,10 @@ class Match:
     """Hamming distance of the fingerprints, in bits."""
     url: str | None = None
     resemblance: float | None = None
-    """Estimated resemblance in [0, 1], where the method has one."""
+    """Estimated resemblance, 1 for equal sketches; the lowest of the views. None where
+    nothing was confirmed."""
+    count: int = 0
+    """Which of the pages that were found to repeat it this one is: 1 for the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,18 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, contradicts
+from scrapy_neardup.stores.base import Matching, Store, StoreOptions, StoreStats, contradicts
 from scrapy_neardup.urls import redact
 
-__all__ = ["SCHEMES", "Store", "StoreOptions", "StoreStats", "contradicts", "open_store"]
+__all__ = [
+    "SCHEMES",
+    "Matching",
+    "Store",
+    "StoreOptions",
+    "StoreStats",
+    "contradicts",
+    "open_store",
+]
 
 StoreFactory = Callable[[str, StoreOptions], Store]
 
@@ -34,6 +42,7 @@ def open_store(
     expected_pages: int = 1_000_000,
     retention: float = 0.0,
     schema: Mapping[str, str | int | float] | None = None,
+    matching: Matching | None = None,
 ) -> Store:
     """Return the store at `uri`, to be opened with ``async with`` or `Store.open`.
 
@@ -67,6 +76,7 @@ def open_store(
         max_distance=max_distance,
         expected_pages=expected_pages,
         retention=retention,
-        schema=dict(schema or {}),
+        schema=dict(schema or {}) | (matching or Matching()).record(),
+        matching=matching or Matching(),
     )
     return factory(uri, options)

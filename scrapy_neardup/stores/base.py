@@ -15,11 +15,13 @@ is not over yet. A durable store makes only kept entries durable.
 The rule, applied by `check_and_add` in one atomic step:
 
 1. *Candidates* are the entries of the page's scope and kind (exact or not) within
-   Hamming distance k of its fingerprint (0 for an exact page), less those that
-   `contradicts` it.
+   Hamming distance k of its fingerprint (0 for an exact page), and those that share at
+   least `Matching.shared_features` features with it, less those that `contradicts` it
+   and, where both have sketches, those that its sketch doesn't confirm (`confirmation.py`).
 2. The entry with the page's own id is a candidate: SEEN, and nothing changes.
 3. Any other candidate: DUPLICATE of the nearest (smallest page id among equals); its
-   count of collapsed pages grows by one; the page's own old entry is withdrawn.
+   count of collapsed pages grows by one (`Match.count`); the page's own old entry is
+   withdrawn.
 4. Otherwise NEW: the page is stored as pending, in place of its own old entry, whose
    count ends with it.
 5. Where there is no room for it (its buckets are full, or hundreds of entries are near
@@ -31,11 +33,45 @@ So no two stored pages are duplicates under the rule in force.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import TracebackType
 from typing import Protocol, Self
 
 from scrapy_neardup.verdict import Page, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """What makes an entry a candidate, and what confirms it; by default only k bits do.
+
+    Parameters
+    ----------
+    by_distance
+        Whether an entry within k is a candidate. Where not, only features find candidates;
+        exact pages are compared by equality in any case.
+    features
+        How many features a page has that isn't exact; 0: pages aren't looked up by them.
+    shared_features
+        How many of them an entry must share to be a candidate (r of Broder 2000, section 4).
+    sketch_bits
+        Bits of a bin of the pages' sketches, 1, 2, 4 or 8; 0: they have none.
+    sketch_bytes
+        Bytes of the sketch of one view.
+    """
+
+    by_distance: bool = True
+    features: int = 0
+    shared_features: int = 1
+    sketch_bits: int = 0
+    sketch_bytes: int = 0
+
+    def record(self) -> dict[str, str | int | float]:
+        """Return what a store's schema says of it: what differs from the default."""
+        return {
+            part.name: int(getattr(self, part.name))
+            for part in fields(self)
+            if getattr(self, part.name) != part.default
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +84,8 @@ class StoreOptions:
         One crawl's memory. Namespaces of one store never meet.
     max_distance
         k, 0 to 8 bits (Manku et al. 2007, section 4.1).
+    matching
+        What else decides whether a page repeats an entry.
     expected_pages
         How many pages it should be sized for. More is slower, not wrong.
     retention
@@ -56,11 +94,12 @@ class StoreOptions:
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
         shingle size, ...). It is recorded in what the store writes; a store made with
-        another schema or k refuses to open.
+        another schema, k or `matching` refuses to open.
     """
 
     namespace: str = "default"
     max_distance: int = 3
+    matching: Matching = field(default_factory=Matching)
     expected_pages: int = 1_000_000
     retention: float = 0.0
     schema: Mapping[str, str | int | float] = field(default_factory=dict)
@@ -117,6 +156,16 @@ class Store(Protocol):
 
     async def stats(self) -> StoreStats:
         """Count what is held."""
+
+    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+        """Post `value` under the name `member`, and read what all members have posted.
+
+        A notice board beside the fingerprints: each member's latest value of a topic, its
+        own included, in no particular order. Members that posted nothing for a day may be
+        gone, and so may any of more than 64. To post the same value again changes nothing.
+        A store that keeps nothing else than fingerprints returns the own value.
+        """
+        return [value]
 
     async def __aenter__(self) -> Self:
         await self.open()
