@@ -157,7 +157,12 @@ class Store(Protocol):
     async def stats(self) -> StoreStats:
         """Count what is held."""
 
-    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+    async def exchange(
+        self,
+        topic: str,  # noqa: ARG002
+        member: str,  # noqa: ARG002
+        value: bytes,
+    ) -> list[bytes]:
         """Post `value` under the name `member`, and read what all members have posted.
 
         A notice board beside the fingerprints: each member's latest value of a topic, its
