@@ -54,7 +54,19 @@ def fill_identity(
 
 
 def fill_sorted_sets(client: Redis, prefix: str, layout: Layout, keys: Words, ids: Words) -> None:
-    """Store permuted fingerprints in a sorted set a table; page ids follow them in the first."""
+    """Store permuted fingerprints in a sorted set a table, and by page id a record in a hash.
+
+    Page ids follow the fingerprints of the first set.
+    """
+    records = np.hstack([big_endian(keys), np.zeros((len(keys), EVIDENCE + TIME), np.uint8)])
+    names, width, joined = big_endian(ids).tobytes(), records.shape[1], records.tobytes()
+    for start in range(0, len(keys), _MEMBERS):
+        pages = range(start, min(start + _MEMBERS, len(keys)))
+        pairs = (
+            (names[8 * page : 8 * page + 8], joined[width * page : width * page + width])
+            for page in pages
+        )
+        client.execute_command("HSET", f"{prefix}pages", *chain.from_iterable(pairs))
     for number, permutation in enumerate(layout.permutations, 1):
         members = big_endian(permutation.apply_many(keys))
         if number == 1:

@@ -1,10 +1,11 @@
 """Memory and speed of the Redis store against sorted sets used the naive way.
 
 Both keep the same pages, each on a server of its own, started here: the store's packed
-buckets, and one sorted set a table (members: permuted fingerprints, found by
-ZRANGEBYLEX), one script a page as well. Fingerprints and page ids are uniform; what is
-there before the timing is put there in bulk (redis_fill.py). Then new pages and duplicates
-are judged through the client, in rounds, by one and the other in turn, so that what else
+buckets; and one sorted set a table (members: permuted fingerprints, found by ZRANGEBYLEX)
+with a hash from page id to the same record, one script a page as well, which takes the first
+match and not the nearest, and knows neither leases nor retention nor counts. Fingerprints and
+page ids are uniform; what is there before the timing is put there in bulk (redis_fill.py).
+Then new pages and duplicates are judged through the client, in rounds, by one and the other in turn, so that what else
 the machine does meets both. Every answer is checked against what was planted.
 
     python benchmarks/redis_store.py                     # 1 million pages, 4 and 10 tables
@@ -34,7 +35,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
 from redis.asyncio import Redis
-from redis_fill import Words, fill_identity, fill_packed, fill_sorted_sets
+from redis_fill import EVIDENCE, TIME, Words, fill_identity, fill_packed, fill_sorted_sets
 from redis_servers import RedisServer
 
 from scrapy_neardup.stores import StoreOptions
@@ -52,6 +53,12 @@ local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
 local bxor = bit.bxor
 local ones = POPCOUNT
 local id, bits = ARGV[1], tonumber(ARGV[2])
+local known = redis.call('HGET', 'naive:pages', id)
+if known then
+  local d, f = 0, ARGV[3]
+  for j = 1, 8 do d = d + byte(ones, bxor(byte(known, j), byte(f, j)) + 1) end
+  if d <= bits then return {'seen', d} end
+end
 for i = 3, #ARGV, 2 do
   local f, p = ARGV[i], tonumber(ARGV[i + 1])
   local whole, rest = floor(p / 8), p % 8
@@ -72,12 +79,15 @@ end
 for i = 3, #ARGV, 2 do
   redis.call('ZADD', 'naive:' .. (i - 1) / 2, 0, i == 3 and ARGV[i] .. id or ARGV[i])
 end
+redis.call('HSET', 'naive:pages', id, ARGV[3] .. RECORD)
 return {'new'}
-""".replace("POPCOUNT", "'" + "".join(f"\\{n.bit_count()}" for n in range(256)) + "'")
+"""
+NAIVE = NAIVE.replace("POPCOUNT", "'" + "".join(f"\\{n.bit_count()}" for n in range(256)) + "'")
+NAIVE = NAIVE.replace("RECORD", f"string.rep('0', {EVIDENCE + TIME})")
 
 
 class Naive:
-    """Sorted sets, one script a page; no page ids but in the first set."""
+    """Sorted sets and a hash of page ids, one script a page."""
 
     fill = staticmethod(fill_sorted_sets)
     prefix = "naive:"
@@ -175,22 +185,26 @@ def used_memory(server: RedisServer) -> int:
     return server.client().info("memory")["used_memory"]
 
 
-def memory_by_kind(server: RedisServer, layout: Layout, keys: Words, ids: Words) -> dict[str, int]:
-    """Bytes of the keys of the store by what they are for; retention is what identity saves
-    without the times, stored a second time to see that.
-    """
+def memory_by_kind(server: RedisServer) -> dict[str, int]:
+    """Bytes of the keys by what they are for."""
+    kinds = dict.fromkeys(("tables", "identity", "retention", "rest"), 0)
+    client = server.client()
+    for key in client.scan_iter(count=1000):
+        kind = key.decode().removeprefix(Packed.prefix).removeprefix(Naive.prefix).split(":")[0]
+        kind = "tables" if kind.strip("t").isdigit() else kind
+        kind = {"page": "identity", "pages": "identity"}.get(kind, kind)
+        kinds[kind if kind in kinds else "rest"] += client.memory_usage(key, samples=0)
+    return kinds
+
+
+def memory_without_times(server: RedisServer, layout: Layout, keys: Words, ids: Words) -> int:
+    """Bytes of the identity of pages if it had no times: stored once more, to see that."""
     client = server.client()
     fill_identity(client, "without", layout, keys, ids, with_time=False)
-    kinds = dict.fromkeys(("tables", "identity", "without", "rest"), 0)
-    for key in client.scan_iter(count=1000):
-        name = key.decode().removeprefix(Packed.prefix)
-        kind = name.partition(":")[0].replace("page", "identity")
-        kind = "tables" if kind.startswith("t") else kind
-        kinds[kind if kind in kinds else "rest"] += client.memory_usage(key, samples=0)
-        if kind == "without":
-            client.unlink(key)
-    without = kinds.pop("without")
-    return kinds | {"identity": without, "retention": kinds["identity"] - without}
+    names = list(client.scan_iter("without:*", count=1000))
+    size = sum(client.memory_usage(name, samples=0) for name in names)
+    client.unlink(*names)
+    return size
 
 
 def probes(chance: np.random.Generator, keys: Words, count: int) -> dict[bool, list[Page]]:
@@ -223,9 +237,11 @@ async def measure(options: argparse.Namespace, layout: Layout) -> dict[str, dict
             empty = used_memory(server)
             kind.fill(server.client(), kind.prefix, layout, keys, ids)
             found = {"bytes": used_memory(server) - empty}
+            parts = memory_by_kind(server)
             if kind is Packed:
-                parts = memory_by_kind(server, layout, keys, ids)
-                found |= {f"bytes of {part}": size for part, size in parts.items()}
+                without = memory_without_times(server, layout, keys, ids)
+                parts |= {"retention": parts["identity"] - without, "identity": without}
+            found |= {f"bytes of {part}": size for part, size in parts.items()}
             results[kind.__name__] = {name: size / options.pages for name, size in found.items()}
             contestants.append((contestant, server))
         timings = await race(contestants, probes(chance, keys, len(AT_ONCE) * options.probes))
@@ -259,7 +275,7 @@ def table(results: dict[str, dict[str, float]]) -> str:
     lines = [f"{'':38}" + "".join(f"{name:>11}" for name in results) + f"{'ratio':>8}"]
     for figure, value in results["Packed"].items():
         line = f"{figure:38}{value:11.1f}"
-        if (other := results.get("Naive", {}).get(figure)) is not None:
+        if value and (other := results.get("Naive", {}).get(figure)):
             ratio = value / other if "pages/s" in figure else other / value
             line += f"{other:11.1f}{ratio:8.2f}"
         lines.append(line)

@@ -101,15 +101,15 @@ local function store(key, name, level, f, width, depth, s)
   end
 end
 
--- Bucket s with one entry more.
-local function joined(s, f, payload)
-  local o = find(s, 6 + #payload, f)
-  return concat({ sub(s, 1, o), sub(f, 3, 8), payload, sub(s, o + 1) })
+-- Bucket s with one entry more, at the offset where it belongs.
+local function joined(s, o, f, payload)
+  return sub(s, 1, o) .. sub(f, 3, 8) .. payload .. sub(s, o + 1)
 end
 
 local function insert(key, f, payload, depth)
   local s, name, level = bucket(key, f)
-  store(key, name, level, f, 6 + #payload, depth, joined(s, f, payload))
+  local width = 6 + #payload
+  store(key, name, level, f, width, depth, joined(s, find(s, width, f), f, payload))
 end
 
 -- Remove one entry of f; of several with this suffix the one that has this payload.
@@ -127,18 +127,23 @@ local function remove(key, f, payload, depth)
 end
 
 -- Offsets of the entries of bucket s that share f's prefix and are within `limit` bits of it,
--- ascending.
+-- ascending (nil if there are none), and the offset of the first that is greater than f.
 local function probe(s, width, f, range, limit)
   local q1, q2, q3, q4, q5, q6 = byte(f, 3, 8)
-  local near, from, to = {}, 0, 16777216
+  local high, low = q1 * 65536 + q2 * 256 + q3, q4 * 65536 + q5 * 256 + q6
+  local near, place, from, to = nil, nil, 0, 16777216
   if range < to then
-    local high = q1 * 65536 + q2 * 256 + q3
     to = high - high % range + range
     from = lower_bound(s, width, to - range, 0)
   end
   for o = from, #s - 1, width do
     local x, y, z = byte(s, o + 1, o + 3)
-    if x * 65536 + y * 256 + z >= to then break end
+    local h = x * 65536 + y * 256 + z
+    if h >= to then return near, place or o end
+    if h >= high and not place then
+      local v, w, t = byte(s, o + 4, o + 6)
+      if h > high or v * 65536 + w * 256 + t > low then place = o end
+    end
     -- Two in three entries are too far away by their first byte alone.
     local d = byte(POPCOUNT, bxor(x, q1) + 1)
     if d <= limit then
@@ -147,9 +152,12 @@ local function probe(s, width, f, range, limit)
         local v, w, t = byte(s, o + 4, o + 6)
         d = d + byte(POPCOUNT, bxor(z, q3) + 1) + byte(POPCOUNT, bxor(v, q4) + 1)
           + byte(POPCOUNT, bxor(w, q5) + 1) + byte(POPCOUNT, bxor(t, q6) + 1)
-        if d <= limit then near[#near + 1] = o end
+        if d <= limit then
+          near = near or {}
+          near[#near + 1] = o
+        end
       end
     end
   end
-  return near
+  return near, place or #s
 end

@@ -65,7 +65,7 @@ local function nearest(below)
 end
 
 -- 1. The same page again?
-local old, page_key, page_bucket, page_field, page_level = record_of(id)
+local old, page_key, page_bucket, page_field, page_level, page_place = record_of(id)
 local moved = old ~= nil -- something was withdrawn: buckets read before that are stale
 local old_key = old and key_of(id, old)
 if old and not (old_key and alive(id, old, retention)) then
@@ -82,12 +82,14 @@ end
 
 -- 2. A page like it?
 local buckets, match, matched = {}, nil, nil
+local NONE = {}
 for i = 1, TABLES do
   local f = ARGV[7 + i]
   local key = hash('t' .. i, f)
   local s, name, level = bucket(key, f)
-  buckets[i] = { key, s, name, level }
-  for _, o in ipairs(probe(s, i == 1 and 6 + ID or 6, f, RANGES[i], limit)) do
+  local offsets, place = probe(s, i == 1 and 6 + ID or 6, f, RANGES[i], limit)
+  buckets[i] = { key, s, name, level, place }
+  for _, o in ipairs(offsets or NONE) do
     local other = original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6))
     if near[other] == nil then near[other] = distance(other, KEY) end
   end
@@ -116,17 +118,18 @@ local written = record(KEY, evidence)
 if old then withdraw(id, old) end
 for i = 1, TABLES do
   local f, payload = ARGV[7 + i], i == 1 and id or ''
-  local key, s, name, level = unpack(buckets[i])
+  local key, s, name, level, place = unpack(buckets[i])
   if moved then
     insert(key, f, payload, DEPTH)
   else
-    store(key, name, level, f, 6 + #payload, DEPTH, joined(s, f, payload))
+    store(key, name, level, f, 6 + #payload, DEPTH, joined(s, place, f, payload))
   end
 end
 if moved then
   insert(page_key, id, written, PAGE_DEPTH)
 else
-  store(page_key, page_field, page_level, id, 6 + RECORD, PAGE_DEPTH, joined(page_bucket, id, written))
+  store(page_key, page_field, page_level, id, 6 + RECORD, PAGE_DEPTH,
+    joined(page_bucket, page_place, id, written))
 end
 call('ZADD', PREFIX .. 'pending', now_ms() + lease, id)
 if url ~= '' then call('HSET', hash('url', id), id, url) end

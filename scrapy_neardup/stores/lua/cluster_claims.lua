@@ -5,7 +5,8 @@
 local function claim(key, i, width, f, attempt, limit, payload)
   local s, name, level = bucket(key, f)
   local reply, mine = { 'claimed' }, false
-  for _, o in ipairs(probe(s, width, f, RANGES[i], limit)) do
+  local near, place = probe(s, width, f, RANGES[i], limit)
+  for _, o in ipairs(near or {}) do
     local other, its = sub(f, 1, 2) .. sub(s, o + 1, o + 6), sub(s, o + 7, o + 6 + #attempt)
     if other == f and its == attempt then
       mine = true -- the call is repeated
@@ -16,7 +17,7 @@ local function claim(key, i, width, f, attempt, limit, payload)
   end
   if not mine then
     if #s >= CAP * width then return { 'full' } end
-    store(key, name, level, f, width, DEPTH, joined(s, f, attempt .. payload))
+    store(key, name, level, f, width, DEPTH, joined(s, place, f, attempt .. payload))
   end
   return reply
 end

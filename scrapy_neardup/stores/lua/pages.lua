@@ -54,13 +54,13 @@ local function record(key, evidence)
 end
 
 -- The record of a page; nil if there is none.
--- Also where it is, or would be: hash, bucket, field, level.
+-- Also where it is, or would be: hash, bucket, field, level, offset.
 local function record_of(id)
   local key = hash('page', id)
   local s, name, level = bucket(key, id)
   local o, r = find(s, 6 + RECORD, id), nil
   if sub(s, o + 1, o + 6) == sub(id, 3, 8) then r = record_at(s, o) end
-  return r, key, s, name, level
+  return r, key, s, name, level, o
 end
 
 -- The whole key of a page is in table 1, among those that start alike: no prefix has more
