@@ -5,8 +5,9 @@ buckets; and one sorted set a table (members: permuted fingerprints, found by ZR
 with a hash from page id to the same record, one script a page as well, which takes the first
 match and not the nearest, and knows neither leases nor retention nor counts. Fingerprints and
 page ids are uniform; what is there before the timing is put there in bulk (redis_fill.py).
-Then new pages and duplicates are judged through the client, in rounds, by one and the other in turn, so that what else
-the machine does meets both. Every answer is checked against what was planted.
+Then new pages and duplicates are judged through the client, in rounds, by one and the other
+in turn, so that what else the machine does meets both. Every answer is checked against what
+was planted.
 
     python benchmarks/redis_store.py                     # 1 million pages, 4 and 10 tables
     python benchmarks/redis_store.py --pages 10_000_000 --tables 10 --no-naive

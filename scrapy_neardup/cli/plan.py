@@ -121,13 +121,13 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return what a page takes in Redis: an entry in each table, and one by page id.
 
     See `scrapy_neardup.stores.redis_layout`: an entry has six bytes in a table, eight more
-    (the page id) in the first one, and 24 in the tree of page ids.
+    (the page id) in the first one, and 21 in the tree of page ids.
     """
     first, *others = (6 + 8, *[6] * (len(layout.design.tables) - 1))
     splits = layout.design.prefix_bits > 16
     tables = [_tree_bytes(width, pages, layout.split if splits else None)
               for width in (first, *others)]  # fmt: skip
-    return (sum(tables) + _tree_bytes(24, pages, layout.split)) / pages
+    return (sum(tables) + _tree_bytes(21, pages, layout.split)) / pages
 
 
 def _tree_bytes(width: int, pages: int, split: int | None) -> float:
