@@ -57,17 +57,18 @@ class Sketch:
     views
         For each view of the page a b-bit sketch, all of one length
         (`scrapy_neardup.fingerprints.b_bit_sketch`). This is what a store keeps.
-    masks
-        For each view as many bytes, with all bits set of those bins that count. Bins of
-        what all the site's pages share don't count. Never stored.
+    furniture
+        For each view as many bytes, with all bits set of the bins that hold what is on most
+        pages of the site. Never stored.
     most_differing
-        For each view, in how many of the bins that count another page's sketch may differ
-        if the page is to count as its duplicate.
+        The share of bins in which another page's sketch may differ, in each view, if this
+        page is to count as its duplicate. Where both hold the same furniture, a bin doesn't
+        count.
     """
 
     views: tuple[bytes, ...]
-    masks: tuple[bytes, ...]
-    most_differing: tuple[int, ...]
+    furniture: tuple[bytes, ...]
+    most_differing: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,28 @@
 Rule of this room: pure, and only about stored bytes; the scripts of the Redis store decide
 the same (``lua/sketches.lua``).
 
-An entry's sketches are stored one after the other, each view's; a view whose sketch equals
-the first's isn't stored again. A page repeats an entry if in each view no more bins differ
-than `Sketch.most_differing` allows, among those that its mask counts.
+An entry's sketches are stored one after the other, each view's; where all are equal, the
+first stands for them. Of a view's bins those don't count in which both pages have the same
+value and it is furniture of the site: what every page shares says nothing of these two. A
+page repeats an entry if in each view
+
+    differing <= most_differing * counted
+
+so that where next to nothing but furniture is left, all of it must agree.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from scrapy_neardup.verdict import Sketch
+
+
+class Compared(NamedTuple):
+    """One view of two pages, in bins."""
+
+    differing: int
+    counted: int
 
 
 def stored(sketch: Sketch | None) -> bytes:
@@ -23,8 +37,8 @@ def stored(sketch: Sketch | None) -> bytes:
     return b"".join(sketch.views)
 
 
-def differing(sketch: Sketch, entry: bytes, bits: int) -> list[int]:
-    """Return for each view of a page in how many counted bins an entry's sketch differs.
+def compare(sketch: Sketch, entry: bytes, bits: int) -> list[Compared]:
+    """Compare each view of a page with an entry's.
 
     Parameters
     ----------
@@ -36,37 +50,32 @@ def differing(sketch: Sketch, entry: bytes, bits: int) -> list[int]:
         Bits of a bin: 1, 2, 4 or 8.
     """
     size = len(sketch.views[0])
-    return [
-        _fields(
-            (
-                int.from_bytes(view, "big")
-                ^ int.from_bytes(entry[place * size : (place + 1) * size] or entry[:size], "big")
-            )
-            & int.from_bytes(mask, "big"),
-            bits,
-        )
-        for place, (view, mask) in enumerate(zip(sketch.views, sketch.masks, strict=True))
-    ]
+    compared = []
+    for place, (view, furniture) in enumerate(zip(sketch.views, sketch.furniture, strict=True)):
+        other = entry[place * size : (place + 1) * size] or entry[:size]
+        differs = int.from_bytes(view, "big") ^ int.from_bytes(other, "big")
+        mask = int.from_bytes(furniture, "big")
+        differing = _fields(differs, bits)
+        shared = mask.bit_count() // bits - _fields(differs & mask, bits) if mask else 0
+        compared.append(Compared(differing, size * 8 // bits - shared))
+    return compared
 
 
-def confirmed(sketch: Sketch, counts: list[int]) -> bool:
-    """Whether a page with so many differing bins in each view repeats the entry."""
-    return all(count <= most for count, most in zip(counts, sketch.most_differing, strict=True))
+def confirmed(sketch: Sketch, compared: list[Compared]) -> bool:
+    """Whether a page repeats the entry that it was compared with."""
+    return all(differing <= sketch.most_differing * counted for differing, counted in compared)
 
 
-def resemblance(sketch: Sketch, counts: list[int], bits: int) -> float:
-    """Return the estimated resemblance, the lowest of the views.
+def resemblance(compared: list[Compared], bits: int) -> float:
+    """Return the estimated resemblance, the lowest of the views, not below 0.
 
-    See `scrapy_neardup.fingerprints.b_bit_resemblance` for the estimate; 1.0 where no bin
-    of a view counts.
+    See `scrapy_neardup.fingerprints.b_bit_resemblance`; 1.0 where no bin of a view counts.
     """
     accident = 2.0**-bits
-    estimates = [1.0]
-    for count, mask in zip(counts, sketch.masks, strict=True):
-        counted = int.from_bytes(mask, "big").bit_count() // bits
-        if counted:
-            estimates.append((1 - count / counted - accident) / (1 - accident))
-    return min(estimates)
+    return min(
+        max(0.0, 1 - differing / counted / (1 - accident)) if counted else 1.0
+        for differing, counted in compared
+    )
 
 
 def _fields(word: int, bits: int) -> int:
@@ -75,6 +84,6 @@ def _fields(word: int, bits: int) -> int:
     while shift:
         word |= word >> shift
         shift //= 2
-    size = -(-word.bit_length() // 8) or 1
     lowest = sum(1 << place for place in range(0, 8, bits))
+    size = -(-word.bit_length() // 8)
     return (word & int.from_bytes(bytes([lowest]) * size, "big")).bit_count()

@@ -16,6 +16,7 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.text.embedded import image_source, is_state
+from scrapy_neardup.text.furniture import named_furniture
 from scrapy_neardup.text.nesting import shallow
 from scrapy_neardup.text.tokens import has_tokens
 from scrapy_neardup.text.views import IGNORED, View, stylesheet
@@ -42,12 +43,16 @@ class Content:
     data
         Embedded data: JSON scripts and framework state, white space collapsed, distinct
         and sorted; see `scrapy_neardup.text.embedded.is_state`.
+    core
+        The text without what is furniture by its name, or None where nothing is
+        (`scrapy_neardup.text.furniture`).
     """
 
     text: str
     title: str = ""
     images: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    core: str | None = None
 
 
 class Extractor:
@@ -100,15 +105,18 @@ class Extractor:
             return self._extract(shallow(root))
 
     def _extract(self, root: HtmlElement) -> Content:
-        content = _read(stylesheet(self.mode)(root))
+        named = etree.XSLT.strparam(named_furniture(root))
+        content = _read(stylesheet(self.mode)(root, named=named))
         if self.mode == "main" and not has_tokens(content.text, MIN_MAIN_TOKENS):
-            return _read(stylesheet("full")(root))
+            return _read(stylesheet("full")(root, named=named))
         return content
 
 
 def _read(result: etree._XSLTResultTree) -> Content:
     page = result.getroot()
     text = [page.text or ""]
+    core = [page.text or ""]
+    within = 0  # so many elements that are furniture by their name
     titles: list[str] = []
     images: set[str] = set()
     data: set[str] = set()
@@ -123,12 +131,19 @@ def _read(result: etree._XSLTResultTree) -> Content:
                 data.add(" ".join(value.split()))
             case "code" if is_state(value):
                 data.add(" ".join(value.split()))
+            case "named":
+                within += 1
+            case "end":
+                within -= 1
         text.append(part.tail or "")
+        if not within:
+            core.append(part.tail or "")
     return Content(
         text="".join(text),
         title=" ".join(titles[0].split()) if titles else "",
         images=tuple(sorted(images)),
         data=tuple(sorted(data - {""})),
+        core="".join(core) if len(core) < len(text) else None,
     )
 
 

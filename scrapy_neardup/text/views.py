@@ -15,6 +15,9 @@ pass of one compiled stylesheet, in time linear in its size.
     element of such a role (HTML Accessibility API Mappings 1.0, section 3.5). Where next
     to nothing remains, the full view counts.
 
+The ``core`` of either is what is left without the elements that are furniture by their name
+(`scrapy_neardup.text.furniture`).
+
 Elements part words, except those that stand within text (``b``, ``span``, ``wbr``, ...).
 """
 
@@ -52,16 +55,32 @@ _IN_SECTION = (
     f" or ancestor::*[{_has_role('article', 'complementary', 'main', 'navigation', 'region')}]"
 )
 
+_IS_NAMED = (
+    "$named != '' and (contains($named, concat('|', @class, '|'))"
+    " or contains($named, concat('|', @id, '|')))"
+    " and not(self::body or self::main or self::article or self::p or self::pre or self::code"
+    " or self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6)"
+)
+
 # Tests stand in the templates and not in their patterns, where libxslt takes time
 # quadratic in the number of siblings (to know position() and last()).
 _STYLESHEET = f"""
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+  <xsl:param name="named"/>
   <xsl:template match="/"><page><xsl:apply-templates/></page></xsl:template>
 
   <xsl:template match="{_WITHIN_TEXT}"><xsl:apply-templates/></xsl:template>
   <xsl:template match="*" name="block">
     <xsl:text>&#10;</xsl:text>
-    <xsl:if test="{{shown}}"><xsl:apply-templates/><xsl:text>&#10;</xsl:text></xsl:if>
+    <xsl:if test="{{shown}}">
+      <xsl:choose>
+        <xsl:when test="{_IS_NAMED}">
+          <named/><xsl:apply-templates/><end/>
+        </xsl:when>
+        <xsl:otherwise><xsl:apply-templates/></xsl:otherwise>
+      </xsl:choose>
+      <xsl:text>&#10;</xsl:text>
+    </xsl:if>
   </xsl:template>
   <xsl:template match="{{furniture}}|{IGNORED}"><xsl:text>&#10;</xsl:text></xsl:template>
   <xsl:template match="header|footer">
@@ -116,7 +135,8 @@ def stylesheet(view: View) -> etree.XSLT:
 
     Its result is one element with the text of the view, and in their places within it
     ``title``, ``source`` (of an image or other media), ``data`` (a JSON script) and ``code``
-    (a script), each with its text.
+    (a script), each with its text, and the empty ``named`` and ``end`` around what stands in
+    an element whose class or id is in the parameter ``named``: what `named_furniture` returns.
     """
     return etree.XSLT(
         etree.XML(_STYLESHEET.format(**_VIEWS[view])),
