@@ -28,9 +28,27 @@ _WORDS: Final = (
 _NAMED: Final = re.compile(rf"(?<![a-z0-9])(?:{_WORDS})(?![a-z0-9])")
 _CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
-_TAGS: Final = (
-    "center dd div dl dt fieldset figure footer form header li ol section table tbody td th tr ul"
-).split()
+_TAGS: Final = [
+    "center",
+    "dd",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figure",
+    "footer",
+    "form",
+    "header",
+    "li",
+    "ol",
+    "section",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "tr",
+    "ul",
+]
 """Elements whose names are read. A body, an article or a paragraph is content whatever its
 class, and what stands within a line is part of it."""
 
