@@ -37,33 +37,64 @@ def stored(sketch: Sketch | None) -> bytes:
     return b"".join(sketch.views)
 
 
-def compare(sketch: Sketch, entry: bytes, bits: int) -> list[Compared]:
-    """Compare each view of a page with an entry's.
+class Comparison:
+    """A page's sketches, made ready to be compared with those of many entries.
 
     Parameters
     ----------
     sketch
         The page's.
-    entry
-        What `stored` returned for another page.
     bits
         Bits of a bin: 1, 2, 4 or 8.
+
+    Notes
+    -----
+    A sketch is one long integer: all of its bins are compared in a handful of operations.
     """
-    size = len(sketch.views[0])
-    compared = []
-    for place, (view, furniture) in enumerate(zip(sketch.views, sketch.furniture, strict=True)):
-        other = entry[place * size : (place + 1) * size] or entry[:size]
-        differs = int.from_bytes(view, "big") ^ int.from_bytes(other, "big")
-        mask = int.from_bytes(furniture, "big")
-        differing = _fields(differs, bits)
-        shared = mask.bit_count() // bits - _fields(differs & mask, bits) if mask else 0
-        compared.append(Compared(differing, size * 8 // bits - shared))
-    return compared
 
+    __slots__ = ("_bits", "_most_differing", "_shifts", "_size", "_views")
 
-def confirmed(sketch: Sketch, compared: list[Compared]) -> bool:
-    """Whether a page repeats the entry that it was compared with."""
-    return all(differing <= sketch.most_differing * counted for differing, counted in compared)
+    def __init__(self, sketch: Sketch, bits: int) -> None:
+        self._bits = bits
+        self._most_differing = sketch.most_differing
+        self._size = len(sketch.views[0])
+        # A word that is shifted so, and joined with itself, has in the lowest bit of each
+        # bin whether any bit of the bin is set.
+        self._shifts = [shift for shift in (4, 2, 1) if shift < bits]
+        lowest = _word(bytes([sum(1 << place for place in range(0, 8, bits))]) * self._size)
+        self._views = [
+            (_word(view), lowest, furniture := _word(bins) & lowest, furniture.bit_count())
+            for view, bins in zip(sketch.views, sketch.furniture, strict=True)
+        ]
+
+    def compare(self, entry: bytes) -> list[Compared]:
+        """Compare each view of the page with an entry's.
+
+        Parameters
+        ----------
+        entry
+            What `stored` returned for another page.
+        """
+        size = self._size
+        bins = size * 8 // self._bits
+        others = [_word(entry[start : start + size]) for start in range(0, len(entry), size)]
+        others += others[:1] * (len(self._views) - len(others))
+        compared = []
+        for other, (view, lowest, furniture, shared) in zip(others, self._views, strict=False):
+            word = view ^ other
+            for shift in self._shifts:
+                word |= word >> shift
+            word &= lowest
+            counted = bins - shared + (word & furniture).bit_count() if furniture else bins
+            compared.append(Compared(word.bit_count(), counted))
+        return compared
+
+    def confirmed(self, entry: bytes) -> float | None:
+        """Return the estimated resemblance if the page repeats the entry, else None."""
+        compared = self.compare(entry)
+        if any(differing > self._most_differing * counted for differing, counted in compared):
+            return None
+        return resemblance(compared, self._bits)
 
 
 def resemblance(compared: list[Compared], bits: int) -> float:
@@ -78,12 +109,5 @@ def resemblance(compared: list[Compared], bits: int) -> float:
     )
 
 
-def _fields(word: int, bits: int) -> int:
-    """Count the fields of `bits` bits that are not 0."""
-    shift = bits // 2
-    while shift:
-        word |= word >> shift
-        shift //= 2
-    lowest = sum(1 << place for place in range(0, 8, bits))
-    size = -(-word.bit_length() // 8)
-    return (word & int.from_bytes(bytes([lowest]) * size, "big")).bit_count()
+def _word(sketch: bytes) -> int:
+    return int.from_bytes(sketch, "little")

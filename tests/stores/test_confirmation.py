@@ -1,0 +1,122 @@
+"""The comparison of sketches against one that looks at bin after bin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.fingerprints import b_bit_resemblance, b_bit_sketch, one_permutation_sketch
+from scrapy_neardup.stores.confirmation import Comparison, resemblance, stored
+from scrapy_neardup.verdict import Sketch
+
+
+def bins(sketch: bytes, bits: int) -> list[int]:
+    return [byte >> place & (1 << bits) - 1 for byte in sketch for place in range(0, 8, bits)]
+
+
+def plainly_compared(view: bytes, furniture: bytes, other: bytes, bits: int) -> tuple[int, int]:
+    """Return how many bins differ, and how many count."""
+    differing = counted = 0
+    for ours, shared, theirs in zip(
+        bins(view, bits), bins(furniture, bits), bins(other, bits), strict=True
+    ):
+        differing += ours != theirs
+        counted += not (shared and ours == theirs)
+    return differing, counted
+
+
+def sketch_of(*views: bytes, most_differing: float = 0.0) -> Sketch:
+    """Return a sketch of a site without furniture."""
+    none = tuple(bytes(len(view)) for view in views)
+    return Sketch(views=views, furniture=none, most_differing=most_differing)
+
+
+def mask_of(marked: list[bool], bits: int) -> bytes:
+    """Return a mask with all bits set of these bins."""
+    ones = (1 << bits) - 1
+    word = sum(ones << place * bits for place, is_set in enumerate(marked) if is_set)
+    return word.to_bytes(len(marked) * bits // 8, "little")
+
+
+@st.composite
+def comparisons(draw: st.DrawFn) -> tuple[Sketch, tuple[bytes, ...], int]:
+    """Return a sketch, the views of another one, and the bits of a bin."""
+    bits = draw(st.sampled_from((1, 2, 4, 8)))
+    size = draw(st.sampled_from((2, 8, 32)))
+    view = st.binary(min_size=size, max_size=size)
+    ours = draw(st.lists(view, min_size=1, max_size=3))
+    flips = st.lists(st.integers(0, 8 * size - 1), max_size=12)
+    theirs = [
+        (int.from_bytes(view, "big") ^ sum(1 << bit for bit in set(draw(flips)))).to_bytes(
+            size, "big"
+        )
+        for view in ours
+    ]
+    if draw(st.booleans()):
+        theirs = theirs[:1] * len(theirs)
+    count = 8 * size // bits
+    marked = st.lists(st.booleans(), min_size=count, max_size=count)
+    return (
+        Sketch(
+            views=tuple(ours),
+            furniture=tuple(mask_of(draw(marked), bits) for _ in ours),
+            most_differing=draw(st.sampled_from((0.0, 0.1, 0.25, 0.5, 1.0))),
+        ),
+        tuple(theirs),
+        bits,
+    )
+
+
+@given(comparisons())
+@settings(deadline=None, max_examples=200)
+def test_it_counts_what_differs_bin_by_bin(case):
+    sketch, theirs, bits = case
+    expected = [
+        plainly_compared(view, furniture, other, bits)
+        for view, furniture, other in zip(sketch.views, sketch.furniture, theirs, strict=True)
+    ]
+    comparison = Comparison(sketch, bits)
+    entry = stored(sketch_of(*theirs))
+    assert comparison.compare(entry) == expected
+    answer = comparison.confirmed(entry)
+    repeats = all(differing <= sketch.most_differing * counted for differing, counted in expected)
+    assert (answer is not None) == repeats
+    if answer is not None:
+        assert answer == resemblance(comparison.compare(entry), bits)
+        assert 0 <= answer <= 1
+
+
+def test_views_that_are_all_equal_are_stored_once():
+    assert stored(None) == b""
+    assert stored(sketch_of(b"ab")) == b"ab"
+    assert stored(sketch_of(b"ab", b"ab")) == b"ab"
+    assert stored(sketch_of(b"ab", b"cd")) == b"abcd"
+    assert stored(sketch_of(b"ab", b"ab", b"cd")) == b"ababcd"
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_the_resemblance_is_that_of_the_sketches(bits):
+    rng = np.random.default_rng(bits)
+    shingles = rng.integers(0, 2**64, 500, np.uint64)
+    ours, theirs, others = (
+        b_bit_sketch(one_permutation_sketch(part, 256), bits)
+        for part in (shingles[:450], shingles[50:], shingles[200:])
+    )
+    comparison = Comparison(sketch_of(*(ours.tobytes(),) * 2, most_differing=1.0), bits)
+    answer = comparison.confirmed(theirs.tobytes() + others.tobytes())
+    assert answer == pytest.approx(b_bit_resemblance(ours, others, bits))
+    assert comparison.confirmed(ours.tobytes()) == 1.0
+
+
+def test_shared_furniture_does_not_count():
+    sketch = Sketch(views=(b"\x12\x34",), furniture=(b"\xff\xf0",), most_differing=0.5)
+    comparison = Comparison(sketch, 4)
+    # Of the four bins three are furniture, and two of them the same in both.
+    assert comparison.compare(b"\x12\x44") == [(1, 2)]
+    assert comparison.confirmed(b"\x12\x44") == pytest.approx(1 - 0.5 / (15 / 16))
+    assert comparison.confirmed(b"\x12\x45") is None
+    everything = Sketch(views=(b"\x12",), furniture=(b"\xff",), most_differing=0.0)
+    assert Comparison(everything, 4).compare(b"\x12") == [(0, 0)]
+    assert Comparison(everything, 4).confirmed(b"\x12") == 1.0
