@@ -16,6 +16,7 @@ from typing import Any
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
+from scrapy_neardup.stores.redis_background import Background
 from scrapy_neardup.stores.redis_client import (
     RecordLostError,
     Scripts,
@@ -23,7 +24,6 @@ from scrapy_neardup.stores.redis_client import (
     connect,
     disconnect,
     explained,
-    repeat,
 )
 from scrapy_neardup.stores.redis_counts import counts
 from scrapy_neardup.stores.redis_layout import Layout, prefix
@@ -68,7 +68,8 @@ class RedisStore(Store):
         self._prefix = prefix(options.namespace)
         self._retention = math.ceil(options.retention)
         self._pending: set[int] = set()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._background = Background()
+        self._opened = False
         self._scripts = Scripts(self._client, uri)
         self._agreed = 0
         self._agreeing = asyncio.Lock()
@@ -81,17 +82,16 @@ class RedisStore(Store):
         except Exception as error:
             await disconnect(self._client)
             raise explained(error, self._uri) from error
-        self._tasks.append(asyncio.create_task(repeat(self._renew, LEASE / 3)))
+        self._opened = True
+        self._background.start(self._renew, LEASE / 3)
         if self._retention:
-            self._tasks.append(asyncio.create_task(repeat(self._sweep, _SWEEP_PAUSE)))
+            self._background.start(self._sweep, _SWEEP_PAUSE)
 
     async def close(self) -> None:
         """Give up what is pending and disconnect."""
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if tasks:
+        await self._background.close()
+        if self._opened:
+            self._opened = False
             with contextlib.suppress(StoreError):
                 for page_id in list(self._pending):
                     await self.forget(page_id)

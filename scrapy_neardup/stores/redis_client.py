@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
@@ -180,9 +180,9 @@ def explained(error: BaseException, uri: str) -> StoreError:
             return error
         case exceptions.AuthenticationError() | exceptions.NoPermissionError():
             return StoreError(f"{where} refused user or password: {error}")
-        case exceptions.ReadOnlyError():
+        case exceptions.ResponseError() if _refused(error, exceptions.ReadOnlyError, "READONLY"):
             return StoreUnavailableError(f"{where} is a read-only replica: name the master")
-        case exceptions.OutOfMemoryError():
+        case exceptions.ResponseError() if _refused(error, exceptions.OutOfMemoryError, "OOM"):
             return StoreUnavailableError(f"{where} is full (maxmemory) and takes no more pages")
         case exceptions.ResponseError() if str(error).startswith(RECORD_LOST):
             return RecordLostError(f"{where} has lost what it held")
@@ -191,13 +191,10 @@ def explained(error: BaseException, uri: str) -> StoreError:
             return StoreUnavailableError(f"{where} doesn't answer as it should: {text}")
 
 
-async def repeat(step: Callable[[], Awaitable[None]], pause: float) -> None:
-    """Take a step after each pause, in seconds, until cancelled."""
-    while True:
-        await asyncio.sleep(pause)
-        # While the server is away there is nothing to do; pages report it.
-        with contextlib.suppress(StoreUnavailableError):
-            await step()
+def _refused(error: object, kind: type[Exception], code: str) -> bool:
+    """Whether the server refused a write so, in a script too: Redis 6.2 words that by itself."""
+    script = isinstance(error, exceptions.ResponseError) and f": -{code} " in str(error)
+    return script or isinstance(error, kind)
 
 
 _Call = tuple[str, tuple[Any, ...], asyncio.Future[Any]]  # sha, arguments, reply
@@ -288,7 +285,7 @@ class Scripts:
                 await self._client.script_load(text)
             for n, reply in zip(lost, await self._pipeline([calls[n] for n in lost]), strict=True):
                 replies[n] = reply
-        if any(isinstance(reply, exceptions.ReadOnlyError) for reply in replies):
+        if any(_refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies):
             # After a failover the connections lead to the old master: look it up anew.
             await self._client.connection_pool.disconnect(inuse_connections=False)
         return replies

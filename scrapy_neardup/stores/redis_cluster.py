@@ -16,7 +16,8 @@ import time
 from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_attempts import Attempt, Attempts
-from scrapy_neardup.stores.redis_client import connect_cluster, explained, repeat, shown
+from scrapy_neardup.stores.redis_background import Background
+from scrapy_neardup.stores.redis_client import connect_cluster, explained, shown
 from scrapy_neardup.stores.redis_counts import cluster_counts
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_schema import agree
@@ -63,7 +64,8 @@ class RedisClusterStore(Store):
         self._client = connect_cluster(uri)
         self._prefix = prefix(options.namespace)
         self._held: dict[int, Attempt] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._background = Background()
+        self._opened = False
         self._sweeping = random.randrange(256), 0
 
     attempts_class: type[Attempts] = Attempts
@@ -89,21 +91,18 @@ class RedisClusterStore(Store):
             retention=retention,
             check_record=self._check_record,
         )
-        self._tasks = [
-            asyncio.create_task(repeat(self._renew, LEASE / 3)),
-            asyncio.create_task(repeat(self._sweep, _SWEEP_PAUSE)),
-        ]
+        self._opened = True
+        self._background.start(self._renew, LEASE / 3)
+        self._background.start(self._sweep, _SWEEP_PAUSE)
 
     async def close(self) -> None:
         """Give up what is pending and disconnect."""
-        tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        with contextlib.suppress(StoreError):
-            for page_id in list(self._held):
-                await self.forget(page_id)
-        if tasks:
+        await self._background.close()
+        if self._opened:
+            self._opened = False
+            with contextlib.suppress(StoreError):
+                for page_id in list(self._held):
+                    await self.forget(page_id)
             await self._attempts.close()
         await self._client.aclose()
 

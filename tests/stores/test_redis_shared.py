@@ -139,8 +139,7 @@ def test_a_living_crawler_renews_its_leases(name, monkeypatch):
 def test_what_was_not_seen_for_long_matches_no_more(name):
     async def scenario(uri: str) -> None:
         async with open_store(uri, retention=2) as store:
-            for task in store._tasks:
-                task.cancel()  # without the sweep, expiry is up to each call
+            await store._background.close()  # without the sweep, expiry is up to each call
             for number, fingerprint in ((1, 0), (2, ONE), (3, 2**64 - 1)):
                 await decision(store, number, fingerprint)
                 await store.confirm(number)

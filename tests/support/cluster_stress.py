@@ -276,8 +276,7 @@ async def rage(  # noqa: C901, PLR0915, one story
     for run, entry in left:
         run.ended_by = min(run.ended_by, leases.over[entry.name])
     for store in stores:
-        for task in store._tasks:
-            task.cancel()
+        await store._background.close()
         await store._client.aclose()
     return runs
 

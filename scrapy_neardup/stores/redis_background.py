@@ -1,0 +1,49 @@
+"""What a Redis store does beside judging pages: renew leases, clear away what is over.
+
+Rule of this room: a loop ends because it is told to. It is cancelled as well, so that it
+ends at once, but nothing depends on that: a client may lose a cancellation that meets the
+end of its own timeout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from scrapy_neardup.errors import StoreUnavailableError
+
+LONGEST_END = 10.0
+"""Seconds that a step may go on after the end; twice what a reply may take."""
+
+
+class Background:
+    """Steps that are taken again and again, each after a pause, until `close`."""
+
+    def __init__(self) -> None:
+        self._over = asyncio.Event()
+        self._loops: list[asyncio.Task[None]] = []
+
+    def start(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
+        """Take this step after each pause, in seconds."""
+        self._loops.append(asyncio.create_task(self._repeat(step, pause)))
+
+    async def close(self) -> None:
+        """Take no step any more; costs `LONGEST_END` at most."""
+        self._over.set()
+        for loop in self._loops:
+            loop.cancel()
+        if self._loops:
+            await asyncio.wait(self._loops, timeout=LONGEST_END)
+        self._loops.clear()
+
+    async def _repeat(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._over.wait()
+            if self._over.is_set():
+                return
+            # While the server is away there is nothing to do; pages report it.
+            with contextlib.suppress(StoreUnavailableError):
+                await step()

@@ -1,0 +1,84 @@
+"""Loops beside the crawl end when they are told to, whatever a step does with a cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import redis_background
+from scrapy_neardup.stores.redis_background import Background
+
+
+def test_a_step_that_swallows_a_cancellation_is_the_last_one():
+    async def scenario() -> None:
+        steps = 0
+        under_way = asyncio.Event()
+
+        async def step() -> None:
+            nonlocal steps
+            steps += 1
+            under_way.set()
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(60)
+
+        background = Background()
+        background.start(step, 0.001)
+        await under_way.wait()
+        await asyncio.wait_for(background.close(), 30)
+        assert steps == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_step_that_does_not_end_is_not_waited_for(monkeypatch):
+    async def scenario() -> None:
+        under_way, allowed = asyncio.Event(), asyncio.Event()
+
+        async def step() -> None:
+            under_way.set()
+            while not allowed.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await allowed.wait()
+
+        background = Background()
+        background.start(step, 0.001)
+        await under_way.wait()
+        await asyncio.wait_for(background.close(), 30)
+        allowed.set()
+
+    monkeypatch.setattr(redis_background, "LONGEST_END", 0.05)
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_it_ends_between_two_steps(started):
+    async def scenario() -> None:
+        background = Background()
+        if started:
+            background.start(lambda: asyncio.sleep(0), 3600)
+        await asyncio.wait_for(background.close(), 30)
+
+    asyncio.run(scenario())
+
+
+def test_steps_go_on_while_the_server_is_away():
+    async def scenario() -> None:
+        steps = 0
+        enough = asyncio.Event()
+
+        async def step() -> None:
+            nonlocal steps
+            steps += 1
+            if steps == 3:
+                enough.set()
+            raise StoreUnavailableError("away")
+
+        background = Background()
+        background.start(step, 0.001)
+        await asyncio.wait_for(enough.wait(), 30)
+        await background.close()
+
+    asyncio.run(scenario())
