@@ -214,7 +214,8 @@ def speaks_tls(path: str) -> bool:
     command = [path, "--port", "0", "--tls-port", str(free_port())]
     answer = subprocess.run(command, check=False, capture_output=True, text=True, timeout=20)
     said = answer.stdout + answer.stderr
-    return "tls" in said.lower() and "Bad directive" not in said
+    without = ("Bad directive", "Failed finding TLS support")
+    return "tls" in said.lower() and not any(words in said for words in without)
 
 
 @contextmanager
