@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
@@ -27,7 +27,7 @@ FAILURES_IN_A_ROW = 3
 PAUSE_SECONDS = 30.0
 CLOSE_SECONDS = 60.0
 
-A = TypeVar("A")
+A = TypeVarTuple("A")
 T = TypeVar("T")
 
 
@@ -140,7 +140,11 @@ class GuardedStore(Store):
         """Count what is held."""
         return await self._store.stats()
 
-    async def _call(self, method: Callable[[A], Awaitable[T]], argument: A) -> T:
+    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+        """Post and read on the store's notice board, within the limits."""
+        return await self._call(self._store.exchange, topic, member, value)
+
+    async def _call(self, method: Callable[[*A], Awaitable[T]], *arguments: *A) -> T:
         probe = self._failures >= FAILURES_IN_A_ROW
         if probe:
             if self._probing or self._clock() < self._paused_until:
@@ -151,7 +155,7 @@ class GuardedStore(Store):
                 if not self._opened:
                     await self._store.open()
                     self._opened = True
-                answer = await method(argument)
+                answer = await method(*arguments)
         except TimeoutError as error:
             detail = f"no answer from the store within {self._timeout:g} s"
             raise self._failed(Reason.TIMEOUT, detail) from error

@@ -9,6 +9,9 @@ ids and perhaps URLs, and nothing else of its pages:
    and content to contradict it. Nothing is counted in the base.
 3. Otherwise the store decides, as if there were no base.
 
+The base itself decides by distance alone: it has neither features nor sketches, so that
+what it finds isn't confirmed. The store has, where pages are matched so.
+
 So the base wins where both know a page like it; and what the store holds of the page itself
 stays there.
 """
@@ -103,6 +106,10 @@ class BasedStore(Store):
     async def stats(self) -> StoreStats:
         """Count what the store holds; the base isn't counted."""
         return await self._store.stats()
+
+    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+        """Post and read on the store's notice board."""
+        return await self._store.exchange(topic, member, value)
 
     def _known(self, page: Page) -> Verdict | None:
         """Return what the base says of `page`, or None if it knows nothing like it."""

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.notices import NoticeBoard
 from scrapy_neardup.stores.urlheap import UrlHeap
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Page, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    index: EmbeddedIndex
+    urls: UrlHeap
+    notices: NoticeBoard
 
 
 class MemoryStore(Store):
@@ -34,14 +44,14 @@ class MemoryStore(Store):
             )
         refuse_retention(options)
         self._options = options
-        self._opened: tuple[EmbeddedIndex, UrlHeap] | None = None
+        self._opened: _Opened | None = None
 
     async def open(self) -> None:
         """Start empty."""
         if self._opened is None:
             options = self._options
-            index = EmbeddedIndex(options.max_distance, options.expected_pages)
-            self._opened = index, UrlHeap()
+            index = EmbeddedIndex(options.max_distance, options.expected_pages, options.matching)
+            self._opened = _Opened(index, UrlHeap(), NoticeBoard())
 
     async def close(self) -> None:
         """Let go of everything."""
@@ -49,7 +59,8 @@ class MemoryStore(Store):
 
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page`, and remember it if it is new."""
-        index, urls = self._open()
+        opened = self._open()
+        index, urls = opened.index, opened.urls
         outcome = index.check_and_add(page)
         if outcome.withdrawn >= 0:
             urls.set(outcome.withdrawn, None)
@@ -61,11 +72,12 @@ class MemoryStore(Store):
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final."""
-        self._open()[0].confirm(page_id)
+        self._open().index.confirm(page_id)
 
     async def forget(self, page_id: int) -> int:
         """Withdraw a pending entry; return how many pages repeated it."""
-        index, urls = self._open()
+        opened = self._open()
+        index, urls = opened.index, opened.urls
         row, dropped = index.forget(page_id)
         if row >= 0:
             urls.set(row, None)
@@ -74,10 +86,14 @@ class MemoryStore(Store):
 
     async def stats(self) -> StoreStats:
         """Count what is held. Costs O(number of buckets)."""
-        index, urls = self._open()
-        return index.stats(other_bytes=urls.nbytes)
+        opened = self._open()
+        return opened.index.stats(other_bytes=opened.urls.nbytes + opened.notices.nbytes)
 
-    def _open(self) -> tuple[EmbeddedIndex, UrlHeap]:
+    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+        """Post `value`, and read what all members have posted: those of this process."""
+        return self._open().notices.post(topic, member, value)[0]
+
+    def _open(self) -> _Opened:
         if self._opened is None:
             raise StoreUnavailableError("the store in memory isn't open")
         return self._opened

@@ -1,7 +1,9 @@
 """What every store shares: partitions, stored keys, and the record of an entry.
 
 Rule of this room: pure values; whatever is written to a file or a server is defined
-here, once, and never changes meaning without a new format version.
+here, once, and never changes meaning without a new format version. Where pages have features
+and sketches (`base.Matching`), an entry's follow its record: what is there is part of the
+schema that a store refuses to differ from.
 
 A page is compared only with pages of its own *partition*: its scope and its kind (a
 simhash, or the digest of an exact page). All partitions of a store share one set of
@@ -17,12 +19,14 @@ tables, so that a million hosts don't need a million of them:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 ENTRY: Final = Struct("<QQIIII")
 """Packs key, page id, tag, title, content, duplicates: 32 bytes."""
@@ -41,6 +45,31 @@ ENTRY_DTYPE: Final = np.dtype(
 
 EXACT_BIT: Final = 1
 """Set in the tags of exact pages."""
+
+
+def record_dtype(features: int) -> np.dtype[np.void]:
+    """Return `ENTRY_DTYPE`, followed by so many features (``<u8``), XOR its partition's mask."""
+    if not features:
+        return ENTRY_DTYPE
+    return np.dtype([*ENTRY_DTYPE.descr, ("features", "<u8", (features,))])
+
+
+class Chunk(NamedTuple):
+    """Entries as they are read in bulk.
+
+    Parameters
+    ----------
+    rows
+        Shape (n,), uint32, ascending.
+    records
+        Shape (n,), `record_dtype`.
+    sketches
+        Of each entry what `confirmation.stored` returned; empty where nobody has any.
+    """
+
+    rows: NDArray[np.uint32]
+    records: NDArray[np.void]
+    sketches: Sequence[bytes] = ()
 
 
 class Partition(NamedTuple):

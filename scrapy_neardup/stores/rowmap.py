@@ -38,16 +38,19 @@ class RowMap:
     column
         The values, uint64, by row. It is read whenever a row is looked up: the value of
         a mapped row mustn't change.
+    most
+        How many rows of one value it takes; 0: any number.
 
     Notes
     -----
-    All methods cost O(1) on average, and O(n) for n rows of one value.
+    All methods cost O(1) on average, and O(n) for n rows of one value: `most` bounds that.
     """
 
-    __slots__ = ("_column", "_counts", "_shards")
+    __slots__ = ("_column", "_counts", "_most", "_shards")
 
-    def __init__(self, column: array[int]) -> None:
+    def __init__(self, column: array[int], most: int = 0) -> None:
         self._column = column
+        self._most = most
         # A slot holds a row number plus one; 0 is an empty slot.
         self._shards = [array("I", bytes(4 * _SMALLEST)) for _ in range(1 << _SHARD_BITS)]
         self._counts = [0] * len(self._shards)
@@ -74,15 +77,23 @@ class RowMap:
             if slot == size:
                 slot = 0
 
-    def add(self, row: int) -> None:
+    def add(self, row: int) -> bool:
         """Map the column's value at `row` to it.
+
+        Returns
+        -------
+        bool
+            False where as many rows of this value are mapped as may be; this one isn't.
 
         Raises
         ------
         MemoryError
             The map is as it was.
         """
-        hashed = (self._column[row] * _MULTIPLIER) & _WORD
+        value = self._column[row]
+        if self._most and sum(1 for _ in self.rows(value)) >= self._most:
+            return False
+        hashed = (value * _MULTIPLIER) & _WORD
         shard = hashed >> (64 - _SHARD_BITS)
         count = self._counts[shard] + 1
         slots = self._shards[shard]
@@ -91,12 +102,22 @@ class RowMap:
             self._shards[shard] = slots
         _put(slots, hashed >> 24 & _HALF, row)
         self._counts[shard] = count
+        return True
 
-    def add_many(self, rows: NDArray[np.uint32]) -> None:
-        """Map the column's values at `rows`, shape (n,), to them.
+    def add_many(self, rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Map the column's values at `rows`, shape (n,), to them, as if by `add`.
 
+        Returns
+        -------
+        ndarray of uint32
+            The rows that are mapped now, in their order.
+
+        Notes
+        -----
         Costs O((n + m) log(n + m)) where m rows are in the map: call it once for many.
         """
+        if self._most:
+            rows = self._fitting(rows)
         shards = (_hashes(self._column, rows) >> np.uint64(64 - _SHARD_BITS)).astype(np.uint8)
         by_shard = rows[np.argsort(shards, kind="stable")]
         counts = np.bincount(shards, minlength=len(self._shards)).tolist()
@@ -109,15 +130,10 @@ class RowMap:
                 self._shards[shard], by_shard[start:end] + np.uint32(1), size
             )
             self._counts[shard] = count
+        return rows
 
-    def remove(self, row: int) -> None:
-        """Take `row` out.
-
-        Raises
-        ------
-        KeyError
-            It isn't in the map.
-        """
+    def discard(self, row: int) -> bool:
+        """Take `row` out; return whether it was in the map."""
         column = self._column
         hashed = (column[row] * _MULTIPLIER) & _WORD
         shard = hashed >> (64 - _SHARD_BITS)
@@ -126,7 +142,7 @@ class RowMap:
         hole = ((hashed >> 24 & _HALF) * size) >> 32
         while slots[hole] != row + 1:
             if not slots[hole]:
-                raise KeyError(row)
+                return False
             hole = (hole + 1) % size
         slot = (hole + 1) % size
         while moved := slots[slot]:
@@ -138,6 +154,22 @@ class RowMap:
             slot = (slot + 1) % size
         slots[hole] = 0
         self._counts[shard] -= 1
+        return True
+
+    def _fitting(self, rows: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """Return the first rows of each value, as many as the map still takes of it."""
+        slots = np.concatenate([np.frombuffer(shard, np.uint32) for shard in self._shards])
+        held = slots[slots > 0] - np.uint32(1)
+        values = np.frombuffer(self._column, np.uint64)[np.concatenate([held, rows])]
+        order = np.argsort(values, kind="stable")
+        sorted_values = values[order]
+        places = np.arange(len(values))
+        is_first = np.ones(len(values), np.bool_)
+        is_first[1:] = sorted_values[1:] != sorted_values[:-1]
+        ranks = places - np.maximum.accumulate(np.where(is_first, places, 0))
+        fits = np.empty(len(values), np.bool_)
+        fits[order] = ranks < self._most
+        return rows[fits[len(held) :]]
 
     def _rebuilt(self, slots: array[int], added: NDArray[np.uint32], size: int) -> array[int]:
         """Return the slots of a shard of another size, `added` slot values included."""

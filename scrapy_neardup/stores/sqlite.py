@@ -12,7 +12,7 @@ The life of a row in the file::
     the entry is withdrawn ──> to be deleted        ┘ rows or a second after the first
     the entry is replaced ───> stays until the new one is confirmed or withdrawn
 
-`write_behind` makes the transactions.
+`write_behind` makes the transactions, and writes in them what was posted on the notice board.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.notices import NoticeBoard
 from scrapy_neardup.stores.sqlite_file import SQLiteFile
 from scrapy_neardup.stores.write_behind import WriteBehind
 from scrapy_neardup.urls import redact
@@ -34,6 +35,7 @@ from scrapy_neardup.verdict import Decision, Page, Verdict
 @dataclass(frozen=True, slots=True)
 class _Opened:
     index: EmbeddedIndex
+    notices: NoticeBoard
     writer: WriteBehind
     replaced: dict[int, int]
     """Page id -> row of a kept entry that a pending one of the same page replaces."""
@@ -81,13 +83,13 @@ class SQLiteStore(Store):
         thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
         loading = thread.submit(_load, self._path, self._options)
         try:
-            file, index = await asyncio.wrap_future(loading)
+            file, index, notices = await asyncio.wrap_future(loading)
         except BaseException:
             # If this task was cancelled, the thread may be opening the file still.
             thread.submit(_close_late, loading)
             thread.shutdown(wait=False)
             raise
-        self._opened = _Opened(index, WriteBehind(file, thread, index.entry), {})
+        self._opened = _Opened(index, notices, WriteBehind(file, thread, index.record), {})
 
     async def close(self) -> None:
         """Write what is confirmed, and let go of the file whatever happens.
@@ -157,7 +159,23 @@ class SQLiteStore(Store):
 
     async def stats(self) -> StoreStats:
         """Count what is held. Costs O(number of buckets)."""
-        return self._open().index.stats(other_bytes=0)
+        opened = self._open()
+        return opened.index.stats(other_bytes=opened.notices.nbytes)
+
+    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+        """Post `value`, durable within a second, and read what all members have posted.
+
+        Raises
+        ------
+        StoreUnavailableError
+            Earlier changes can't be written; nothing was posted.
+        """
+        opened = self._open()
+        await opened.writer.settle()
+        values, changed = opened.notices.post(topic, member, value)
+        for notice in changed:
+            opened.writer.post(notice)
+        return values
 
     def _open(self) -> _Opened:
         if self._opened is None:
@@ -183,19 +201,22 @@ def store_path(uri: str) -> Path:
         raise ConfigurationError(f"NEARDUP_STORE: {uri!r}: {error}; name the directory") from error
 
 
-def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex]:
+def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex, NoticeBoard]:
     parameters = {"max_distance": options.max_distance, **options.schema}
+    matching = options.matching
     file = SQLiteFile(path, options.namespace, parameters)
     try:
-        index = EmbeddedIndex(options.max_distance, options.expected_pages)
-        index.load(file.entries())
+        index = EmbeddedIndex(options.max_distance, options.expected_pages, matching)
+        index.load(file.entries(matching.features, matching.sketch_bytes))
+        notices = NoticeBoard()
+        notices.load(file.notices())
         file.begin_writing()
     except BaseException:
         file.close()
         raise
-    return file, index
+    return file, index, notices
 
 
-def _close_late(loading: Future[tuple[SQLiteFile, EmbeddedIndex]]) -> None:
+def _close_late(loading: Future[tuple[SQLiteFile, EmbeddedIndex, NoticeBoard]]) -> None:
     if not loading.cancelled() and loading.exception() is None:
         loading.result()[0].close()

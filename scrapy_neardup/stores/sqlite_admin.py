@@ -17,9 +17,9 @@ import numpy as np
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.stores.admin import Report
 from scrapy_neardup.stores.base import StoreStats
-from scrapy_neardup.stores.records import ENTRY_DTYPE
+from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.sqlite import store_path
-from scrapy_neardup.stores.sqlite_file import FORMAT_VERSION, ROW_BITS
+from scrapy_neardup.stores.sqlite_file import FORMAT_VERSION, ROW_BITS, has_notices
 from scrapy_neardup.stores.sqlite_guard import (
     beside,
     check_after_crash,
@@ -59,7 +59,8 @@ class SQLiteAdmin:
                 raise damaged(self._path, f"parameters of {namespace!r}: {error}") from error
             pages = dropped = 0
             rows = connection.execute(
-                "SELECT entry FROM page WHERE place BETWEEN ? AND ?", _places(number)
+                "SELECT substr(entry, 1, ?) FROM page WHERE place BETWEEN ? AND ?",
+                (ENTRY.size, *_places(number)),
             )
             while chunk := rows.fetchmany(_CHUNK):
                 pages += len(chunk)
@@ -85,6 +86,8 @@ class SQLiteAdmin:
             ).fetchall()
             for (number,) in numbers:
                 connection.execute("DELETE FROM page WHERE place BETWEEN ? AND ?", _places(number))
+                if has_notices(connection):
+                    connection.execute("DELETE FROM notice WHERE number = ?", (number,))
                 connection.execute("DELETE FROM namespace WHERE number = ?", (number,))
             connection.execute("COMMIT")
 

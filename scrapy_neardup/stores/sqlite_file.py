@@ -3,8 +3,10 @@
 Rule of this room: blocking calls, all from one thread; nothing is written before the
 file is known to be ours, whole (`sqlite_guard`), and made with the same parameters.
 
-The format: one table holds the kept pages of all namespaces; ``application_id`` and
-``user_version`` in SQLite's header say whose file it is and which version of the format.
+The format: one table holds the kept pages of all namespaces, and another, if anything was
+posted, their notice boards; ``application_id`` and ``user_version`` in SQLite's header say
+whose file it is and which version of the format. What follows the record of an entry is a
+matter of its namespace's parameters.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
-from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
+from scrapy_neardup.stores.notices import Notice
+from scrapy_neardup.stores.records import ENTRY, Chunk, record_dtype
 from scrapy_neardup.stores.sqlite_guard import (
     APPLICATION_ID,
     beside,
@@ -48,10 +50,17 @@ _CREATE: Final = (
     )""",
     """CREATE TABLE page (
         place INTEGER PRIMARY KEY,  -- namespace number << 32 | row
-        entry BLOB NOT NULL,  -- u64 key, page id, u32 tag, title, content, duplicates; all '<'
+        entry BLOB NOT NULL,  -- records.record_dtype, then sketches (confirmation.stored)
         url TEXT
     )""",
 )
+_CREATE_NOTICES: Final = """CREATE TABLE IF NOT EXISTS notice (
+    number INTEGER NOT NULL,  -- of the namespace; rowids ascend as values are posted
+    topic TEXT NOT NULL,
+    member TEXT NOT NULL,
+    value BLOB NOT NULL,
+    UNIQUE (number, topic, member)
+)"""
 
 
 class Changes(NamedTuple):
@@ -63,6 +72,8 @@ class Changes(NamedTuple):
     """Rows and records of entries that are."""
     deleted: list[int]
     """Rows that hold no entry any more."""
+    posted: list[Notice]
+    """What changed on the notice board."""
 
 
 class SQLiteFile:
@@ -101,30 +112,48 @@ class SQLiteFile:
                 release(self._path)
                 raise
 
-    def entries(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.void]]]:
-        """Yield the rows of the namespace, ascending, and their records.
+    def entries(self, features: int = 0, sketch_bytes: int = 0) -> Iterator[Chunk]:
+        """Yield the entries of the namespace, rows ascending, up to 1,024 at once.
 
-        Yields
-        ------
-        rows, records
-            Shape (n,) each, n <= 1,024; uint32 and `ENTRY_DTYPE`.
+        Parameters
+        ----------
+        features
+            How many each has.
+        sketch_bytes
+            Bytes of a sketch; 0: they have none.
         """
         first = self._number << ROW_BITS
+        dtype = record_dtype(features)
         with opening(self._path):
             found = self._connection.execute(
-                "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place",
-                (first, first + (1 << ROW_BITS) - 1),
+                "SELECT place, substr(entry, 1, ?), substr(entry, ?) FROM page"
+                " WHERE place BETWEEN ? AND ? ORDER BY place",
+                (dtype.itemsize, dtype.itemsize + 1, first, first + (1 << ROW_BITS) - 1),
             )
             while chunk := found.fetchmany(_CHUNK):
-                places, entries = zip(*chunk, strict=True)
+                places, entries, sketches = zip(*chunk, strict=True)
                 try:
                     sizes, joined = set(map(len, entries)), b"".join(entries)
+                    b"".join(sketches)
                 except TypeError as error:
                     raise damaged(self._path, f"of a record: {error}") from error
-                if sizes != {ENTRY.size}:
-                    raise damaged(self._path, f"a record of other than {ENTRY.size} bytes")
+                if sizes != {dtype.itemsize}:
+                    raise damaged(self._path, f"a record of other than {dtype.itemsize} bytes")
+                lengths = set(map(len, sketches))
+                if any(size % sketch_bytes if sketch_bytes else size for size in lengths):
+                    raise damaged(self._path, f"a sketch of other than {sketch_bytes} bytes")
                 rows = (np.array(places) - first).astype(np.uint32)
-                yield rows, np.frombuffer(joined, ENTRY_DTYPE)
+                yield Chunk(rows, np.frombuffer(joined, dtype), sketches)
+
+    def notices(self) -> list[tuple[str, str, bytes]]:
+        """Return topic, member and value of all that is posted, in the order of posting."""
+        with opening(self._path):
+            if not has_notices(self._connection):
+                return []
+            return self._connection.execute(
+                "SELECT topic, member, value FROM notice WHERE number = ? ORDER BY rowid",
+                (self._number,),
+            ).fetchall()
 
     def begin_writing(self) -> None:
         """Prepare for `write`, once all of the file that is needed was read."""
@@ -157,6 +186,16 @@ class SQLiteFile:
                 "UPDATE page SET entry = ? WHERE place = ?",
                 ((entry, first + row) for row, entry in changes.updated),
             )
+            if changes.posted:
+                run.execute(_CREATE_NOTICES)
+            for topic, member, value in changes.posted:
+                named = (self._number, _text(topic), _text(member))
+                if value is None:
+                    run.execute(
+                        "DELETE FROM notice WHERE (number, topic, member) = (?, ?, ?)", named
+                    )
+                else:
+                    run.execute("REPLACE INTO notice VALUES (?, ?, ?, ?)", (*named, value))
 
     def url(self, row: int, page_id: int) -> str | None:
         """Return the URL of the entry at `row`, if that is still the entry of `page_id`."""
@@ -164,7 +203,7 @@ class SQLiteFile:
             found = self._connection.execute(
                 "SELECT entry, url FROM page WHERE place = ?", (self._number << ROW_BITS | row,)
             ).fetchone()
-        if found is None or ENTRY.unpack(found[0])[1] != page_id:
+        if found is None or ENTRY.unpack_from(found[0])[1] != page_id:
             return None
         url: str | None = found[1]
         return url
@@ -228,6 +267,12 @@ class SQLiteFile:
                 " another NEARDUP_NAMESPACE or another file"
             )
         return int(number)
+
+
+def has_notices(connection: sqlite3.Connection) -> bool:
+    """Whether anything was ever posted in a file."""
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'notice'")
+    return found.fetchone() is not None
 
 
 def _text(url: str | None) -> str | None:

@@ -4,9 +4,9 @@ Rule of this room: the event loop never waits for the disk. Transactions run one
 another in one thread.
 
 A change is noted as *this row is to be written* or *to be deleted*; records are read
-from the index when a transaction begins. So neither the order of events between two
-transactions nor a transaction that failed and is made again can leave another state
-than the last one.
+from the index when a transaction begins. Of what a member posts, the last value is noted.
+So neither the order of events between two transactions nor a transaction that failed and is
+made again can leave another state than the last one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
+from scrapy_neardup.stores.notices import Notice
 from scrapy_neardup.stores.sqlite_file import Changes, SQLiteFile
 
 COMMIT_ROWS: Final = 1000
@@ -49,6 +50,7 @@ class WriteBehind:
         self._record = record
         self._loop = asyncio.get_running_loop()
         self._due: dict[int, bool] = {}  # row -> whether it is written, or else deleted
+        self._posted: dict[tuple[str, str], Notice] = {}  # by topic and member
         self._since = 0.0  # when the first of them was noted
         self._urls: dict[int, str | None] = {}  # of entries that the file doesn't have
         self._urls_being_written: dict[int, str | None] = {}
@@ -72,6 +74,14 @@ class WriteBehind:
         if not is_new or row in self._due:
             self._note(row, is_kept=False)
 
+    def post(self, notice: Notice) -> None:
+        """Note what changed on the notice board."""
+        self._note_time()
+        named = (notice.topic, notice.member)
+        self._posted.pop(named, None)  # the order is that of the last change
+        self._posted[named] = notice
+        self._set_timer()
+
     async def url(self, row: int, page_id: int) -> str | None:
         """Return the URL of the entry of `page_id` at `row`, or None."""
         for urls in (self._urls, self._urls_being_written):
@@ -92,7 +102,7 @@ class WriteBehind:
             succeeds no more changes should be made.
         """
         is_full = len(self._due) >= COMMIT_ROWS and self._failure is None
-        if self._due and (is_full or self._overdue() >= 0):
+        if self._is_due and (is_full or self._overdue() >= 0):
             await asyncio.shield(self._begin())
         self._raise_failure()
 
@@ -107,7 +117,7 @@ class WriteBehind:
         try:
             if self._transaction is not None:
                 await asyncio.shield(self._transaction)
-            if self._due:
+            if self._is_due:
                 await asyncio.shield(self._begin())
         finally:
             if self._timer is not None:
@@ -117,9 +127,16 @@ class WriteBehind:
             await asyncio.shield(asyncio.wrap_future(closing))
         self._raise_failure()
 
-    def _note(self, row: int, *, is_kept: bool) -> None:
-        if not self._due:
+    @property
+    def _is_due(self) -> bool:
+        return bool(self._due or self._posted)
+
+    def _note_time(self) -> None:
+        if not self._is_due:
             self._since = self._loop.time()
+
+    def _note(self, row: int, *, is_kept: bool) -> None:
+        self._note_time()
         self._due[row] = is_kept
         self._set_timer()
 
@@ -142,7 +159,8 @@ class WriteBehind:
 
     async def _write(self) -> None:
         due, self._due = self._due, {}
-        changes = Changes([], [], [])
+        posted, self._posted = self._posted, {}
+        changes = Changes([], [], [], list(posted.values()))
         try:
             for row, is_kept in due.items():
                 if not is_kept:
@@ -159,12 +177,13 @@ class WriteBehind:
             # What happened meanwhile is newer.
             self._urls = {**self._urls_being_written, **self._urls}
             self._due = {**due, **self._due}
+            self._posted = {**posted, **self._posted}
         else:
             self._failure = None
         finally:
             self._urls_being_written = {}
             self._transaction = None
-            if self._due:
+            if self._is_due:
                 self._set_timer()
 
     def _raise_failure(self) -> None:

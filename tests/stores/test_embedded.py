@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from store_registry import page
 
-from scrapy_neardup.stores.embedded import MOST_CONTRADICTED, EmbeddedIndex
-from scrapy_neardup.stores.records import ENTRY_DTYPE
+from scrapy_neardup.stores.candidates import MOST_CONTRADICTED
+from scrapy_neardup.stores.embedded import EmbeddedIndex
+from scrapy_neardup.stores.records import ENTRY_DTYPE, Chunk
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decision, Page, Reason
-
-Chunk = tuple[np.ndarray, np.ndarray]
 
 
 def random_page(rng: random.Random, page_id: int, centres: list[int]) -> Page:
@@ -47,9 +46,9 @@ def filled(rng: random.Random, k: int, centres: list[int]) -> tuple[EmbeddedInde
 
 def chunks(index: EmbeddedIndex, rows: list[int], size: int) -> list[Chunk]:
     return [
-        (
+        Chunk(
             np.array(part, np.uint32),
-            np.frombuffer(b"".join(map(index.entry, part)), ENTRY_DTYPE),
+            np.frombuffer(b"".join(map(index.record, part)), ENTRY_DTYPE),
         )
         for part in (rows[start : start + size] for start in range(0, len(rows), size))
     ]
@@ -118,7 +117,7 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
         outcome = small.check_and_add(page(number, 2**63 | number << 40, exact=True))
         assert outcome.decision is Decision.NEW
     assert small.stats(0).pages == 5000
-    assert len(small._near) == 0
+    assert len(small._candidates._near) == 0
 
 
 @pytest.mark.parametrize(("k", "flip"), [(0, 0), (3, 0), (3, 1), (8, 1)])
@@ -149,16 +148,17 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
 
     with monkeypatch.context() as patch:
         if step == "grow":
-            patch.setattr(index, "_grow", fail)
+            patch.setattr(index._entries, "grow", fail)
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
         else:
-            rowmap = index._by_key if step == "key" else index._by_page_id
+            ways = index._candidates
+            rowmap = ways._by_key if step == "key" else ways._by_page_id
             patch.setattr(type(rowmap), "add", _failing_for(rowmap, type(rowmap).add))
         with pytest.raises(MemoryError):
             index.check_and_add(arrival)
     assert index.stats(0) == before
-    assert len(index._near) == 1
+    assert len(index._candidates._near) == 1
     assert index.check_and_add(page(3, 1)).page_id == 1
     assert index.check_and_add(arrival).reason is Reason.CHANGED
     assert index.check_and_add(page(4, 0)).decision is Decision.NEW

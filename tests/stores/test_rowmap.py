@@ -37,7 +37,7 @@ def test_any_sequence_of_calls(values, data):
     rows: set[int] = set()
     for row in data.draw(st.lists(st.integers(0, len(values) - 1), max_size=120)):
         if row in rows:
-            rowmap.remove(row)
+            rowmap.discard(row)
             rows.remove(row)
         else:
             rowmap.add(row)
@@ -59,14 +59,14 @@ def test_growing_and_shrinking(distinct, size, bulk):
         rows.add(row)
         if rng.random() < 0.4:
             gone = rng.choice(tuple(rows)) if row % 50 == 0 else row
-            rowmap.remove(gone)
+            rowmap.discard(gone)
             rows.remove(gone)
     check(rowmap, column, rows)
     more = np.array(sorted(set(range(size)) - rows), np.uint32)
     rowmap.add_many(more)
     check(rowmap, column, set(range(size)))
     for row in rng.sample(range(size), size):
-        rowmap.remove(row)
+        rowmap.discard(row)
     check(rowmap, column, set())
 
 
@@ -89,7 +89,7 @@ def test_what_wraps_around_the_end_of_a_shard_is_found():
             rowmap.add(row)
         check(rowmap, column, set(range(40)))
         for row in range(0, 40, 2):
-            rowmap.remove(row)
+            rowmap.discard(row)
         check(rowmap, column, set(range(1, 40, 2)))
 
 
@@ -98,11 +98,36 @@ def test_what_is_not_there():
     rowmap = RowMap(column)
     rowmap.add(0)
     assert list(rowmap.rows(6)) == []
-    with pytest.raises(KeyError):
-        rowmap.remove(1)
-    with pytest.raises(KeyError):
-        rowmap.remove(2)
+    assert not rowmap.discard(1)
+    assert not rowmap.discard(2)
     check(rowmap, column, {0})
+
+
+@pytest.mark.parametrize("bulk", [0, 1000])
+def test_no_more_rows_of_a_value_than_it_takes(bulk):
+    rng = random.Random(bulk)
+    column = array("Q", [rng.randrange(1, 40) ** 8 for _ in range(3000)])
+    rowmap = RowMap(column, most=5)
+    held = defaultdict(set)
+    for row in range(200):
+        assert rowmap.add(row) == (len(held[column[row]]) < 5)
+        if len(held[column[row]]) < 5:
+            held[column[row]].add(row)
+    mapped = rowmap.add_many(np.arange(200, 200 + bulk, dtype=np.uint32)).tolist()
+    expected = []
+    for row in range(200, 200 + bulk):
+        if len(held[column[row]]) < 5:
+            held[column[row]].add(row)
+            expected.append(row)
+    assert mapped == expected
+    for row in range(200 + bulk, 3000):
+        other = rng.randrange(row)
+        assert rowmap.discard(other) == (other in held[column[other]])
+        held[column[other]].discard(other)
+        if rowmap.add(row):
+            held[column[row]].add(row)
+        assert 1 <= len(held[column[row]]) <= 5
+    check(rowmap, column, set().union(*held.values()))
 
 
 def test_bytes_a_row():

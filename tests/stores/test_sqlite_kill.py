@@ -26,7 +26,7 @@ import pytest
 import store_writer
 
 from scrapy_neardup.stores.embedded import EmbeddedIndex
-from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
+from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk
 from scrapy_neardup.verdict import Decision, Page
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer forks")
@@ -118,7 +118,7 @@ class Replay:
         if rows:
             places, entries = zip(*rows, strict=True)
             records = np.frombuffer(b"".join(entries), ENTRY_DTYPE)
-            self.index.load([(np.array(places, np.uint32), records)])
+            self.index.load([Chunk(np.array(places, np.uint32), records)])
         self.kept: Kept = {}
         self.pending: Kept = {}
         self.fold = 0

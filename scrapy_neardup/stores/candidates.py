@@ -1,0 +1,224 @@
+"""What leads from a page to the entries that it may repeat.
+
+Rule of this room: it finds and doesn't choose. Whatever is found is within k, or shares
+enough features; all of it is found but where too many entries are alike, see below.
+
+Four structures lead to a row::
+
+    key ── HammingIndex ──> keys within k ── RowMap of keys ──> rows
+    each feature ───────────────────── RowMap of that feature ──> rows
+    page id ───────────────────────────── RowMap of page ids ──> row
+
+Pages that are compared by equality, and all pages where k = 0, need no Hamming tables: the
+map of keys finds them. Where pages aren't matched by distance, exact ones are alone in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.stores.entries import Arrival, Entries
+from scrapy_neardup.stores.records import EXACT_BIT
+from scrapy_neardup.stores.rowmap import RowMap
+from scrapy_neardup.tables import HammingIndex
+
+MOST_CONTRADICTED: Final = 512
+"""So many entries may be near a new page and contradict it. Where a site serves one text
+under more titles and contents than that, fingerprints say nothing, and to look at all of
+them would take longer than to process the page. As many entries have the same key."""
+MOST_UNDER_FEATURE: Final = 16
+"""So many entries are found by one value of one feature. A feature that more distinct pages
+share is furniture, not content: it leads to the wrong ones, and a page of the site would
+cost time in proportion to the site. Such a page's other features still find it."""
+
+
+class Candidates:
+    """The ways to the entries of one namespace.
+
+    Parameters
+    ----------
+    entries
+        Their columns.
+    max_distance
+        k, in bits.
+    expected_pages
+        How many pages it should be sized for.
+    matching
+        Whether distance leads to an entry, and how many features it takes.
+
+    Notes
+    -----
+    Bytes an entry: some 6 in each of the maps, and the Hamming tables.
+    """
+
+    def __init__(
+        self, entries: Entries, max_distance: int, expected_pages: int, matching: Matching
+    ) -> None:
+        self._entries = entries
+        self._by_distance = matching.by_distance
+        self._shared = matching.shared_features
+        self._max_distance = max_distance if matching.by_distance else 0
+        self._near: HammingIndex | None = None
+        if self._max_distance:
+            max_bucket = max(4096, 16 * expected_pages // 65536)
+            self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
+        self._by_key = RowMap(entries.keys, MOST_CONTRADICTED)
+        self._by_page_id = RowMap(entries.page_ids)
+        self._by_feature = [RowMap(column, MOST_UNDER_FEATURE) for column in entries.features]
+        self._refused: set[int] = set()  # rows loaded that the tables have no room for
+
+    def __len__(self) -> int:
+        return len(self._by_page_id)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held. Costs O(number of buckets)."""
+        maps = (self._by_key, self._by_page_id, *self._by_feature)
+        tables = 0 if self._near is None else self._near.nbytes
+        return sum(each.nbytes for each in maps) + tables
+
+    def own(self, arrived: Arrival) -> int:
+        """Return the row of the page's own entry, or -1."""
+        return next(self._by_page_id.rows(arrived.page.id), -1)
+
+    def is_candidate(self, row: int, arrived: Arrival) -> bool:
+        """Whether the page may repeat the entry, however that would be found."""
+        entries = self._entries
+        if not entries.fits(row, arrived):
+            return False
+        if arrived.page.exact or self._by_distance:
+            limit = 0 if arrived.page.exact else self._max_distance
+            if entries.distance(row, arrived) <= limit:
+                return True
+        shared = sum(
+            column[row] == feature
+            for column, feature in zip(entries.features, arrived.features, strict=False)
+        )
+        return shared >= self._shared
+
+    def find(self, arrived: Arrival) -> tuple[list[tuple[int, int, int]], int]:
+        """Return the entries that the page may repeat, its own included.
+
+        Returns
+        -------
+        candidates, rejected
+            Distance, page id and row of each, ascending; and how many entries within k
+            contradict it or are of another partition.
+
+        Notes
+        -----
+        Costs O(entries in its buckets and under its features).
+        """
+        entries = self._entries
+        found = []
+        rejected = 0
+        for key, distance in self._near_keys(arrived):
+            for row in self._by_key.rows(key):
+                if entries.fits(row, arrived):
+                    found.append((distance, entries.page_ids[row], row))
+                else:
+                    rejected += 1
+        if self._by_feature and arrived.features:
+            known = {row for *_, row in found}
+            found += [
+                (entries.distance(row, arrived), entries.page_ids[row], row)
+                for row in self._sharing(arrived.features)
+                if row not in known and entries.fits(row, arrived)
+            ]
+        found.sort()
+        return found, rejected
+
+    def is_near(self, distance: int) -> bool:
+        """Whether an entry that isn't exact is a candidate at this distance."""
+        return self._by_distance and distance <= self._max_distance
+
+    def add(self, row: int, *, by_distance: bool = True) -> bool:
+        """Let the page of `row` be found; by its distance only where that is asked for.
+
+        Returns
+        -------
+        bool
+            False if its buckets are full; it is not to be found then.
+
+        Raises
+        ------
+        MemoryError
+            It is not to be found.
+        """
+        undo: list[Callable[[], object]] = []
+        try:
+            exact = self._entries.tags[row] & EXACT_BIT
+            if (exact or (self._by_distance and by_distance)) and self._by_key.add(row):
+                undo.append(partial(self._by_key.discard, row))
+                if self._near is not None and not exact:
+                    key = self._entries.keys[row]
+                    if not self._near.add(key):
+                        self._by_key.discard(row)
+                        return False
+                    undo.append(partial(self._near.remove, key))
+            self._by_page_id.add(row)
+            undo.append(partial(self._by_page_id.discard, row))
+            if any(column[row] for column in self._entries.features):
+                for by_feature in self._by_feature:
+                    by_feature.add(row)
+                    undo.append(partial(by_feature.discard, row))
+        except MemoryError:
+            for step in undo:
+                step()
+            raise
+        return True
+
+    def remove(self, row: int) -> None:
+        """Let the entry at `row` be found no more; its columns are read."""
+        # Whether it was found by distance is known by the map of keys alone.
+        was_found = self._by_key.discard(row)
+        self._by_page_id.discard(row)
+        for by_feature in self._by_feature:
+            by_feature.discard(row)
+        if row in self._refused:
+            self._refused.remove(row)
+        elif was_found and self._near is not None and not self._entries.tags[row] & EXACT_BIT:
+            self._near.remove(self._entries.keys[row])
+
+    def add_many(self, rows: NDArray[np.uint32]) -> int:
+        """Let the entries at `rows` be found; return for how many buckets are full.
+
+        Where the index is sized for fewer pages than the one that kept the entries, some
+        may find their buckets full: their own pages and equal ones find them, no others.
+        """
+        entries = self._entries
+        self._by_page_id.add_many(rows)
+        is_exact = np.frombuffer(entries.tags, np.uint32)[rows] & EXACT_BIT > 0
+        keyed = self._by_key.add_many(rows if self._by_distance else rows[is_exact])
+        if self._near is not None:
+            near = keyed[np.frombuffer(entries.tags, np.uint32)[keyed] & EXACT_BIT == 0]
+            stored = self._near.add_many(np.frombuffer(entries.keys, np.uint64)[near])
+            self._refused.update(near[~stored].tolist())
+        if self._by_feature:
+            columns = [np.frombuffer(column, np.uint64)[rows] for column in entries.features]
+            featured = rows[np.any(columns, axis=0)]
+            for by_feature in self._by_feature:
+                by_feature.add_many(featured)
+        return len(self._refused)
+
+    def _near_keys(self, arrived: Arrival) -> list[tuple[int, int]]:
+        """Return the keys that may lead to entries within k, and their distances."""
+        if arrived.page.exact or (self._by_distance and self._near is None):
+            return [(arrived.key, 0)]
+        return [] if self._near is None else self._near.query(arrived.key)
+
+    def _sharing(self, features: tuple[int, ...]) -> list[int]:
+        """Return the rows that share enough of these features."""
+        times = Counter(
+            row
+            for by_feature, feature in zip(self._by_feature, features, strict=True)
+            for row in by_feature.rows(feature)
+        )
+        return [row for row, shared in times.items() if shared >= self._shared]

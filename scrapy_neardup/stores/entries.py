@@ -1,0 +1,170 @@
+"""What an embedded store knows of its entries: columns, one row an entry.
+
+Rule of this room: rows are filled, taken, and released; nothing here decides, and nothing
+here finds an entry (`candidates.py`).
+
+An entry takes 32 bytes in six columns, 8 for each of its features, and what its sketches
+take (`sketches.py`). A row that has no features holds 0 for each.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from struct import Struct
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.stores.base import Matching, contradicts
+from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
+from scrapy_neardup.stores.sketches import SketchHeap
+from scrapy_neardup.verdict import Page
+
+_BLOCK: Final = 4096
+"""Rows by which the columns grow."""
+
+
+class Arrival(NamedTuple):
+    """A page, and what of it is compared with columns.
+
+    Parameters
+    ----------
+    page
+        The page.
+    tag
+        Its partition's.
+    key, features
+        Its fingerprint and its features, each XOR its partition's mask.
+    """
+
+    page: Page
+    tag: int
+    key: int
+    features: tuple[int, ...]
+
+
+def arrival(page: Page) -> Arrival:
+    """Return what of `page` is compared with columns."""
+    tag, mask = partition(page.scope, page.exact)
+    features = tuple(feature ^ mask for feature in page.features)
+    return Arrival(page, tag, page.fingerprint ^ mask, features)
+
+
+class Entries:
+    """The columns of one namespace.
+
+    Parameters
+    ----------
+    matching
+        How many features there are, and how long a sketch is.
+
+    Attributes
+    ----------
+    keys, page_ids, tags, titles, contents, duplicates
+        As in `records.ENTRY`, by row.
+    features
+        One column for each feature.
+    sketches
+        By row.
+    """
+
+    def __init__(self, matching: Matching) -> None:
+        self.keys = array("Q")
+        self.page_ids = array("Q")
+        self.tags = array("I")
+        self.titles = array("I")
+        self.contents = array("I")
+        self.duplicates = array("I")
+        self.features = tuple(array("Q") for _ in range(matching.features))
+        self.sketches = SketchHeap(matching.sketch_bytes if matching.sketch_bits else 0)
+        self._columns = (
+            self.keys,
+            self.page_ids,
+            self.tags,
+            self.titles,
+            self.contents,
+            self.duplicates,
+        )
+        self._record = Struct(f"{ENTRY.format}{matching.features}Q")
+        self._capacity = 0
+        self._next = 0
+        self._free: list[int] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        columns = (*self._columns, *self.features)
+        return sum(column.itemsize * len(column) for column in columns) + self.sketches.nbytes
+
+    def fits(self, row: int, arrived: Arrival) -> bool:
+        """Whether the entry is of the page's partition and doesn't contradict it."""
+        return self.tags[row] == arrived.tag and not contradicts(
+            arrived.page, self.titles[row], self.contents[row]
+        )
+
+    def distance(self, row: int, arrived: Arrival) -> int:
+        """Return the Hamming distance of the entry's key and the page's."""
+        return (self.keys[row] ^ arrived.key).bit_count()
+
+    def record(self, row: int) -> bytes:
+        """Return the entry at `row` as it is written: `records.record_dtype`, then sketches."""
+        values = [column[row] for column in (*self._columns, *self.features)]
+        return self._record.pack(*values) + self.sketches.get(row)
+
+    def fill(self, arrived: Arrival) -> int:
+        """Fill the row that is free next, all but its sketches, and return it."""
+        row = self._free[-1] if self._free else self._next
+        self.grow(row + 1)
+        page = arrived.page
+        self.keys[row] = arrived.key
+        self.page_ids[row] = page.id
+        self.tags[row] = arrived.tag
+        self.titles[row] = page.title
+        self.contents[row] = page.content
+        self.duplicates[row] = 0
+        if self.features:
+            features = arrived.features or (0,) * len(self.features)
+            for column, feature in zip(self.features, features, strict=True):
+                column[row] = feature
+        return row
+
+    def take(self, row: int, sketches: bytes) -> None:
+        """Take the row that was filled; with its sketches, see `confirmation.stored`."""
+        self.sketches.set(row, sketches)
+        if self._free:
+            self._free.pop()
+        else:
+            self._next += 1
+
+    def release(self, row: int) -> None:
+        """Let a row that was taken be used again."""
+        self.sketches.remove(row)
+        self._free.append(row)
+
+    def load(self, chunks: Iterable[Chunk]) -> NDArray[np.uint32]:
+        """Fill empty columns; return the rows, ascending over all chunks, that are taken."""
+        for rows, records, sketches in chunks:
+            first, self._next = self._next, int(rows[-1]) + 1
+            if self._next - first > len(rows):
+                self._free += sorted(set(range(first, self._next)).difference(rows.tolist()))
+            self.grow(self._next)
+            for column, name in zip(self._columns, ENTRY_DTYPE.names or (), strict=True):
+                np.frombuffer(column, column.typecode)[rows] = records[name]
+            for place, column in enumerate(self.features):
+                np.frombuffer(column, np.uint64)[rows] = records["features"][:, place]
+            self.sketches.load(rows, sketches)
+        taken = np.ones(self._next, np.bool_)
+        taken[self._free] = False
+        return np.flatnonzero(taken).astype(np.uint32)
+
+    def grow(self, rows: int) -> None:
+        """Make room for so many rows."""
+        if rows <= self._capacity:
+            return
+        capacity = -(-rows // _BLOCK) * _BLOCK
+        for column in (*self._columns, *self.features):
+            column.frombytes(bytes((capacity - len(column)) * column.itemsize))
+        self.sketches.grow(capacity)
+        self._capacity = capacity

@@ -1,0 +1,60 @@
+"""The notice board of an embedded store: what `Store.exchange` posts and reads.
+
+Rule of this room: values as they came; bounded, so that nobody who posts under ever new
+names fills the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+MOST_TOPICS: Final = 4096
+"""Those that were used last stay. A topic is a host's furniture, say: one that isn't asked
+for while 4,096 others are is not being crawled."""
+MOST_MEMBERS: Final = 64
+"""Of a topic: those that changed their value last stay, as `Store.exchange` says."""
+
+
+class Notice(NamedTuple):
+    """One member's value of a topic; None for one that is gone."""
+
+    topic: str
+    member: str
+    value: bytes | None
+
+
+class NoticeBoard:
+    """Values by topic and member."""
+
+    def __init__(self) -> None:
+        # Both from the one that was used, or changed, longest ago.
+        self._topics: dict[str, dict[str, bytes]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values held."""
+        return sum(len(value) for members in self._topics.values() for value in members.values())
+
+    def post(self, topic: str, member: str, value: bytes) -> tuple[list[bytes], list[Notice]]:
+        """Post a value; return all of the topic, and what changed on the board."""
+        members = self._topics.pop(topic, {})
+        self._topics[topic] = members
+        changed = []
+        if members.get(member) != value:
+            members.pop(member, None)
+            members[member] = value
+            changed.append(Notice(topic, member, value))
+        if len(members) > MOST_MEMBERS:
+            oldest = next(iter(members))
+            del members[oldest]
+            changed.append(Notice(topic, oldest, None))
+        if len(self._topics) > MOST_TOPICS:
+            unused = next(iter(self._topics))
+            changed += [Notice(unused, each, None) for each in self._topics.pop(unused)]
+        return list(members.values()), changed
+
+    def load(self, notices: Iterable[tuple[str, str, bytes]]) -> None:
+        """Fill an empty board, with what was posted first first."""
+        for topic, member, value in notices:
+            self.post(topic, member, value)

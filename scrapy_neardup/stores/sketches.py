@@ -1,0 +1,112 @@
+"""Sketches by row: slots of one size in one growing heap.
+
+Rule of this room: bytes in, the same bytes out; what they mean is said in `confirmation.py`.
+
+A row has as many slots as its page has sketches, none, one, or one a view; each slot leads
+to the next of its row, and so do those that are free. So rows of different lengths leave no
+holes, and a sketch takes its own bytes and 4.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class SketchHeap:
+    """A growing map from row numbers to sketches.
+
+    Parameters
+    ----------
+    slot_bytes
+        Bytes of one sketch; 0 if nothing is to be kept.
+
+    Notes
+    -----
+    All methods but `load` cost O(bytes of a row).
+    """
+
+    __slots__ = ("_first", "_free", "_heap", "_next", "_size")
+
+    def __init__(self, slot_bytes: int) -> None:
+        self._size = slot_bytes
+        self._heap = bytearray()
+        # Slots are numbered from 1; 0 is none.
+        self._first = array("I")  # by row
+        self._next = array("I", (0,))  # by slot
+        self._free = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return len(self._heap) + 4 * (len(self._first) + len(self._next))
+
+    def grow(self, rows: int) -> None:
+        """Make room for so many rows."""
+        if self._size:
+            self._first.frombytes(bytes(4 * (rows - len(self._first))))
+
+    def get(self, row: int) -> bytes:
+        """Return the sketches of `row`, one after the other; ``b""`` where there is none."""
+        size = self._size
+        slot = self._first[row] if size else 0
+        if not slot:
+            return b""
+        found = self._heap[(slot - 1) * size : slot * size]
+        while slot := self._next[slot]:
+            found += self._heap[(slot - 1) * size : slot * size]
+        return bytes(found)
+
+    def set(self, row: int, sketches: bytes) -> None:
+        """Keep sketches for a row that has none.
+
+        Raises
+        ------
+        MemoryError
+            Nothing is kept.
+        """
+        size = self._size
+        head = 0
+        try:
+            for start in reversed(range(0, len(sketches) if size else 0, size or 1)):
+                slot = self._free or len(self._next)
+                self._heap[(slot - 1) * size : slot * size] = sketches[start : start + size]
+                if self._free:
+                    self._free = self._next[slot]
+                    self._next[slot] = head
+                else:
+                    self._next.append(head)
+                head = slot
+        except MemoryError:
+            self._let_go(head)
+            raise
+        if size:
+            self._first[row] = head
+
+    def remove(self, row: int) -> None:
+        """Keep nothing for `row`."""
+        if self._size:
+            self._let_go(self._first[row])
+            self._first[row] = 0
+
+    def load(self, rows: NDArray[np.uint32], sketches: Sequence[bytes]) -> None:
+        """Keep the sketches of many rows that have none, all at once."""
+        if not self._size:
+            return
+        counts = np.fromiter(map(len, sketches), np.int64, len(sketches)) // self._size
+        ends = np.cumsum(counts)
+        before = len(self._next)
+        following = np.arange(before + 1, before + 1 + int(ends[-1]), dtype=np.uint32)
+        following[ends[counts > 0] - 1] = 0
+        self._heap += b"".join(sketches)
+        self._next.frombytes(following.tobytes())
+        first = np.where(counts > 0, before + ends - counts, 0)
+        np.frombuffer(self._first, np.uint32)[rows] = first
+
+    def _let_go(self, head: int) -> None:
+        """Let the slots from `head` on be used again."""
+        while head:
+            self._next[head], self._free, head = self._free, head, self._next[head]

@@ -1,0 +1,49 @@
+"""Sketches by row against a dict."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from scrapy_neardup.stores.sketches import SketchHeap
+
+
+@pytest.mark.parametrize("size", [2, 64])
+@pytest.mark.parametrize("loaded", [0, 40])
+def test_any_sequence_of_calls(size, loaded):
+    rng = random.Random(size + loaded)
+    heap = SketchHeap(size)
+    heap.grow(50)
+    rows = sorted(rng.sample(range(50), loaded))
+    expected = {row: rng.randbytes(size * rng.randrange(4)) for row in rows}
+    for start in range(0, loaded, 15):
+        part = rows[start : start + 15]
+        heap.load(np.array(part, np.uint32), [expected[row] for row in part])
+    for step in range(2000):
+        row = rng.randrange(50 + step // 100)
+        if step % 100 == 0:
+            heap.grow(50 + step // 100)
+            continue
+        if row in expected:
+            del expected[row]
+            heap.remove(row)
+        elif row < 50 + step // 100:
+            expected[row] = rng.randbytes(size * rng.randrange(4))
+            heap.set(row, expected[row])
+        if step % 50 == 0:
+            for each in range(50 + step // 100):
+                assert heap.get(each) == expected.get(each, b"")
+    # Slots are used again: never were more than 3 of 70 rows held at once.
+    assert heap.nbytes <= 70 * 3 * (size + 4) + 4 * 71
+
+
+def test_what_keeps_nothing_takes_nothing():
+    heap = SketchHeap(0)
+    heap.grow(1000)
+    heap.set(3, b"")
+    heap.load(np.arange(2, dtype=np.uint32), [b"", b""])
+    heap.remove(3)
+    assert heap.get(3) == b""
+    assert heap.nbytes < 100
