@@ -101,7 +101,7 @@ class Candidates:
             column[row] == feature
             for column, feature in zip(entries.features, arrived.features, strict=False)
         )
-        return shared >= self._shared
+        return bool(entries.features) and shared >= self._shared
 
     def find(self, arrived: Arrival) -> tuple[list[tuple[int, int, int]], int]:
         """Return the entries that the page may repeat, its own included.

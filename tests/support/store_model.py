@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import eq
 
+from scrapy_neardup.stores import Matching
+from scrapy_neardup.stores.confirmation import Compared, resemblance
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
 
@@ -19,10 +22,15 @@ class Entry:
 @dataclass
 class ModelStore:
     max_distance: int
+    matching: Matching = field(default_factory=Matching)
     entries: list[Entry] = field(default_factory=list)
 
     def check_and_add(self, page: Page) -> Verdict:
-        candidates = [entry for entry in self.entries if self._is_candidate(entry, page)]
+        candidates = [
+            entry
+            for entry in self.entries
+            if self._is_candidate(entry, page) and self._is_confirmed(entry, page)
+        ]
         own = self._own(page.id)
         if own in candidates:
             return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own, page.url)
@@ -71,8 +79,38 @@ class ModelStore:
         other = entry.page
         return (
             (other.scope, other.exact) == (page.scope, page.exact)
-            and _distance(entry, page) <= (0 if page.exact else self.max_distance)
             and (other.title == page.title or other.content == page.content)
+            and (self._is_near(entry, page) or self._shares(entry, page))
+        )
+
+    def _is_near(self, entry: Entry, page: Page) -> bool:
+        if page.exact:
+            return entry.page.fingerprint == page.fingerprint
+        return self.matching.by_distance and _distance(entry, page) <= self.max_distance
+
+    def _shares(self, entry: Entry, page: Page) -> bool:
+        shared = sum(map(eq, entry.page.features, page.features))
+        return self.matching.features > 0 and shared >= self.matching.shared_features
+
+    def _compared(self, entry: Entry, page: Page) -> list[Compared] | None:
+        """Compare the sketches bin by bin; None if there are none to compare."""
+        bits = self.matching.sketch_bits
+        ours, theirs = page.sketch, entry.page.sketch
+        if not bits or ours is None or theirs is None:
+            return None
+        compared = []
+        for view, furniture, other in zip(ours.views, ours.furniture, theirs.views, strict=True):
+            parts = (_bins(each, bits) for each in (view, furniture, other))
+            triples = list(zip(*parts, strict=True))
+            differing = sum(mine != yours for mine, _, yours in triples)
+            shared = sum(mine == yours and common > 0 for mine, common, yours in triples)
+            compared.append(Compared(differing, len(triples) - shared))
+        return compared
+
+    def _is_confirmed(self, entry: Entry, page: Page) -> bool:
+        compared = self._compared(entry, page)
+        return compared is None or all(
+            differing <= page.sketch.most_differing * counted for differing, counted in compared
         )
 
     def _verdict(
@@ -85,7 +123,14 @@ class ModelStore:
     ) -> Verdict:
         match = None
         if entry is not None:
-            match = Match(page_id=entry.page.id, distance=_distance(entry, page), url=url)
+            compared = self._compared(entry, page)
+            match = Match(
+                page_id=entry.page.id,
+                distance=_distance(entry, page),
+                url=url,
+                resemblance=compared and resemblance(compared, self.matching.sketch_bits),
+                count=entry.dropped if decision is Decision.DUPLICATE else 0,
+            )
         return Verdict(
             decision=decision,
             reason=reason,
@@ -94,6 +139,10 @@ class ModelStore:
             fingerprint=page.fingerprint,
             tokens=page.tokens,
         )
+
+
+def _bins(sketch: bytes, bits: int) -> list[int]:
+    return [byte >> place & (1 << bits) - 1 for byte in sketch for place in range(0, 8, bits)]
 
 
 def _distance(entry: Entry, page: Page) -> int:

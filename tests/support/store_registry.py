@@ -8,7 +8,7 @@ and once an example by the state machine.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,11 +73,17 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
 }
 
 
-def on_store(**options: object) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
+MATCHING: tuple[str, ...] = ("memory", "sqlite")
+"""Those that match by features and sketches."""
+
+
+def on_store(
+    names: Iterable[str] = PLACES, **options: object
+) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
     """Make a scenario, ``async def test_…(store)``, into a test over all stores."""
 
     def decorate(scenario: Callable[[Store], Awaitable[None]]) -> object:
-        @pytest.mark.parametrize("name", sorted(PLACES))
+        @pytest.mark.parametrize("name", sorted(names))
         def test(name: str) -> None:
             async def play(place: Place) -> None:
                 async with open_store(place.uri, **options) as store:
