@@ -16,8 +16,6 @@ map of keys finds them. Where pages aren't matched by distance, exact ones are a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -69,7 +67,8 @@ class Candidates:
         if self._max_distance:
             max_bucket = max(4096, 16 * expected_pages // 65536)
             self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
-        self._by_key = RowMap(entries.keys, MOST_CONTRADICTED)
+        # Without sketches no more entries have one key: the rule itself sees to it.
+        self._by_key = RowMap(entries.keys, MOST_CONTRADICTED if matching.sketch_bits else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MOST_UNDER_FEATURE) for column in entries.features]
         self._refused: set[int] = set()  # rows loaded that the tables have no room for
@@ -86,7 +85,8 @@ class Candidates:
 
     def own(self, arrived: Arrival) -> int:
         """Return the row of the page's own entry, or -1."""
-        return next(self._by_page_id.rows(arrived.page.id), -1)
+        rows = self._by_page_id.rows(arrived.page.id)
+        return rows[0] if rows else -1
 
     def is_candidate(self, row: int, arrived: Arrival) -> bool:
         """Whether the page may repeat the entry, however that would be found."""
@@ -152,26 +152,24 @@ class Candidates:
         MemoryError
             It is not to be found.
         """
-        undo: list[Callable[[], object]] = []
+        exact = self._entries.tags[row] & EXACT_BIT
+        in_tables = False
         try:
-            exact = self._entries.tags[row] & EXACT_BIT
-            if (exact or (self._by_distance and by_distance)) and self._by_key.add(row):
-                undo.append(partial(self._by_key.discard, row))
-                if self._near is not None and not exact:
-                    key = self._entries.keys[row]
-                    if not self._near.add(key):
-                        self._by_key.discard(row)
-                        return False
-                    undo.append(partial(self._near.remove, key))
+            is_keyed = (exact or (self._by_distance and by_distance)) and self._by_key.add(row)
+            if is_keyed and self._near is not None and not exact:
+                in_tables = self._near.add(self._entries.keys[row])
+                if not in_tables:
+                    self._by_key.discard(row)
+                    return False
             self._by_page_id.add(row)
-            undo.append(partial(self._by_page_id.discard, row))
             if any(column[row] for column in self._entries.features):
                 for by_feature in self._by_feature:
                     by_feature.add(row)
-                    undo.append(partial(by_feature.discard, row))
         except MemoryError:
-            for step in undo:
-                step()
+            if self._near is not None and in_tables:
+                self._near.remove(self._entries.keys[row])
+            for each in (self._by_key, self._by_page_id, *self._by_feature):
+                each.discard(row)
             raise
         return True
 
@@ -216,9 +214,7 @@ class Candidates:
 
     def _sharing(self, features: tuple[int, ...]) -> list[int]:
         """Return the rows that share enough of these features."""
-        times = Counter(
-            row
-            for by_feature, feature in zip(self._by_feature, features, strict=True)
-            for row in by_feature.rows(feature)
-        )
-        return [row for row, shared in times.items() if shared >= self._shared]
+        found: list[int] = []
+        for by_feature, feature in zip(self._by_feature, features, strict=True):
+            found += by_feature.rows(feature)
+        return [row for row, shared in Counter(found).items() if shared >= self._shared]

@@ -48,7 +48,7 @@ class Arrival(NamedTuple):
 def arrival(page: Page) -> Arrival:
     """Return what of `page` is compared with columns."""
     tag, mask = partition(page.scope, page.exact)
-    features = tuple(feature ^ mask for feature in page.features)
+    features = tuple([feature ^ mask for feature in page.features])
     return Arrival(page, tag, page.fingerprint ^ mask, features)
 
 

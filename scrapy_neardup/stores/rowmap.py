@@ -14,7 +14,6 @@ the slots are ever empty.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -63,19 +62,21 @@ class RowMap:
         """Bytes of memory held."""
         return sum(shard.itemsize * len(shard) for shard in self._shards)
 
-    def rows(self, value: int) -> Iterator[int]:
-        """Yield all rows of `value`; the map mustn't change meanwhile."""
+    def rows(self, value: int) -> list[int]:
+        """Return all rows of `value`."""
         hashed = (value * _MULTIPLIER) & _WORD
         slots = self._shards[hashed >> (64 - _SHARD_BITS)]
         size = len(slots)
         slot = ((hashed >> 24 & _HALF) * size) >> 32
         column = self._column
+        found = []
         while row := slots[slot]:
             if column[row - 1] == value:
-                yield row - 1
+                found.append(row - 1)
             slot += 1
             if slot == size:
                 slot = 0
+        return found
 
     def add(self, row: int) -> bool:
         """Map the column's value at `row` to it.
@@ -90,9 +91,8 @@ class RowMap:
         MemoryError
             The map is as it was.
         """
-        value = self._column[row]
-        if self._most and sum(1 for _ in self.rows(value)) >= self._most:
-            return False
+        column, most = self._column, self._most
+        value = column[row]
         hashed = (value * _MULTIPLIER) & _WORD
         shard = hashed >> (64 - _SHARD_BITS)
         count = self._counts[shard] + 1
@@ -100,7 +100,18 @@ class RowMap:
         if count > _MAX_LOAD * len(slots):
             slots = self._rebuilt(slots, np.empty(0, np.uint32), int(len(slots) * _GROWTH))
             self._shards[shard] = slots
-        _put(slots, hashed >> 24 & _HALF, row)
+        size = len(slots)
+        slot = ((hashed >> 24 & _HALF) * size) >> 32
+        alike = 0
+        while taken := slots[slot]:
+            if most and column[taken - 1] == value:
+                alike += 1
+                if alike == most:
+                    return False
+            slot += 1
+            if slot == size:
+                slot = 0
+        slots[slot] = row + 1
         self._counts[shard] = count
         return True
 

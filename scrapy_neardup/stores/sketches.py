@@ -69,9 +69,11 @@ class SketchHeap:
             Nothing is kept.
         """
         size = self._size
+        if not size:
+            return
         head = 0
         try:
-            for start in reversed(range(0, len(sketches) if size else 0, size or 1)):
+            for start in reversed(range(0, len(sketches), size)):
                 slot = self._free or len(self._next)
                 self._heap[(slot - 1) * size : slot * size] = sketches[start : start + size]
                 if self._free:
@@ -83,8 +85,7 @@ class SketchHeap:
         except MemoryError:
             self._let_go(head)
             raise
-        if size:
-            self._first[row] = head
+        self._first[row] = head
 
     def remove(self, row: int) -> None:
         """Keep nothing for `row`."""

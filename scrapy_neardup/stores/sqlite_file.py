@@ -141,7 +141,8 @@ class SQLiteFile:
                     raise damaged(self._path, f"a record of other than {dtype.itemsize} bytes")
                 lengths = set(map(len, sketches))
                 if any(size % sketch_bytes if sketch_bytes else size for size in lengths):
-                    raise damaged(self._path, f"a record with a sketch of other than {sketch_bytes} bytes")
+                    what = f"a record with a sketch of other than {sketch_bytes} bytes"
+                    raise damaged(self._path, what)
                 rows = (np.array(places) - first).astype(np.uint32)
                 yield Chunk(rows, np.frombuffer(joined, dtype), sketches)
 
