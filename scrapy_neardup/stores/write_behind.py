@@ -177,6 +177,8 @@ class WriteBehind:
             # What happened meanwhile is newer.
             self._urls = {**self._urls_being_written, **self._urls}
             self._due = {**due, **self._due}
+            for named in self._posted:
+                posted.pop(named, None)
             self._posted = {**posted, **self._posted}
         else:
             self._failure = None

@@ -8,31 +8,48 @@ import numpy as np
 import pytest
 from store_registry import page
 
-from scrapy_neardup.stores.candidates import MOST_CONTRADICTED
-from scrapy_neardup.stores.embedded import EmbeddedIndex
-from scrapy_neardup.stores.records import ENTRY_DTYPE, Chunk
+from scrapy_neardup.stores import Matching
+from scrapy_neardup.stores.candidates import MOST_CONTRADICTED, MOST_UNDER_FEATURE
+from scrapy_neardup.stores.embedded import MOST_COMPARED, EmbeddedIndex
+from scrapy_neardup.stores.records import Chunk, record_dtype
+from scrapy_neardup.stores.sketches import SketchHeap
 from scrapy_neardup.tables import HammingIndex
-from scrapy_neardup.verdict import Decision, Page, Reason
+from scrapy_neardup.verdict import Decision, Page, Reason, Sketch
+
+MATCHING = Matching(features=2, sketch_bits=4, sketch_bytes=2)
 
 
-def random_page(rng: random.Random, page_id: int, centres: list[int]) -> Page:
+def random_page(
+    rng: random.Random, page_id: int, centres: list[int], matching: Matching | None = None
+) -> Page:
     flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(9))})
+    exact = rng.random() < 0.2
+    more = {}
+    if matching is not None and not exact:
+        views = tuple(bytes((rng.randrange(2), 0)) for _ in range(2))
+        more = {
+            "features": (rng.randrange(20), rng.randrange(40)),
+            "sketch": Sketch(views=views, furniture=(bytes(2),) * 2, most_differing=0.2),
+        }
     return page(
         page_id,
         rng.choice(centres) ^ flips,
-        exact=rng.random() < 0.2,
+        exact=exact,
         scope=rng.choice(("", "a.example")),
         title=rng.randrange(3),
         content=rng.randrange(3),
+        **more,
     )
 
 
-def filled(rng: random.Random, k: int, centres: list[int]) -> tuple[EmbeddedIndex, list[int]]:
+def filled(
+    rng: random.Random, k: int, centres: list[int], matching: Matching | None
+) -> tuple[EmbeddedIndex, list[int]]:
     """Return an index of kept entries, and the rows that they are in."""
-    index = EmbeddedIndex(k, 1000)
+    index = EmbeddedIndex(k, 1000, matching)
     rows = set()
     for page_id in range(400):
-        outcome = index.check_and_add(random_page(rng, page_id, centres))
+        outcome = index.check_and_add(random_page(rng, page_id, centres, matching))
         if outcome.decision is not Decision.NEW:
             continue
         if rng.random() < 0.8:
@@ -44,34 +61,101 @@ def filled(rng: random.Random, k: int, centres: list[int]) -> tuple[EmbeddedInde
     return index, sorted(rows)
 
 
-def chunks(index: EmbeddedIndex, rows: list[int], size: int) -> list[Chunk]:
-    return [
-        Chunk(
-            np.array(part, np.uint32),
-            np.frombuffer(b"".join(map(index.record, part)), ENTRY_DTYPE),
-        )
-        for part in (rows[start : start + size] for start in range(0, len(rows), size))
-    ]
+def chunks(
+    index: EmbeddedIndex, rows: list[int], size: int, matching: Matching | None = None
+) -> list[Chunk]:
+    dtype = record_dtype(matching.features if matching else 0)
+    found = []
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        records = [index.record(row) for row in part]
+        joined = b"".join(record[: dtype.itemsize] for record in records)
+        sketches = [record[dtype.itemsize :] for record in records]
+        found.append(Chunk(np.array(part, np.uint32), np.frombuffer(joined, dtype), sketches))
+    return found
 
 
+@pytest.mark.parametrize("matching", [None, MATCHING], ids=["plain", "sketches"])
 @pytest.mark.parametrize("k", [0, 3, 8])
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_what_is_loaded_decides_as_what_was_added(k, size):
+def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
     rng = random.Random(k)
     centres = [rng.getrandbits(64) for _ in range(5)]
-    index, rows = filled(rng, k, centres)
-    loaded = EmbeddedIndex(k, 1000)
-    loaded.load(chunks(index, rows, size))
+    index, rows = filled(rng, k, centres, matching)
+    loaded = EmbeddedIndex(k, 1000, matching)
+    loaded.load(chunks(index, rows, size, matching))
     assert loaded.stats(0).pages == index.stats(0).pages == len(rows)
     assert loaded.stats(0).dropped == index.stats(0).dropped > 0
     for page_id in range(200, 800):
-        arrival = random_page(rng, page_id, centres)
+        arrival = random_page(rng, page_id, centres, matching)
         # Which of the free rows is taken next is nobody's business.
         ours, theirs = loaded.check_and_add(arrival), index.check_and_add(arrival)
         assert ours.verdict(arrival) == theirs.verdict(arrival)
         for each, outcome in ((loaded, ours), (index, theirs)):
             if outcome.withdrawn >= 0:
                 each.release(outcome.withdrawn)
+
+
+def test_no_more_than_a_few_rows_are_under_one_feature():
+    matching = Matching(by_distance=False, features=2)
+
+    def each(number: int) -> Page:
+        return page(number, 0, title=number, content=number, features=(7, number + 1))
+
+    index = EmbeddedIndex(3, 1000, matching)
+    for number in range(1000):
+        assert index.check_and_add(each(number)).decision is Decision.NEW
+    common, own = index._candidates._by_feature
+    assert sorted(common.rows(7)) == list(range(MOST_UNDER_FEATURE))
+    assert (len(common), len(own)) == (MOST_UNDER_FEATURE, 1000)
+    rows = [index.confirm(number) for number in range(1000)]
+    loaded = EmbeddedIndex(3, 1000, matching)
+    loaded.load(chunks(index, rows, 300, matching))
+    common, own = loaded._candidates._by_feature
+    assert (len(common), len(own)) == (MOST_UNDER_FEATURE, 1000)
+    # One that goes makes room for the next, and one that isn't there goes as well.
+    for number in (3, 900):
+        changed = page(number, 0, title=9999, content=number, features=(8 + number, 5000 + number))
+        assert loaded.check_and_add(changed).reason is Reason.CHANGED
+    assert len(common.rows(7)) == MOST_UNDER_FEATURE - 1
+    loaded.check_and_add(each(5000))
+    assert len(common.rows(7)) == MOST_UNDER_FEATURE
+
+
+def test_pages_of_a_crowd_are_found_by_their_features_only():
+    matching = Matching(features=1, sketch_bits=8, sketch_bytes=8)
+    rng = random.Random(3)
+
+    def sketched(number: int) -> Page:
+        views = (rng.randbytes(8),)
+        sketch = Sketch(views=views, furniture=(bytes(8),), most_differing=0.2)
+        return page(number, 0, features=(number + 1,), sketch=sketch)
+
+    index = EmbeddedIndex(3, 1000, matching)
+    crowd = [sketched(number) for number in range(MOST_COMPARED + 100)]
+    for each in crowd:
+        assert index.check_and_add(each).decision is Decision.NEW
+    near = index._candidates._near
+    assert len(near) == MOST_COMPARED + 1
+    for each in (crowd[0], crowd[-1]):
+        again = page(9000, 0, features=each.features, sketch=each.sketch)
+        expected = Decision.DUPLICATE if each is crowd[0] else Decision.NEW
+        assert index.check_and_add(again).decision is expected
+        apart = page(9001, 0xFFFF, features=each.features, sketch=each.sketch)
+        assert index.check_and_add(apart).page_id == each.id
+    for each in crowd:
+        index.forget(each.id)
+    index.forget(9000)
+    assert (len(near), index.stats(0).pages) == (0, 0)
+
+
+def test_where_distance_does_not_matter_there_are_no_tables():
+    by_features = EmbeddedIndex(3, 1_000_000, Matching(by_distance=False, features=1))
+    by_distance = EmbeddedIndex(3, 1_000_000)
+    assert by_features.stats(0).memory_bytes < by_distance.stats(0).memory_bytes / 20
+    for number in range(100):
+        by_features.check_and_add(page(number, number << 20, features=(number + 1,)))
+    assert len(by_features._candidates._by_key) == 0
 
 
 def test_rows_that_are_free_in_what_is_loaded_are_used_again():
@@ -135,13 +219,21 @@ def test_pages_that_contradict_all_that_are_near_are_not_remembered_for_ever(k, 
     assert index.check_and_add(shell(6)).decision is Decision.SEEN
 
 
-@pytest.mark.parametrize("step", ["grow", "near", "key", "page id"])
+STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "sketch"]
+
+
+@pytest.mark.parametrize("step", STEPS)
 def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
-    index = EmbeddedIndex(3, 1000)
-    index.check_and_add(page(1, 0))
-    index.check_and_add(page(2, 0))
+    def sketched(page_id: int, fingerprint: int, byte: bytes) -> Page:
+        sketch = Sketch(views=(byte * 2,), furniture=(bytes(2),), most_differing=0.0)
+        return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), sketch=sketch)
+
+    index = EmbeddedIndex(3, 1000, MATCHING)
+    index.check_and_add(sketched(1, 0, b"a"))
+    index.check_and_add(sketched(2, 0, b"a"))
     before = index.stats(0)
-    arrival = page(1, 2**64 - 1)
+    arrival = sketched(1, 2**64 - 1, b"z")
+    ways = index._candidates
 
     def fail(*_: object) -> None:
         raise MemoryError
@@ -151,14 +243,21 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
             patch.setattr(index._entries, "grow", fail)
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
+        elif step == "sketch":
+            patch.setattr(SketchHeap, "set", fail)
         else:
-            ways = index._candidates
-            rowmap = ways._by_key if step == "key" else ways._by_page_id
+            rowmap = {
+                "key": ways._by_key,
+                "page id": ways._by_page_id,
+                "first feature": ways._by_feature[0],
+                "last feature": ways._by_feature[1],
+            }[step]
             patch.setattr(type(rowmap), "add", _failing_for(rowmap, type(rowmap).add))
         with pytest.raises(MemoryError):
             index.check_and_add(arrival)
     assert index.stats(0) == before
-    assert len(index._candidates._near) == 1
+    assert len(ways._near) == len(ways._by_key) == 1
+    assert [len(by_feature) for by_feature in ways._by_feature] == [1, 1]
     assert index.check_and_add(page(3, 1)).page_id == 1
     assert index.check_and_add(arrival).reason is Reason.CHANGED
     assert index.check_and_add(page(4, 0)).decision is Decision.NEW

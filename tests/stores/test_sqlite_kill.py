@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 import store_writer
 
+from scrapy_neardup.stores.confirmation import stored
 from scrapy_neardup.stores.embedded import EmbeddedIndex
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk
 from scrapy_neardup.verdict import Decision, Page
@@ -106,8 +107,11 @@ def _read(path: Path) -> list[tuple[int, bytes]]:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         rows = connection.execute("SELECT place, entry, url FROM page ORDER BY place").fetchall()
     for _, entry, url in rows:
-        assert url == f"https://a.example/{ENTRY.unpack(entry)[1]}"
-    return [(place & 0xFFFFFFFF, entry) for place, entry, _ in rows]
+        key, page_id, *_ = ENTRY.unpack_from(entry)
+        assert url == f"https://a.example/{page_id}"
+        features = b"".join(each.to_bytes(8, "little") for each in store_writer.features(key))
+        assert entry[ENTRY.size :] == features + stored(store_writer.sketch(key))
+    return [(place & 0xFFFFFFFF, entry[: ENTRY.size]) for place, entry, _ in rows]
 
 
 class Replay:

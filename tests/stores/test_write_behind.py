@@ -12,6 +12,7 @@ import pytest
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import write_behind
+from scrapy_neardup.stores.notices import Notice
 from scrapy_neardup.stores.sqlite_file import Changes
 from scrapy_neardup.stores.write_behind import WriteBehind
 
@@ -23,6 +24,7 @@ class FlakyFile:
         self.rng = rng
         self.failing = failing
         self.rows: dict[int, tuple[bytes, str | None]] = {}
+        self.notices: dict[tuple[str, str], bytes] = {}
         self.is_closed = False
 
     def write(self, changes: Changes) -> None:
@@ -35,6 +37,10 @@ class FlakyFile:
             self.rows[row] = (record, url)
         for row, record in changes.updated:
             self.rows[row] = (record, self.rows[row][1])
+        for topic, member, value in changes.posted:
+            self.notices.pop((topic, member), None)
+            if value is not None:
+                self.notices[topic, member] = value
 
     def url(self, row: int, page_id: int) -> str | None:
         return self.rows.get(row, (b"", None))[1]
@@ -50,6 +56,7 @@ class Crawl:
         self.rng = rng
         self.records: dict[int, bytes] = {}
         self.rows: dict[int, tuple[bytes, str | None]] = {}
+        self.notices: dict[tuple[str, str], bytes] = {}
         self.pending: dict[int, str | None] = {}
         self.writer = WriteBehind(file, ThreadPoolExecutor(1), lambda row: self.records[row])
 
@@ -74,6 +81,14 @@ class Crawl:
             self.rows[row] = (self.records[row], self.pending.pop(row))
             self.writer.write(row)
 
+    def post(self) -> None:
+        named = (self.rng.choice("xy"), self.rng.choice("ab"))
+        self.notices.pop(named, None)
+        value = self.rng.choice((None, self.rng.randbytes(2)))
+        if value is not None:
+            self.notices[named] = value
+        self.writer.post(Notice(*named, value))
+
     async def check_urls(self) -> None:
         row = self.rng.randrange(12)
         expected = self.pending.get(row) or self.rows.get(row, (b"", None))[1]
@@ -92,7 +107,10 @@ def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypatch):
         file = FlakyFile(rng, failing)
         crawl = Crawl(rng, file)
         for _ in range(300):
-            crawl.step()
+            if rng.random() < 0.8:
+                crawl.step()
+            else:
+                crawl.post()
             if rng.random() < 0.3:
                 await asyncio.sleep(rng.random() / 1000)
             if rng.random() < 0.1:
@@ -102,7 +120,7 @@ def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypatch):
         if seed % 2:
             # Without another call: the clock alone sees to it.
             for _ in range(2000):
-                if file.rows == crawl.rows:
+                if (file.rows, file.notices) == (crawl.rows, crawl.notices):
                     break
                 await asyncio.sleep(0.005)
             assert file.rows == crawl.rows
@@ -110,6 +128,8 @@ def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypatch):
         await crawl.writer.close()
         assert file.is_closed
         assert file.rows == crawl.rows
+        # Also in their order, which says what goes first.
+        assert list(file.notices.items()) == list(crawl.notices.items())
 
     asyncio.run(scenario())
 

@@ -17,13 +17,29 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from scrapy_neardup.stores import open_store, write_behind
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.stores import Matching, open_store, write_behind
+from scrapy_neardup.verdict import Page, Sketch
 
 COMMIT_ROWS = 100
 """In place of the usual number, so that a kill often meets a transaction."""
 PAGES = 3000
 """Page ids in use: some are always met again, changed or not."""
+
+
+MATCHING = Matching(features=2, sketch_bits=8, sketch_bytes=4)
+"""By what `features` and `sketch` return, it decides as if there were neither."""
+
+
+def features(text: int) -> tuple[int, int]:
+    """Return features that no other fingerprint has."""
+    return text * 3 % 2**64, text * 5 % 2**64
+
+
+def sketch(text: int) -> Sketch:
+    """Return a sketch that confirms everything: of two views, or of one that stands for both."""
+    view = text.to_bytes(8, "big")
+    views = (view[:4], view[4:] if text % 2 else view[:4])
+    return Sketch(views=views, furniture=(bytes(4),) * 2, most_differing=1.0)
 
 
 def operations(seed: int) -> Iterator[tuple[str, Page]]:
@@ -38,7 +54,13 @@ def operations(seed: int) -> Iterator[tuple[str, Page]]:
         text = texts[page_id + PAGES * (rng.random() < 0.2)] ^ 1 << rng.randrange(64)
         if rng.random() < 0.2:
             text = texts[rng.randrange(2 * PAGES)]
-        page = Page(id=page_id, fingerprint=text, url=f"https://a.example/{page_id}")
+        page = Page(
+            id=page_id,
+            fingerprint=text,
+            url=f"https://a.example/{page_id}",
+            features=features(text),
+            sketch=sketch(text),
+        )
         yield "check_and_add", page
         open_pages.append(page)
         while len(open_pages) > 16 or (open_pages and rng.random() < 0.4):
@@ -48,7 +70,8 @@ def operations(seed: int) -> Iterator[tuple[str, Page]]:
 
 async def write(seed: int, directory: Path) -> None:
     with (directory / "counter").open("r+b") as file, mmap.mmap(file.fileno(), 8) as counter:
-        async with open_store(f"sqlite:{directory / 'pages.db'}", expected_pages=PAGES) as store:
+        uri = f"sqlite:{directory / 'pages.db'}"
+        async with open_store(uri, expected_pages=PAGES, matching=MATCHING) as store:
             for number, (call, page) in enumerate(operations(seed)):
                 counter[:] = number.to_bytes(8, "little")
                 if call == "check_and_add":

@@ -1,0 +1,94 @@
+"""The notice board: what stays where it has bounds, and what is written."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.notices import MOST_MEMBERS, MOST_TOPICS, Notice, NoticeBoard
+from scrapy_neardup.stores.sqlite_admin import sqlite_admin
+
+
+def test_what_changes_is_told():
+    board = NoticeBoard()
+    assert board.post("x", "a", b"1") == ([b"1"], [Notice("x", "a", b"1")])
+    assert board.post("x", "a", b"1") == ([b"1"], [])
+    assert board.post("x", "b", b"2") == ([b"1", b"2"], [Notice("x", "b", b"2")])
+    assert board.nbytes == 2
+
+
+def test_members_that_changed_their_value_last_stay():
+    board = NoticeBoard()
+    for number in range(MOST_MEMBERS):
+        board.post("x", str(number), b"%d" % number)
+    board.post("x", "0", b"new")
+    values, changed = board.post("x", "another", b"!")
+    assert changed == [Notice("x", "another", b"!"), Notice("x", "1", None)]
+    assert len(values) == MOST_MEMBERS
+    assert b"new" in values
+    assert b"1" not in values
+
+
+def test_topics_that_were_used_last_stay():
+    board = NoticeBoard()
+    for number in range(MOST_TOPICS):
+        board.post(str(number), "a", b"1")
+        board.post(str(number), "b", b"2")
+    board.post("0", "a", b"1")
+    _, changed = board.post("another", "a", b"3")
+    gone = [Notice("1", "a", None), Notice("1", "b", None)]
+    assert changed == [Notice("another", "a", b"3"), *gone]
+    assert board.post("0", "c", b"4")[0] == [b"1", b"2", b"4"]
+    assert board.post("1", "c", b"4")[0] == [b"4"]
+
+
+def written(path: Path) -> list[tuple[str, str, bytes]]:
+    with closing(sqlite3.connect(path)) as connection:
+        query = "SELECT topic, member, value FROM notice ORDER BY rowid"
+        return connection.execute(query).fetchall()
+
+
+def test_a_file_holds_what_the_board_holds(tmp_path):
+    path = tmp_path / "pages.db"
+
+    async def scenario() -> None:
+        async with open_store(f"sqlite:{path}") as store:
+            for number in range(MOST_MEMBERS + 5):
+                await store.exchange("ü", str(number), bytes([number]))
+            await store.exchange("ü", "7", b"new")
+        expected = [("ü", str(n), bytes([n])) for n in range(5, MOST_MEMBERS + 5) if n != 7]
+        assert written(path) == [*expected, ("ü", "7", b"new")]
+        # Read in the order of posting: the next one to go is the fifth.
+        async with open_store(f"sqlite:{path}", namespace="other") as store:
+            assert await store.exchange("ü", "9", b"x") == [b"x"]
+        async with open_store(f"sqlite:{path}") as store:
+            values = await store.exchange("ü", "another", b"!")
+            assert len(values) == MOST_MEMBERS
+            assert bytes([5]) not in values
+        assert ("ü", "5", b"\5") not in written(path)
+        # Clearing another namespace leaves them.
+        async with sqlite_admin(f"sqlite:{path}") as admin:
+            await admin.clear("other")
+            assert ("ü", "9", b"x") not in written(path)
+            assert len(written(path)) == MOST_MEMBERS
+            await admin.clear("default")
+            assert written(path) == []
+
+    asyncio.run(scenario())
+
+
+def test_a_file_where_nothing_was_posted_has_no_board(tmp_path):
+    path = tmp_path / "pages.db"
+
+    async def scenario() -> None:
+        async with open_store(f"sqlite:{path}"):
+            pass
+
+    asyncio.run(scenario())
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        written(path)
