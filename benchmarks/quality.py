@@ -16,13 +16,15 @@ import asyncio
 import random
 import sys
 import tempfile
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from statistics import mean
 
 from sites import Score, Site
 
-from scrapy_neardup.detector import Analyser, Parameters
+from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Page, Verdict
 
@@ -35,23 +37,27 @@ def fingerprint(site: Site, parameters: Parameters) -> list[Page | Verdict]:
     """Return what the analyser makes of each page of a site."""
     analyser = Analyser(parameters)
     return [
-        analyser.page(content, page_id=number, url=f"http://{site.name}.test/{number}")
-        for number, content in enumerate(site.contents)
+        analyser.page(content, page_id=number, url=f"http://{site.name}.test{path}")
+        for number, (path, content) in enumerate(zip(site.pages, site.contents, strict=True))
     ]
 
 
-async def drops(pages: list[Page | Verdict], order: list[int], k: int) -> set[int]:
+async def drops(
+    pages: list[Page | Verdict], order: list[int], parameters: Parameters, k: int
+) -> set[int]:
     """Return which pages a crawl that meets them in this order drops."""
     dropped = set()
-    async with open_store("memory:", max_distance=k, expected_pages=len(pages)) as store:
+    store = open_store(
+        "memory:", max_distance=k, expected_pages=len(pages), matching=parameters.matching
+    )
+    async with store:
+        detector = Detector(Analyser(parameters), store)
         for number in order:
-            page = pages[number]
-            if isinstance(page, Page):
-                verdict = await store.check_and_add(page)
-                if verdict.is_duplicate:
-                    dropped.add(number)
-                else:
-                    await store.confirm(page.id)
+            verdict = await detector.decide(pages[number])
+            if verdict.is_duplicate:
+                dropped.add(number)
+            else:
+                await store.confirm(verdict.page_id)
     return dropped
 
 
@@ -77,14 +83,11 @@ def run(
         scores: dict[tuple[int, str], list[Score]] = {}
         for seed in range(seeds):
             key = f"seed {seed}".encode() if seed else None
-            parameters = Parameters(
-                shingle_size=base.shingle_size, weights=base.weights, min_tokens=base.min_tokens,
-                hash_key=key,
-            )  # fmt: skip
+            parameters = replace(base, hash_key=key)
             for site in sites:
                 pages = fingerprint(site, parameters)
                 for k, order in product(distances, orders(site, shuffles)):
-                    score = site.judge(order, asyncio.run(drops(pages, order, k)))
+                    score = site.judge(order, asyncio.run(drops(pages, order, parameters, k)))
                     scores.setdefault((k, site.name), []).append(score)
         for k in distances:
             runs = {site.name: scores[k, site.name] for site in sites}
@@ -126,6 +129,7 @@ def main() -> None:
         "--orders", type=int, default=0, help="random page orders instead of the own"
     )
     parser.add_argument("--text", choices=["main", "full"], default="main")
+    parser.add_argument("--preset", choices=list(PRESETS), default="paper")
     parser.add_argument("--sweep", action="store_true", help="every shingle size, weight and k")
     parser.add_argument(
         "--cache", type=Path, default=Path(".cache/quality"), help="folder for texts"
@@ -147,7 +151,7 @@ def main() -> None:
         for folder in options.site:
             print(f"reading {folder.name} ...", file=sys.stderr)
             sites.append(Site.load(folder, options.truth, cache=options.cache, mode=options.text))
-    configurations = [Parameters()]
+    configurations = [Parameters(**PRESETS[options.preset])]
     distances = [Parameters().max_distance]
     if options.sweep:
         configurations = [

@@ -5,103 +5,45 @@ that a batch job can run it in other processes; `Detector` adds a store.
 
 The way of a page::
 
-    tree ─ Analyser.read ─> Content ─ Analyser.page ─> Page ─ Store.check_and_add ─> Verdict
+    tree ─ Analyser.read ─> Content ─ Analyser.page ─> Page ─ Detector.decide ─> Verdict
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import secrets
+from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from posixpath import dirname
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
-from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints import (
-    HASH_VERSION,
-    Weights,
-    digest,
-    features,
-    simhash_features,
-    token_hashes,
-)
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.fingerprints import digest, features, simhash_features, token_hashes
+from scrapy_neardup.furniture import FEWEST, Furniture
+from scrapy_neardup.parameters import Parameters, fold
+from scrapy_neardup.sketches import Shingled, SketchedPage
 from scrapy_neardup.text import Content, Extractor
 from scrapy_neardup.urls import host, redact, registered_domain
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
+    import numpy as np
     from lxml.html import HtmlElement
+    from numpy.typing import NDArray
 
     from scrapy_neardup.stores import Store
 
 MIN_JUDGED_TOKENS = 5
 """Shorter texts say nothing: an empty shell, a redirect notice, a spinner."""
 
+_MIN_CORE_TOKENS, _MIN_CORE_SHARE = 20, 0.15
+"""A core of fewer tokens that is a smaller part of the text isn't the page's content."""
+
+_EXCHANGE_PAGES = 32
+"""New pages of a host after which crawlers tell each other what its furniture is."""
+
 _SCOPES = {"all": lambda _: "", "host": host, "domain": registered_domain}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameters:
-    """What decides whether two pages count as near-duplicates.
-
-    Parameters
-    ----------
-    max_distance
-        k: the largest Hamming distance of a near-duplicate (Manku et al. 2007, section 4.1).
-    shingle_size, weights
-        The features of a simhash; see `scrapy_neardup.fingerprints.features`.
-    text, ignore
-        The view of the page that is judged; see `scrapy_neardup.text.Extractor`.
-        Another word than ``main`` and ``full`` names a text that the caller brings.
-    min_tokens
-        Shorter texts are compared by equality of text, title, images and embedded data.
-    scope
-        ``"all"``, ``"host"`` or ``"domain"``: whom a page is compared with.
-    hash_key
-        A secret that makes fingerprints unpredictable; None is the published default.
-    store_urls
-        True, ``"hash"`` or False: what is kept of a page's URL to explain a drop.
-
-    Raises
-    ------
-    ConfigurationError
-        Naming the setting whose value can't be used.
-    """
-
-    max_distance: int = 3
-    shingle_size: int = 3
-    weights: Weights = "set"
-    text: str = "main"
-    ignore: Sequence[str] = ()
-    min_tokens: int = 32
-    scope: Literal["all", "host", "domain"] = "all"
-    hash_key: bytes | None = None
-    store_urls: bool | Literal["hash"] = True
-
-    def __post_init__(self) -> None:
-        _whole("MAX_DISTANCE", self.max_distance, 0, 8)
-        _whole("SHINGLE_SIZE", self.shingle_size, 1, 64)
-        _whole("MIN_TOKENS", self.min_tokens, 0, 1_000_000)
-        _one_of("SCOPE", self.scope, *_SCOPES)
-        _one_of("STORE_URLS", self.store_urls, True, False, "hash")
-        if not callable(self.weights):
-            _one_of("WEIGHTS", self.weights, "set", "tf", "sqrt", "log")
-
-    def schema(self) -> dict[str, str | int | float]:
-        """Return what a store records, so that fingerprints of two kinds never mix.
-
-        A secret key and the selectors are represented by digests.
-        """
-        weights = self.weights
-        return {
-            "hash": HASH_VERSION,
-            "hash_key": "" if self.hash_key is None else _fold(self.hash_key),
-            "shingle_size": self.shingle_size,
-            "weights": weights if isinstance(weights, str) else dotted_name(weights),
-            "text": self.text,
-            "ignore": _fold("\n".join(self.ignore).encode()) if self.ignore else "",
-            "min_tokens": self.min_tokens,
-            "scope": self.scope,
-        }  # fmt: skip
 
 
 class Analyser:
@@ -111,6 +53,7 @@ class Analyser:
         self.parameters = parameters
         mode: Literal["main", "full"] = "full" if parameters.text == "full" else "main"
         self._extractor = Extractor(mode=mode, ignore=tuple(parameters.ignore))
+        self._sketcher = parameters.sketcher
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree stays as it is."""
@@ -133,56 +76,103 @@ class Analyser:
                 detail=f"{len(tokens)} tokens of text, {MIN_JUDGED_TOKENS} are needed",
             )
         embedded = (*content.images, *content.data)
-        exact = len(tokens) < settings.min_tokens
-        if exact:
-            fingerprint = digest(tokens.astype("<u8").tobytes(), content.title, *embedded, key=key)
-        else:
-            hashes, weights = features(
-                tokens, shingle_size=settings.shingle_size, weights=settings.weights
+        known: dict[str, Any] = {
+            "id": page_id,
+            "scope": scope_of(url, settings.scope),
+            "title": digest(content.title, key=key, bits=32) if content.title else 0,
+            "content": digest(*embedded, key=key, bits=32) if embedded else 0,
+            "url": self._shown(url),
+            "tokens": len(tokens),
+        }
+        if len(tokens) < settings.min_tokens:
+            text = tokens.astype("<u8").tobytes()
+            return Page(
+                fingerprint=digest(text, content.title, *embedded, key=key), exact=True, **known
             )
-            fingerprint = simhash_features(hashes, weights)
-        return Page(
-            id=page_id,
-            fingerprint=fingerprint,
-            exact=exact,
-            scope=scope_of(url, settings.scope),
-            title=digest(content.title, key=key, bits=32) if content.title else 0,
-            content=digest(*embedded, key=key, bits=32) if embedded else 0,
-            url=self._shown(url),
-            tokens=len(tokens),
+        shingles, weights = features(
+            tokens, shingle_size=settings.shingle_size, weights=settings.weights
         )
+        known["fingerprint"] = simhash_features(shingles, weights)
+        if not (self._sketcher.bins or self._sketcher.features):
+            return Page(**known)
+        core = self._core(content, tokens, shingles)
+        minima = self._sketcher.minima(shingles)
+        core_minima = minima if core is shingles else self._sketcher.minima(core)
+        shingled = Shingled(_groups(url), (shingles, core), (minima, core_minima))
+        return SketchedPage(
+            features=self._sketcher.features_of(core_minima),
+            sketch=self._sketcher.sketch(shingled),
+            shingled=shingled,
+            **known,
+        )
+
+    def _core(
+        self, content: Content, tokens: NDArray[np.uint64], shingles: NDArray[np.uint64]
+    ) -> NDArray[np.uint64]:
+        """Return the shingles of the core, or of the whole text if next to nothing is left."""
+        if content.core is None:
+            return shingles
+        core = token_hashes(content.core, key=self.parameters.hash_key)
+        if len(core) < MIN_JUDGED_TOKENS or (
+            len(core) < _MIN_CORE_TOKENS and len(core) < _MIN_CORE_SHARE * len(tokens)
+        ):
+            return shingles
+        return features(core, shingle_size=self.parameters.shingle_size)[0]
 
     def _shown(self, url: str | None) -> str | None:
         if not url or not self.parameters.store_urls:
             return None
         if self.parameters.store_urls == "hash":
-            return "blake2b:" + _fold(redact(url).encode())
+            return "blake2b:" + fold(redact(url).encode())
         return redact(url)
 
 
 class Detector:
-    """An `Analyser` with a memory."""
+    """An `Analyser` with a memory of pages, and of what the pages of a site share."""
 
     def __init__(self, analyser: Analyser, store: Store) -> None:
         self.analyser = analyser
         self.store = store
+        self._sketcher = analyser.parameters.sketcher
+        self._furniture = Furniture()
+        self._name = secrets.token_hex(4)
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
-        """Judge a page and remember it if it is new.
+        """Judge a page and remember it if it is new; see `decide`."""
+        return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
+
+    async def decide(self, page: Page | Verdict) -> Verdict:
+        """Judge what `Analyser.page` made of a page, and remember it if it is new.
 
         Raises
         ------
         StoreError
             The store failed; the page is neither judged nor recorded.
         """
-        page = self.analyser.page(content, page_id=page_id, url=url)
-        return page if isinstance(page, Verdict) else await self.store.check_and_add(page)
+        if isinstance(page, Verdict):
+            return page
+        if not isinstance(page, SketchedPage) or page.sketch is None:
+            return await self.store.check_and_add(page)
+        shingled = page.shingled
+        furniture = self._furniture.of(shingled.groups)
+        if len(furniture):
+            marked = self._sketcher.marked(page.sketch, shingled, furniture)
+            page = replace(page, sketch=marked)
+        verdict = await self.store.check_and_add(page)
+        if verdict.decision is Decision.NEW:
+            self._furniture.learn(shingled.groups, shingled.shingles())
+            await self._exchange(shingled.groups[0])
+        return verdict
 
-
-def dotted_name(function: Callable[..., object]) -> str:
-    """Return the name under which a user's callable is recorded in a store."""
-    kind = function if hasattr(function, "__qualname__") else type(function)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    async def _exchange(self, group: str) -> None:
+        """Now and then, tell other crawlers what a host's furniture is, and hear it."""
+        pages = self._furniture.pages(group)
+        if pages != FEWEST and pages % _EXCHANGE_PAGES:
+            return
+        mine = self._furniture.dump(group)
+        with suppress(StoreError):  # the page was judged; what is missed is heard the next time
+            heard = await self.store.exchange(group, self._name, mine)
+            self._furniture.add_others(group, (value for value in heard if value != mine))
 
 
 def page_id(identity: bytes) -> int:
@@ -195,17 +185,11 @@ def scope_of(url: str | None, scope: str) -> str:
     return _SCOPES[scope](url or "")
 
 
-def _fold(value: bytes) -> str:
-    return blake2b(value, digest_size=8).hexdigest()
-
-
-def _whole(setting: str, value: object, low: int, high: int) -> None:
-    if type(value) is not int or not low <= value <= high:
-        wanted = f"a whole number from {low} to {high}"
-        raise ConfigurationError(f"NEARDUP_{setting} must be {wanted}, not {value!r}")
-
-
-def _one_of(setting: str, value: object, *allowed: object) -> None:
-    if value not in allowed:
-        wanted = " or ".join(map(repr, allowed))
-        raise ConfigurationError(f"NEARDUP_{setting} must be {wanted}, not {value!r}")
+def _groups(url: str | None) -> tuple[str, ...]:
+    """Return the groups of pages whose furniture may be on the page at `url`."""
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
+        return ("",)
+    site = f"//{parts.netloc.rpartition('@')[2].lower()}"
+    return (site, f"{site}{dirname(parts.path)}/")

@@ -7,7 +7,7 @@ that anybody above a store may know of a decision.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -125,8 +125,9 @@ class Match:
     resemblance: float | None = None
     """Estimated resemblance, 1 for equal sketches; the lowest of the views. None where
     nothing was confirmed."""
-    count: int = 0
-    """Which of the pages that were found to repeat it this one is: 1 for the first."""
+    count: int = field(default=0, compare=False)
+    """Which of the pages that were found to repeat it this one is: 1 for the first, 0 where
+    the store doesn't say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +157,10 @@ class Verdict:
                     return f"the same page as before (distance {self.match.distance})"
                 if self.reason is Reason.EQUAL:
                     return f"its content equals that of {other}"
-                return f"at distance {self.match.distance} of {other}"
+                found = f"at distance {self.match.distance} of {other}"
+                if self.match.resemblance is None:
+                    return found
+                return f"{found}, resemblance {self.match.resemblance:.3f}"
             case Decision.UNJUDGED:
                 return f"not judged: {self.reason}" + (f" ({self.detail})" if self.detail else "")
             case _:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 
-from scrapy_neardup.detector import Parameters
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
+from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Store, open_store
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -18,6 +18,25 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 _DEFAULT = Parameters()
 
 _OPTIONS = (
+    click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        default="paper",
+        help="Defaults of the options below: simhash alone; or min-wise features too, and each"
+        " match confirmed by sketches of 256 bytes (best) or 32 bytes (compact).",
+    ),
+    click.option(
+        "--method",
+        type=click.Choice(["simhash", "minwise", "both"]),
+        help="What finds a page that may be repeated: fingerprints within K bits, shared"
+        " min-wise features, or either.",
+    ),
+    click.option(
+        "--min-resemblance",
+        metavar="R",
+        type=click.FloatRange(0, 1),
+        help="Estimated resemblance that confirms it, such as 0.9; 0 confirms nothing.",
+    ),
     click.option(
         "--max-distance",
         metavar="K",
@@ -29,8 +48,7 @@ _OPTIONS = (
         "--shingle-size",
         metavar="N",
         type=click.IntRange(1, 64),
-        default=_DEFAULT.shingle_size,
-        help="Words in a feature.",
+        help="Words in a shingle.  [default: 3; 4 with best and compact]",
     ),
     click.option(
         "--weights",
@@ -83,6 +101,13 @@ def judging_options(verb: Verb) -> Verb:
     return verb
 
 
+def judging_parameters(options: Mapping[str, Any]) -> Parameters:
+    """Return what the options of `judging_options` say."""
+    given = {name: value for name, value in options.items() if value is not None}
+    preset = PRESETS[given.pop("preset")]
+    return Parameters(**{**preset, **given})
+
+
 @contextmanager
 def opened_store(
     uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
@@ -94,6 +119,7 @@ def opened_store(
         max_distance=parameters.max_distance,
         expected_pages=expected_pages,
         schema=parameters.schema(),
+        matching=parameters.matching,
     )
     with asyncio.Runner() as runner:
         try:

@@ -13,12 +13,13 @@ import click
 
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.fingerprints import progress_option
-from scrapy_neardup.cli.judging import judging_options, opened_store
-from scrapy_neardup.detector import Analyser, Parameters
+from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
+from scrapy_neardup.detector import Analyser, Detector
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.loading import batches, load_batch, scanned_pages
 from scrapy_neardup.offline.scan import Analysed, analysed
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
 _IN_FLIGHT = 64
@@ -89,19 +90,21 @@ def load(
       scrapy-neardup load old.warc.gz --store sqlite:pages.sqlite --namespace bot.news --jobs 4
       scrapy-neardup load --scanned old.jsonl --store redis://host/0 --namespace bot.news
     """  # noqa: D301  (click's mark for lines to keep)
-    parameters = Parameters(**settings)
+    parameters = judging_parameters(settings)
+    analyser = Analyser(parameters)
     corpus = None if scanned else Corpus(inputs)
     if corpus is None:
         pages = _scanned(inputs, parameters, skip)
     else:
-        pages = analysed(islice(corpus, skip, None), Analyser(parameters), jobs=jobs)
+        pages = analysed(islice(corpus, skip, None), analyser, jobs=jobs)
     counts: Counter[Decision] = Counter()
     line = Progress(progress, sys.stdout)
     opened = opened_store(uri, namespace, parameters, expected_pages=expected_pages)
     try:
         with closing(pages), opened as (store, runner):
+            detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
-                counts += runner.run(load_batch(batch, store))
+                counts += runner.run(load_batch(batch, detector))
                 line.update(counts.total(), "pages", corpus.share if corpus else None)
         line.done(counts.total(), "pages")
     except BaseException:

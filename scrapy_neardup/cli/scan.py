@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.judging import judging_options, opened_store
-from scrapy_neardup.detector import Analyser, Parameters
+from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
+from scrapy_neardup.detector import Analyser, Detector
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.scan import analysed, judge
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -97,7 +97,7 @@ def scan(
       scrapy-neardup scan crawl.warc.gz --scope host --store sqlite:seen.db
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
-    parameters = Parameters(**settings)
+    parameters = judging_parameters(settings)
     corpus = Corpus(inputs)
     analyser = Analyser(parameters)
     counts: Counter[tuple[Decision, Reason]] = Counter()
@@ -108,8 +108,9 @@ def scan(
         closing(analysed(corpus, analyser, jobs=jobs)) as pages,
     ):
         line = Progress(progress, results)
+        detector = Detector(analyser, store)
         for page, outcome in pages:
-            verdict = runner.run(judge(outcome, store))
+            verdict = runner.run(judge(outcome, detector))
             click.echo(json.dumps(_row(page, outcome, verdict, schema)), results)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)

@@ -83,7 +83,7 @@ class Reader:
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
         content = self._tree_content(response)
         if self._text_of is not None:
-            content = replace(content, text=self._own_text(self._text_of, response))
+            content = replace(content, text=self._own_text(self._text_of, response), core=None)
         return content
 
     def complain(self, setting: str, response: Response, error: Exception) -> None:

@@ -100,6 +100,7 @@ class Session:
             expected_pages=settings.expected_pages,
             retention=settings.retention,
             schema=settings.parameters.schema(),
+            matching=settings.parameters.matching,
         )
         if settings.base is not None:
             store = BasedStore(

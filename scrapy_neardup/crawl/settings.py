@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 from scrapy.utils.misc import load_object
 
-from scrapy_neardup.detector import Parameters, dotted_name
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.parameters import PRESETS, Parameters, dotted_name
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -81,7 +81,9 @@ def read_settings(settings: BaseSettings) -> CrawlSettings:
         Naming the setting that is unknown or can't be used.
     """
     _reject_unknown(settings)
+    preset = PRESETS[_read(settings, "PRESET")]
     values = {name.lower(): _read(settings, name) for name in SETTINGS}
+    values |= {name: value for name, value in preset.items() if not _is_set(settings, name)}
     text = values["text"]
     if callable(text):
         values["text"] = dotted_name(text)
@@ -117,6 +119,10 @@ def resolve_namespace(template: str | None, *, bot: str, spider: str, now: str) 
                 f"NEARDUP_NAMESPACE: the only placeholder is '%(time)s', not as in {template!r}"
             )
     return quote(name, safe="").replace("~", "%7E")
+
+
+def _is_set(settings: BaseSettings, name: str) -> bool:
+    return settings.get(PREFIX + name.upper()) is not None
 
 
 def _read(settings: BaseSettings, name: str) -> Any:
@@ -171,6 +177,26 @@ def _seconds(value: Any) -> float:
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def _share(value: Any) -> float:
+    with suppress(TypeError, ValueError):
+        if not isinstance(value, bool) and 0 <= (number := float(value)) <= 1:
+            return number
+    raise ValueError("a number from 0 to 1")
+
+
+def _numbers(wanted: str) -> Callable[[Any], tuple[int, ...]]:
+    """Accept whole numbers in a list, or parted by ``,`` or ``x``."""
+
+    def parse(value: Any) -> tuple[int, ...]:
+        parts = re.split("[,x]", value) if isinstance(value, str) else value
+        with suppress(TypeError, ValueError):
+            if not any(isinstance(part, (bool, float)) for part in parts):
+                return tuple(int(part) for part in parts)
+        raise ValueError(wanted)
+
+    return parse
 
 
 def _duration(value: Any) -> float:
@@ -281,7 +307,12 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "EXPECTED_PAGES": (1_000_000, _whole(1)),
     "RETENTION": (0.0, _duration),
     "BASE": (None, _path),
+    "PRESET": ("paper", _one_of(*PRESETS)),
+    "METHOD": ("simhash", _one_of("simhash", "minwise", "both")),
     "MAX_DISTANCE": (3, _whole()),
+    "FEATURES": ((8, 8, 1), _numbers("three numbers such as '6,14,2'")),
+    "MIN_RESEMBLANCE": (0.0, _share),
+    "SKETCH": ((1024, 2), _numbers("bins and bits such as '1024x2'")),
     "ACTION": (DROP, _one_of(*ACTIONS)),
     "PRIORITY_ADJUST": (-10, _whole()),
     "SHINGLE_SIZE": (3, _whole()),

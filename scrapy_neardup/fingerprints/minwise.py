@@ -146,6 +146,11 @@ def b_bit_sketch(sketch: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:
     """
     _check_bits(bits)
     values = PUBLIC.mix(sketch.copy()).astype(np.uint8) & np.uint8((1 << bits) - 1)
+    return pack_bins(values, bits)
+
+
+def pack_bins(values: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+    """Pack one value of `bits` bits a bin, shape (bins,), in the order of `b_bit_sketch`."""
     places = np.arange(0, 8, bits, dtype=np.uint8)
     packed: NDArray[np.uint8] = np.bitwise_or.reduce(
         values.reshape(-1, len(places)) << places, axis=1

@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind, cluster
-from scrapy_neardup.detector import Analyser, Parameters
+from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.pagefiles import PageFile, fingerprint_file
 from scrapy_neardup.offline.pairs import Found, PairJob
+from scrapy_neardup.parameters import Parameters
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -17,11 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.detector import Parameters, page_id, scope_of
+from scrapy_neardup.detector import Detector, page_id, scope_of
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.scan import Analysed, judge
-from scrapy_neardup.stores import Store
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page
 
@@ -88,7 +88,7 @@ def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], w
         )
 
 
-async def load_batch(pages: Iterable[Analysed], store: Store) -> Counter[Decision]:
+async def load_batch(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
     """Judge `pages` and confirm those that are new, all at the same time.
 
     Stores that answer at once keep their order. In a store across a network it is open
@@ -99,7 +99,7 @@ async def load_batch(pages: Iterable[Analysed], store: Store) -> Counter[Decisio
     StoreError
         The store failed; some of the pages may be in it.
     """
-    verdicts = await asyncio.gather(*(judge(page, store) for _, page in pages))
+    verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)
 
 

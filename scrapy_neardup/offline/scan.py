@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 
-from scrapy_neardup.detector import Analyser, page_id
+from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.pool import parallel
 from scrapy_neardup.offline.record import Record
-from scrapy_neardup.stores import Store
 from scrapy_neardup.text import Content, looks_like_html, parse_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -72,7 +71,7 @@ def analysed(
         raise failures[0]
 
 
-async def judge(page: Page | Verdict, store: Store) -> Verdict:
+async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
     """Judge an analysed page; a new one is confirmed at once, as nothing else is done with it.
 
     Raises
@@ -80,11 +79,9 @@ async def judge(page: Page | Verdict, store: Store) -> Verdict:
     StoreError
         The store failed.
     """
-    if isinstance(page, Verdict):
-        return page
-    verdict = await store.check_and_add(page)
+    verdict = await detector.decide(page)
     if verdict.decision is Decision.NEW:
-        await store.confirm(page.id)
+        await detector.store.confirm(verdict.page_id)
     return verdict
 
 

@@ -51,6 +51,8 @@ class Matching:
         exact pages are compared by equality in any case.
     features
         How many features a page has that isn't exact; 0: pages aren't looked up by them.
+    feature_size
+        Minima in a feature (s). A store only records it, as others don't match.
     shared_features
         How many of them an entry must share to be a candidate (r of Broder 2000, section 4).
     sketch_bits
@@ -61,6 +63,7 @@ class Matching:
 
     by_distance: bool = True
     features: int = 0
+    feature_size: int = 0
     shared_features: int = 1
     sketch_bits: int = 0
     sketch_bytes: int = 0

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scrapy.settings import Settings
 
 from scrapy_neardup.crawl.settings import SETTINGS, enabled, read_settings, resolve_namespace
-from scrapy_neardup.detector import Parameters
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.parameters import Parameters
 
 
 def read(**values):
@@ -104,6 +104,14 @@ WRONG = [
     ("STORE", "", "a text that is not empty"),
     ("STORE", 5, "a text that is not empty"),
     ("NAMESPACE", "", "a text that is not empty"),
+    ("PRESET", "fast", "'paper', 'best' or 'compact'"),
+    ("METHOD", "shingles", "'simhash', 'minwise' or 'both'"),
+    ("METHOD", "both", "NEARDUP_MIN_RESEMBLANCE"),
+    ("FEATURES", "many", "three numbers such as '6,14,2'"),
+    ("FEATURES", "6,14,7", "three numbers K,S,R"),
+    ("MIN_RESEMBLANCE", 90, "a number from 0 to 1"),
+    ("SKETCH", "1024 bins", "bins and bits such as '1024x2'"),
+    ("SKETCH", "1000x2", "BINSxBITS"),
     ("EXPECTED_PAGES", 0, "a whole number, 1 or more"),
     ("EXPECTED_PAGES", "many", "a whole number, 1 or more"),
     *[
@@ -172,9 +180,8 @@ def test_audit_text_needs_an_audit():
     ("MAX_DISTANCES", r"did you mean NEARDUP_MAX_DISTANCE\?"),
     ("STOER", r"did you mean NEARDUP_STORE\?"),
     ("XYZZY", "docs/settings.md"),
-    # Settings of versions to come.
-    *((name, "is not a setting") for name in (
-        "METHOD", "PRESET", "MIN_RESEMBLANCE", "GROUP_BUDGET")),
+    # A setting of a version to come.
+    ("GROUP_BUDGET", "is not a setting"),
 ])  # fmt: skip
 def test_an_unknown_setting_is_refused(name, hint):
     with pytest.raises(ConfigurationError, match=f"NEARDUP_{name} .*{hint}"):
@@ -208,3 +215,12 @@ def test_a_namespace_is_made_of_safe_characters_and_stays_distinct(text):
     encoded = name_of(text)
     assert set(encoded) <= set(string.ascii_letters + string.digits + "._-%")
     assert unquote(encoded) == text
+
+
+def test_a_preset_sets_defaults_and_a_setting_overrides_it():
+    best = read(PRESET="best").parameters
+    assert (best.method, best.min_resemblance, best.shingle_size) == ("both", 0.9, 4)
+    other = read(PRESET="best", METHOD="minwise", FEATURES="6,14,2", SKETCH="256x4").parameters
+    assert (other.method, other.features, other.sketch) == ("minwise", (6, 14, 2), (256, 4))
+    assert (other.min_resemblance, other.shingle_size) == (0.9, 4)
+    assert read().parameters == Parameters()

@@ -4,8 +4,9 @@ from functools import partial
 
 import pytest
 
-from scrapy_neardup.detector import Analyser, Detector, Parameters, page_id
+from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.verdict import Decision, Page, Reason

@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 from fingerprint_sets import clustered
 
 from scrapy_neardup.clusters import cluster
-from scrapy_neardup.detector import Analyser, Parameters
+from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.dask import (
@@ -29,6 +29,7 @@ from scrapy_neardup.offline.fpfiles import open_source
 from scrapy_neardup.offline.pairs import PairJob
 from scrapy_neardup.offline.scan import analysed
 from scrapy_neardup.offline.sources import Chain
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Page
 
 # Dask's own, of sockets and loops of processes that were killed.

@@ -4,10 +4,11 @@ from itertools import count, islice
 
 import pytest
 
-from scrapy_neardup.detector import Analyser, Parameters, page_id
+from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import InputError, NeardupError
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.offline.scan import analyse, analysed, judge
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason
@@ -101,8 +102,9 @@ def test_a_process_that_is_killed_is_an_error_and_no_hang():
 def test_a_new_page_is_confirmed_at_once():
     async def run():
         async with open_store("memory:") as store:
-            first = await judge(analyse(record(1), ANALYSER), store)
-            unjudged = await judge(analyse(Record(page="x", text=""), ANALYSER), store)
+            detector = Detector(ANALYSER, store)
+            first = await judge(analyse(record(1), ANALYSER), detector)
+            unjudged = await judge(analyse(Record(page="x", text=""), ANALYSER), detector)
             assert (first.decision, unjudged.reason) == (Decision.NEW, Reason.EMPTY)
             stats = await store.stats()
             assert (stats.pages, stats.pending) == (1, 0)

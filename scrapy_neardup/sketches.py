@@ -1,0 +1,152 @@
+"""Shingles to what a store compares: min-wise features to find a page, sketches to confirm it.
+
+Rule of this room: pure; what a page says of itself, and apart from that which of it is
+furniture of its site.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.fingerprints import b_bit_sketch, broder_features, one_permutation_sketch
+from scrapy_neardup.fingerprints.minwise import pack_bins
+from scrapy_neardup.stores import Matching
+from scrapy_neardup.verdict import Page, Sketch
+
+_FEWEST_BINS = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shingled:
+    """A page as it was sketched.
+
+    Parameters
+    ----------
+    groups
+        Whose furniture may be on the page: names of its host and directory.
+    views
+        For each view the distinct shingles, uint64, shape (n,).
+    minima
+        For each view the minimum of each bin, uint64, shape (bins,).
+    """
+
+    groups: tuple[str, ...]
+    views: tuple[NDArray[np.uint64], ...]
+    minima: tuple[NDArray[np.uint64], ...]
+
+    def shingles(self) -> NDArray[np.uint64]:
+        """Return the distinct shingles of all views."""
+        first, *rest = self.views
+        return (
+            first if all(view is first for view in rest) else np.unique(np.concatenate(self.views))
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SketchedPage(Page):
+    """A page with what it was sketched from, which a store has no use for."""
+
+    shingled: Shingled = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketcher:
+    """How pages are sketched.
+
+    Parameters
+    ----------
+    bins, bits
+        Of a view's sketch; 0 bins: nothing is confirmed.
+    min_resemblance
+        Two pages are near-duplicates if they resemble each other at least so much.
+    features, feature_size, shared_features
+        Broder's k, s and r; k = 0: pages aren't looked up by features.
+    """
+
+    bins: int
+    bits: int
+    min_resemblance: float
+    features: int
+    feature_size: int
+    shared_features: int
+
+    def matching(self, *, by_distance: bool) -> Matching:
+        """Return what a store has to know of it."""
+        return Matching(
+            by_distance=by_distance,
+            features=self.features,
+            feature_size=self.feature_size if self.features else 0,
+            shared_features=self.shared_features,
+            sketch_bits=self.bits if self.bins else 0,
+            sketch_bytes=self.bins * self.bits // 8,
+        )
+
+    @property
+    def most_differing(self) -> float:
+        """The share of bins in which the sketches of two near-duplicates may differ.
+
+        Of the bins in which the sets differ, one in 2^bits looks equal by accident
+        (Li & König, "b-Bit minwise hashing", WWW 2010, theorem 1).
+        """
+        return (1 - self.min_resemblance) * (1 - 2.0**-self.bits)
+
+    def minima(self, shingles: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return as many minima of a set as its sketch or its features need."""
+        needed = max(self.bins, self.features * self.feature_size, _FEWEST_BINS)
+        return one_permutation_sketch(shingles, 1 << (needed - 1).bit_length())
+
+    def features_of(self, minima: NDArray[np.uint64]) -> tuple[int, ...]:
+        """Return the features of a set with these minima."""
+        if not self.features:
+            return ()
+        sampled = minima[: self.features * self.feature_size]
+        return tuple(broder_features(sampled, self.features, self.feature_size).tolist())
+
+    def sketch(self, page: Shingled) -> Sketch | None:
+        """Return the sketch of a page of which nothing is furniture."""
+        if not self.bins:
+            return None
+        views = self._packed(page.minima)
+        nothing = bytes(len(views[0]))
+        return Sketch(
+            views=views,
+            furniture=(nothing,) * len(views),
+            most_differing=self.most_differing,
+        )
+
+    def marked(self, sketch: Sketch, page: Shingled, furniture: NDArray[np.uint64]) -> Sketch:
+        """Return the sketch of a page of which these shingles are furniture.
+
+        A bin holds furniture if its minimum is another one without it. Costs a sketch for
+        each view that has some of it.
+        """
+        known: dict[int, bytes] = {}
+        for shingles, minima in zip(page.views, page.minima, strict=True):
+            if id(shingles) not in known:
+                known[id(shingles)] = self._mask(shingles, minima, furniture)
+        return replace(sketch, furniture=tuple(known[id(view)] for view in page.views))
+
+    def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
+        first = b_bit_sketch(minima[0][: self.bins], self.bits).tobytes()
+        return tuple(
+            first if view is minima[0] else b_bit_sketch(view[: self.bins], self.bits).tobytes()
+            for view in minima
+        )
+
+    def _mask(
+        self,
+        shingles: NDArray[np.uint64],
+        minima: NDArray[np.uint64],
+        furniture: NDArray[np.uint64],
+    ) -> bytes:
+        places = np.searchsorted(furniture, shingles).clip(max=len(furniture) - 1)
+        own = shingles[furniture[places] != shingles] if len(furniture) else shingles
+        if len(own) == len(shingles):
+            return bytes(self.bins * self.bits // 8)
+        changed = self.minima(own) != minima if len(own) else np.ones(len(minima), np.bool_)
+        return pack_bins(
+            changed[: self.bins].astype(np.uint8) * np.uint8((1 << self.bits) - 1), self.bits
+        ).tobytes()

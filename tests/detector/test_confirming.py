@@ -1,0 +1,171 @@
+"""Pages that are confirmed by sketches: what the presets drop and keep."""
+
+import asyncio
+import random
+from dataclasses import replace
+
+import pytest
+
+from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import Content, Extractor, parse_html
+from scrapy_neardup.verdict import Decision
+
+BEST = Parameters(**PRESETS["best"])
+COMPACT = Parameters(**PRESETS["compact"])
+
+
+def words(seed, count):
+    chance = random.Random(seed)
+    return [f"w{chance.randrange(10**6)}" for _ in range(count)]
+
+
+def judged(parameters, *contents, uri="memory:", host="a.example"):
+    async def run():
+        store = open_store(uri, max_distance=parameters.max_distance,
+                           schema=parameters.schema(), matching=parameters.matching)  # fmt: skip
+        async with store:
+            detector = Detector(Analyser(parameters), store)
+            verdicts = []
+            for number, given in enumerate(contents):
+                content = given if isinstance(given, Content) else Content(" ".join(given))
+                url = f"http://{host}/{number}"
+                verdicts.append(await detector.judge(content, page_id=number, url=url))
+                await store.confirm(number)
+            return verdicts
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(params=["memory:", "sqlite"])
+def uri(request, tmp_path):
+    return f"sqlite:{tmp_path / 'pages'}" if request.param == "sqlite" else request.param
+
+
+@pytest.mark.parametrize("method", ["minwise", "both"])
+def test_a_resemblance_beyond_the_fingerprint_is_found_and_told(uri, method):
+    text = words(1, 600)
+    changed = text.copy()
+    changed[300:305] = words(2, 5)  # 8 of 597 shingles on either side
+    changed[100:103] = words(3, 3)
+    _, verdict = judged(replace(BEST, method=method), text, changed, uri=uri)
+    assert verdict.is_duplicate
+    shared = 597 - 8 - 6
+    exact = shared / (2 * 597 - shared)
+    assert verdict.match.resemblance == pytest.approx(exact, abs=0.03)
+    assert verdict.match.count == 1
+    assert "resemblance" in verdict.explain()
+
+
+@pytest.mark.parametrize("parameters", [BEST, COMPACT], ids=["best", "compact"])
+def test_what_only_fingerprints_take_for_alike_is_kept(uri, parameters):
+    text = words(1, 60)
+    pages = [text]
+    for seed in range(400):  # one word in ten is another one
+        page = text.copy()
+        for place in random.Random(seed).sample(range(60), 6):
+            page[place] = f"x{seed}-{place}"
+        pages.append(page)
+    assert all(verdict.decision is Decision.NEW for verdict in judged(parameters, *pages, uri=uri))
+
+
+def test_named_furniture_can_veto_a_drop():
+    body = "<div class=menu>{}</div><p>{}</p>"
+    text = " ".join(words(1, 100))
+    pages = [body.format(" ".join(words(seed, 100)), text) for seed in (2, 3)]
+    contents = [Extractor().extract(parse_html(page.encode())) for page in pages]
+    assert contents[0].core is not None
+    assert contents[0].core.split() == contents[1].core.split()
+    assert [v.decision for v in judged(BEST, *contents)] == [Decision.NEW, Decision.NEW]
+
+
+def test_named_furniture_alone_is_no_reason_to_drop():
+    body = "<div class=menu>{}</div><p>{}</p>"
+    menu = " ".join(words(1, 1000))
+    pages = [body.format(menu, " ".join(words(seed, 40))) for seed in (2, 3)]
+    contents = [Extractor().extract(parse_html(page.encode())) for page in pages]
+    assert [v.decision for v in judged(BEST, *contents)] == [Decision.NEW, Decision.NEW]
+
+
+def test_furniture_that_no_name_gives_away_is_learnt():
+    static = words(0, 1000)
+    pages = [[*static, *words(seed, 300 if seed < 9 else 40)] for seed in range(1, 40)]
+    decisions = [verdict.decision for verdict in judged(BEST, *pages)]
+    assert decisions == [Decision.NEW] * len(pages)
+    # Before it is learnt such pages are taken for one.
+    assert judged(BEST, *pages[8:])[1].is_duplicate
+    # A page again, but for one word, is found all the same.
+    again = [*pages[20][:-1], "other"]
+    assert judged(BEST, *pages, again)[-1].is_duplicate
+
+
+def test_crawlers_tell_each_other_what_is_furniture():
+    static = words(0, 1000)
+
+    async def run():
+        async with open_store("memory:", matching=BEST.matching) as store:
+            first, second = (Detector(Analyser(BEST), store) for _ in range(2))
+            for number in range(1, 33):
+                text = " ".join([*static, *words(number, 300)])
+                await first.judge(Content(text), page_id=number, url="http://a.example/")
+            for number in range(33, 37):
+                text = " ".join([*static, *words(number, 300)])
+                await second.judge(Content(text), page_id=number, url="http://a.example/")
+            return len(second._furniture.of(["//a.example"]))
+
+    assert asyncio.run(run()) >= 900
+
+
+def test_short_pages_are_equal_or_not():
+    short = words(1, 20)
+    verdicts = judged(BEST, short, [*short[:-1], "other"], short)
+    assert [v.decision for v in verdicts] == [Decision.NEW, Decision.NEW, Decision.DUPLICATE]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "both"}, "NEARDUP_MIN_RESEMBLANCE"),
+        ({"method": "shingles"}, "NEARDUP_METHOD"),
+        ({"min_resemblance": 1.5}, "NEARDUP_MIN_RESEMBLANCE"),
+        ({"features": (6, 14, 7)}, "NEARDUP_FEATURES"),
+        ({"features": (64, 64, 1)}, "NEARDUP_FEATURES"),
+        ({"sketch": (100, 2)}, "NEARDUP_SKETCH"),
+        ({"sketch": (128, 3)}, "NEARDUP_SKETCH"),
+    ],
+)
+def test_what_can_t_be_is_named(options, message):
+    with pytest.raises(ConfigurationError, match=message):
+        Parameters(**options)
+
+
+@pytest.mark.parametrize("uri", ["redis://127.0.0.1:1", "redis+cluster://127.0.0.1:1"])
+def test_stores_that_know_no_sketches_refuse(uri):
+    with pytest.raises(ConfigurationError, match="NEARDUP_PRESET"):
+        open_store(uri, matching=BEST.matching)
+
+
+def test_a_file_made_without_sketches_is_refused(tmp_path):
+    uri = f"sqlite:{tmp_path / 'pages'}"
+    judged(Parameters(), words(1, 50), uri=uri)
+    with pytest.raises(StoreMismatchError, match="sketch_bits"):
+        judged(COMPACT, words(1, 50), uri=uri)
+
+
+def test_sketches_outlast_a_crawl(tmp_path):
+    uri = f"sqlite:{tmp_path / 'pages'}"
+    text = words(1, 600)
+    judged(BEST, text, uri=uri)
+    changed = [*text[:-8], *words(2, 8)]
+
+    async def again():
+        store = open_store(uri, schema=BEST.schema(), matching=BEST.matching)
+        async with store:
+            detector = Detector(Analyser(BEST), store)
+            return await detector.judge(Content(" ".join(changed)), page_id=9, url=None)
+
+    verdict = asyncio.run(again())
+    assert verdict.is_duplicate
+    assert verdict.match.resemblance > 0.9

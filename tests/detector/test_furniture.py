@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.furniture import Counts, Furniture
+
+
+def shingles(*values):
+    return np.array(sorted(values), np.uint64)
+
+
+def test_furniture_is_what_a_quarter_of_the_pages_share():
+    counts = Counts()
+    for page in range(40):
+        on_some = [2] if page % 3 == 0 else []
+        on_few = [3] if page % 10 == 0 else []
+        counts.add(shingles(1, *on_some, *on_few, 1000 + page))
+    assert counts.furniture().tolist() == [1, 2]
+
+
+def test_nothing_is_furniture_of_the_first_pages():
+    counts = Counts()
+    for _ in range(3):
+        counts.add(shingles(1))
+        assert counts.furniture().tolist() == []
+    counts.add(shingles(1))
+    assert counts.furniture().tolist() == [1]
+
+
+def test_a_new_design_replaces_the_old_one():
+    counts = Counts()
+    for page in range(400):
+        counts.add(shingles(1 if page < 100 else 2, 1000 + page))
+    assert counts.furniture().tolist() == [2]
+
+
+def test_memory_is_bounded():
+    counts = Counts()
+    for page in range(64):
+        counts.add(np.arange(page * 5000, (page + 1) * 5000, dtype=np.uint64))
+    assert len(counts.shingles) <= 8192 + 8 * 5000
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=1, max_size=7))
+def test_counts_are_exact_while_few_pages_are_known(pages):
+    counts = Counts()
+    for page in pages:
+        counts.add(shingles(*page))
+    least = max(0.25 * len(pages), 3)
+    expected = [s for s in range(31) if sum(s in page for page in pages) >= least]
+    assert counts.furniture().tolist() == (expected if len(pages) > 3 else [])
+
+
+def test_crawlers_add_up_what_they_counted():
+    ours, theirs = Furniture(), Furniture()
+    for page in range(2):
+        ours.learn(["//a"], shingles(1, 10 + page))
+        theirs.learn(["//a"], shingles(1, 20 + page))
+    assert len(ours.of(["//a"])) == 0
+    ours.add_others("//a", [theirs.dump("//a")])
+    assert ours.of(["//a"]).tolist() == [1]
+
+
+@pytest.mark.parametrize("posted", [b"", b"abc", b"12345"])
+def test_what_is_no_dump_counts_nothing(posted):
+    assert Counts.load(posted).pages == 0
+
+
+def test_groups_don_t_mix():
+    furniture = Furniture()
+    for page in range(8):
+        furniture.learn(["//a", "//a/x/"], shingles(1, 10 + page))
+        furniture.learn(["//b"], shingles(2, 20 + page))
+    assert furniture.of(["//a/x/"]).tolist() == [1]
+    assert furniture.of(["//a", "//b"]).tolist() == [1, 2]
+    assert furniture.of(["//c"]).tolist() == []
