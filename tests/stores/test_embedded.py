@@ -149,6 +149,22 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
     assert (len(near), index.stats(0).pages) == (0, 0)
 
 
+def test_what_goes_leaves_no_sketches_behind():
+    matching = Matching(sketch_bits=8, sketch_bytes=256)
+    index = EmbeddedIndex(3, 1000, matching)
+    sizes = []
+    for edition in range(40):
+        views = (bytes((edition,)) * 256, bytes((edition % 3,)) * 256)
+        sketch = Sketch(views=views, furniture=(bytes(256),) * 2, most_differing=0.0)
+        outcome = index.check_and_add(page(1, edition << 40, sketch=sketch))
+        assert outcome.decision is Decision.NEW
+        if outcome.withdrawn >= 0:
+            index.release(outcome.withdrawn)
+        sizes.append(index._entries.sketches.nbytes)
+    # Two entries stand side by side for a moment, with two sketches each.
+    assert sizes[5] == sizes[-1]
+
+
 def test_where_distance_does_not_matter_there_are_no_tables():
     by_features = EmbeddedIndex(3, 1_000_000, Matching(by_distance=False, features=1))
     by_distance = EmbeddedIndex(3, 1_000_000)

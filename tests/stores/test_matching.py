@@ -143,6 +143,16 @@ async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
     assert (await store.stats()).pages == 2
 
 
+@on_store(MATCHING, matching=BY_FEATURES)
+async def test_features_that_many_scopes_share_lead_each_to_its_own(store):
+    for number in range(100):
+        new = page(number, number << 20, scope=f"{number}.example", features=(1, 2, 3))
+        assert await outcome(store, new) == (Decision.NEW, None)
+    for number in range(100):
+        again = page(number + 1000, 0, scope=f"{number}.example", features=(1, 0, 0))
+        assert await outcome(store, again) == (Decision.DUPLICATE, number)
+
+
 # Confirmation
 
 
