@@ -125,3 +125,15 @@ def test_opening_and_closing_tell_no_secrets():
             assert (await store.stats()).pages == 0
 
     asyncio.run(run())
+
+
+def test_the_notice_board_is_behind_the_same_guard():
+    async def run():
+        bench = Bench("fail=check")
+        assert await bench.store.exchange("topic", "member", b"value") == [b"value"]
+        assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
+        with pytest.raises(StoreCallFailedError) as raised:
+            await bench.store.exchange("topic", "member", b"value")
+        assert raised.value.reason is Reason.PAUSED
+
+    asyncio.run(run())
