@@ -114,7 +114,7 @@ class Parameters:
     @property
     def sketcher(self) -> Sketcher:
         """How pages are sketched, and their features made."""
-        count, size, shared = self.features if self.method != "simhash" else (0, 0, 0)
+        count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
         bins, bits = self.sketch if self.min_resemblance else (0, 0)
         return Sketcher(
             bins=bins,
