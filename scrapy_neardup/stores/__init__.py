@@ -62,11 +62,6 @@ def open_store(
         raise ConfigurationError(
             f"NEARDUP_STORE: no store for {shown}; its scheme must be one of {known}"
         ) from None
-    if matching not in (None, Matching()) and scheme.lower().startswith(("redis", "unix")):
-        raise ConfigurationError(
-            "NEARDUP_METHOD and NEARDUP_MIN_RESEMBLANCE need 'memory:' or 'sqlite:PATH': a store"
-            " in Redis compares fingerprints alone; set NEARDUP_PRESET = 'paper' for it"
-        )
     if not 0 <= max_distance <= 8:
         raise ConfigurationError(f"NEARDUP_MAX_DISTANCE must be 0 to 8 bits, not {max_distance}")
     if expected_pages < 1:

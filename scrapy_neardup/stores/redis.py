@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+from dataclasses import replace
 from typing import Any
 
 from scrapy_neardup.errors import StoreError
@@ -27,12 +28,16 @@ from scrapy_neardup.stores.redis_client import (
 )
 from scrapy_neardup.stores.redis_counts import counts
 from scrapy_neardup.stores.redis_layout import Layout, prefix
+from scrapy_neardup.stores.redis_notices import exchange, topic_key
 from scrapy_neardup.stores.redis_schema import agree
 from scrapy_neardup.stores.redis_values import (
+    feature_keys,
     id_bytes,
     key_and_evidence,
     matched,
     near_reason,
+    resembling,
+    sketch_words,
     url_bytes,
     verdict,
 )
@@ -45,7 +50,12 @@ _CLEARED = 2  # lapsed entries that a confirm clears away
 _SWEEP_PAUSE = 0.2  # seconds between two steps of the sweep, over all crawlers
 _SWEEP_FIELDS = 16
 _SWEEP_MOST = 64  # entries that a step withdraws: about 3 ms of the server
-_VERBS = ("check_and_add", "confirm", "forget", "renew", "sweep")
+_VERBS: dict[str, tuple[str, ...]] = {
+    "check_and_add": ("pages", "bodies", "sketches"),
+    **dict.fromkeys(("confirm", "forget", "sweep"), ("pages", "bodies")),
+    "renew": ("pages",),
+}
+"""Verb -> the parts of Lua that its script stands on."""
 
 
 class RedisStore(Store):
@@ -63,7 +73,8 @@ class RedisStore(Store):
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         self._uri = uri
         self._options = options
-        self._layout = layout or Layout.choose(options.max_distance, options.expected_pages)
+        layout = layout or Layout.choose(options.max_distance, options.expected_pages)
+        self._layout = replace(layout, matching=options.matching)
         self._client = connect(uri)
         self._prefix = prefix(options.namespace)
         self._retention = math.ceil(options.retention)
@@ -101,17 +112,20 @@ class RedisStore(Store):
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`."""
         key, evidence = key_and_evidence(page)
+        matching = self._options.matching
         reply = await self._call(
             "check_and_add",
-            0 if page.exact else self._options.max_distance,
+            self._layout.limit(page),
             id_bytes(page.id),
             evidence,
             url_bytes(page),
             int(LEASE * 1000),
             self._retention,
+            *sketch_words(page, matching.sketch_bits),
+            b"".join(feature_keys(page)),
             key=key,
         )
-        judged = _read(page, reply)
+        judged = _read(page, reply, matching.sketch_bits)
         if judged.decision is Decision.NEW:
             self._pending.add(page.id)
         elif judged.decision is Decision.DUPLICATE:
@@ -135,13 +149,23 @@ class RedisStore(Store):
         except Exception as error:
             raise explained(error, self._uri) from error
 
+    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+        """Post a value and read those of all members; see `Store.exchange`."""
+        try:
+            return await exchange(self._client, topic_key(self._prefix, topic), member, value)
+        except Exception as error:
+            raise explained(error, self._uri) from error
+
     async def _agree(self) -> None:
         """Agree on the parameters with whoever uses the namespace; load scripts for them."""
         self._layout, record = await agree(
             self._client, f"{self._prefix}schema", self._uri, self._options, self._layout
         )
         await self._scripts.load(
-            {verb: self._layout.script("pages", verb, record=record) for verb in _VERBS}
+            {
+                verb: self._layout.script(*parts, verb, record=record)
+                for verb, parts in _VERBS.items()
+            }
         )
         self._agreed += 1
 
@@ -183,17 +207,20 @@ class RedisStore(Store):
         await self._call("sweep", *arguments)
 
 
-def _read(page: Page, reply: list[Any]) -> Verdict:
+def _read(page: Page, reply: list[Any], bits: int) -> Verdict:
     match reply:
         case [b"new"]:
             return verdict(page, Reason.UNMATCHED)
         case [b"changed"]:
             return verdict(page, Reason.CHANGED)
-        case [b"seen", distance]:
-            seen = Match(page_id=page.id, distance=distance, url=page.url)
+        case [b"seen", distance, *counts]:
+            likeness = resembling(counts, bits)
+            seen = Match(page_id=page.id, distance=distance, url=page.url, resemblance=likeness)
             return verdict(page, Reason.SAME_PAGE, seen)
-        case [b"duplicate", distance, page_id, url]:
-            return verdict(page, near_reason(page), matched(page_id, distance, url))
+        case [b"duplicate", distance, page_id, url, count, *counts]:
+            likeness = resembling(counts, bits)
+            match = matched(page_id, distance, url, count=count, resemblance=likeness)
+            return verdict(page, near_reason(page), match)
         case [b"overflow"]:
             return verdict(page, Reason.OVERFLOW)
     raise StoreError(f"a script answered {reply!r}")

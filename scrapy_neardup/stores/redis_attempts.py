@@ -158,12 +158,16 @@ class Attempts:
         )
         return dict(zip(others, await asyncio.gather(*look), strict=True))
 
-    async def collapse(self, entry: Attempt) -> bytes | None:
-        """Count a page as dropped for `entry`; return its URL, None if it is kept no more."""
-        url: bytes | None = await self.call(
-            "collapse", self._entry(entry), *entry.words, self._retention
-        )
-        return url
+    async def collapse(self, entry: Attempt) -> tuple[int, bytes] | None:
+        """Count a page as dropped for `entry`, unless that is kept no more.
+
+        Returns
+        -------
+        count, url
+            How many pages were dropped for it, this one included; its URL.
+        """
+        reply = await self.call("collapse", self._entry(entry), *entry.words, self._retention)
+        return reply and (reply[0], reply[1])
 
     async def commit(self, mine: Attempt, lease: float, url: bytes) -> bool:
         """Keep the entry of `mine`; False if others ended it before."""

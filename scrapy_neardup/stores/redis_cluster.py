@@ -27,6 +27,7 @@ from scrapy_neardup.stores.redis_values import (
     key_and_evidence,
     matched,
     near_reason,
+    refuse_matching,
     url_bytes,
     verdict,
 )
@@ -58,6 +59,7 @@ class RedisClusterStore(Store):
     """
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
+        refuse_matching(options)
         self._uri = uri
         self._options = options
         self._layout = layout or Layout.choose(options.max_distance, options.expected_pages)
@@ -241,9 +243,10 @@ class RedisClusterStore(Store):
                 if self._options.retention:
                     await self._attempts.settle(entry, "touch", self._options.retention)
                 return Match(page_id=page.id, distance=distance, url=page.url)
-            url = await self._attempts.collapse(entry)
-            if url is not None:
-                return matched(page_id, distance, url)
+            collapsed = await self._attempts.collapse(entry)
+            if collapsed is not None:
+                count, url = collapsed
+                return matched(page_id, distance, url, count=count)
         return None
 
     # ---- in the background -----------------------------------------------------------------

@@ -7,14 +7,16 @@ and what they hold are described in ``lua/buckets.lua``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from itertools import combinations
 from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores.base import Matching
 from scrapy_neardup.tables import Permutation, Table, TableDesign
+from scrapy_neardup.verdict import Page
 
 FORMAT = 1
 """Version of the stored format."""
@@ -30,6 +32,9 @@ CAP = 4096
 
 MOST_CONTRADICTED = 512
 """Entries that may be near a new page and contradict it; as in the embedded stores."""
+
+MOST_COMPARED = 64
+"""Candidates, the nearest ones, that a page is compared with; as in the embedded stores."""
 
 PAGE_DEPTH = 40
 """Levels that the tree of page ids may be split: as far as its keys have bits, less a byte."""
@@ -48,12 +53,15 @@ class Layout:
     blocks
         The f bits are cut into so many blocks; there is a table for each choice of
         ``blocks - max_distance`` of them (Manku et al. 2007, section 3.1.1).
+    matching
+        What finds entries beside the tables, and what confirms them.
     """
 
     max_distance: int
     blocks: int
     split: int = SPLIT
     cap: int = CAP
+    matching: Matching = field(default_factory=Matching)
 
     @classmethod
     def choose(cls, max_distance: int, expected_pages: int) -> Layout:
@@ -86,9 +94,12 @@ class Layout:
 
         The first one leaves a fingerprint as it is. Each further one is that which leaves
         fewest ways to differ in few bits and be in none so far: a search for the nearest
-        entry can end as soon as all that it hasn't met are farther away (`unseen`).
+        entry can end as soon as all that it hasn't met are farther away (`unseen`). Where
+        distance finds no entry, the first is all that exact pages need.
         """
         first, *left = self.design.tables
+        if not self.matching.by_distance:
+            return (first,)
         ordered = [first]
         while left:
             best = min(left, key=lambda table: _missed([*ordered, table]))
@@ -115,6 +126,12 @@ class Layout:
         """Levels that a table may be split: all that share a prefix stay in one bucket."""
         return min(self._prefixes) - _LEAST_PREFIX
 
+    def limit(self, page: Page) -> int:
+        """Return within how many bits an entry may be that `page` repeats; -1: none is."""
+        if page.exact:
+            return 0
+        return self.max_distance if self.matching.by_distance else -1
+
     def permuted(self, key: int) -> list[bytes]:
         """Return `key` in the order of each table, most significant byte first."""
         return [each.apply(key).to_bytes(8, "big") for each in self.permutations]
@@ -136,12 +153,24 @@ class Layout:
             "SPLIT": self.split,
             "CAP": self.cap,
             "MOST_CONTRADICTED": MOST_CONTRADICTED,
+            "MOST_COMPARED": MOST_COMPARED,
+            "BY_DISTANCE": str(self.matching.by_distance).lower(),
+            "HAS_BODIES": str(self.has_bodies).lower(),
+            "FEATURES": self.matching.features,
+            "SHARED_FEATURES": self.matching.shared_features,
+            "SKETCH": self.matching.sketch_bytes if self.matching.sketch_bits else 0,
+            "DIFFERING": _differing(self.matching.sketch_bits or 8),
         }
         head = "".join(f"local {name} = {value}\n" for name, value in constants.items())
         text = "".join(_source(part) for part in ("buckets", *parts))
         if "pages" in parts:
             head += self.permuting
         return head + text
+
+    @property
+    def has_bodies(self) -> bool:
+        """Whether pages have more to store than the rule for fingerprints alone needs."""
+        return self.matching != Matching()
 
     @cached_property
     def permuting(self) -> str:
@@ -210,11 +239,19 @@ def _half(moves: list[tuple[int, int]], low: int) -> str:
     return f"bit.bor({','.join(words)})%4294967296"
 
 
+def _differing(bits: int) -> str:
+    """Return a Lua literal: how many bins of so many bits aren't 0, for each byte."""
+    bins = [sum(1 << place for place in range(low, low + bits)) for low in range(0, 8, bits)]
+    counts = (sum(1 for mask in bins if byte & mask) for byte in range(256))
+    return "'" + "".join(f"\\{count}" for count in counts) + "'"
+
+
 def _source(name: str) -> str:
     return files("scrapy_neardup.stores").joinpath(f"lua/{name}.lua").read_text("utf-8")
 
 
 OPEN_SCRIPT = _source("open")
+EXCHANGE_SCRIPT = _source("exchange")
 BUSIEST_SCRIPT = _source("busiest")
 
 

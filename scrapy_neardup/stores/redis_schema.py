@@ -40,10 +40,11 @@ async def agree(
     words += [DIGEST, hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]]
     reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, key, *words)]
     theirs = dict(zip(reply[::2], reply[1::2], strict=True))
+    compared = dict.fromkeys([*ours, *theirs])
     differences = [
-        f"{name} is {theirs.get(name, 'absent')} there and {value} here"
-        for name, value in ours.items()
-        if theirs.get(name) != str(value)
+        f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
+        for name in compared
+        if name not in {*design, DIGEST} and theirs.get(name) != str(ours.get(name))
     ]
     if differences:
         raise StoreMismatchError(

@@ -5,6 +5,11 @@ Rule of this room: pure; both Redis stores write pages alike.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores.base import Matching, StoreOptions
+from scrapy_neardup.stores.confirmation import Compared, resemblance, stored
 from scrapy_neardup.stores.records import partition
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
@@ -16,6 +21,16 @@ _DECISIONS = {
     Reason.SAME_PAGE: Decision.SEEN,
     Reason.OVERFLOW: Decision.UNJUDGED,
 }
+
+
+def refuse_matching(options: StoreOptions) -> None:
+    """Raise `ConfigurationError` for what a cluster can't do so far."""
+    if options.matching != Matching():
+        raise ConfigurationError(
+            "NEARDUP_METHOD and NEARDUP_MIN_RESEMBLANCE need 'memory:', 'sqlite:PATH' or a single"
+            " Redis, 'redis://HOST': a store in a Redis cluster compares fingerprints alone; set"
+            " NEARDUP_PRESET = 'paper' for it"
+        )
 
 
 def key_and_evidence(page: Page) -> tuple[int, bytes]:
@@ -46,10 +61,56 @@ def url_bytes(page: Page) -> bytes:
     return (page.url or "").encode("utf-8", "surrogatepass")
 
 
-def matched(page_id: bytes, distance: int, url: bytes) -> Match:
-    """Return the entry that `page` repeats, as a script names it."""
-    shown = url.decode("utf-8", "surrogatepass") or None
-    return Match(page_id=int.from_bytes(page_id, "big"), distance=distance, url=shown)
+def feature_keys(page: Page) -> list[bytes]:
+    """Return the features of `page` as they are looked up; partitions don't meet there either."""
+    _, mask = partition(page.scope, page.exact)
+    return [(feature ^ mask).to_bytes(8, "big") for feature in page.features]
+
+
+def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return what ``lua/sketches.lua`` compares a page by: four words, empty without a sketch.
+
+    Returns
+    -------
+    most, sketch, furniture, shared
+        The share of bins that may differ, in digits that stand for the same double; what is
+        stored; the furniture of all views, empty if there is none; how many bins of each
+        view are furniture, 4 bytes each.
+    """
+    sketch = page.sketch
+    if sketch is None:
+        return b"", b"", b"", b""
+    counts = [int.from_bytes(view, "big").bit_count() // bits for view in sketch.furniture]
+    return (
+        repr(sketch.most_differing).encode(),
+        stored(sketch),
+        b"".join(sketch.furniture) if any(counts) else b"",
+        b"".join(count.to_bytes(4, "big") for count in counts),
+    )
+
+
+def resembling(counts: Sequence[int], bits: int) -> float | None:
+    """Return the resemblance, from how many bins of each view differ and how many count."""
+    compared = list(map(Compared, counts[::2], counts[1::2]))
+    return resemblance(compared, bits) if compared else None
+
+
+def matched(
+    page_id: bytes,
+    distance: int,
+    url: bytes,
+    *,
+    count: int,
+    resemblance: float | None = None,
+) -> Match:
+    """Return the entry that a page repeats, as a script names it."""
+    return Match(
+        page_id=int.from_bytes(page_id, "big"),
+        distance=distance,
+        url=url.decode("utf-8", "surrogatepass") or None,
+        resemblance=resemblance,
+        count=count,
+    )
 
 
 def near_reason(page: Page) -> Reason:

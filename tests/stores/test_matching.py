@@ -461,7 +461,7 @@ def test_a_long_crawl_agrees_with_the_model(matching, fresh):
                 assert (stats.pages, stats.pending, stats.dropped) == model.counts()
             if not place.survives:
                 break
-            model.reopen()
+            model.reopen(restores=not place.shared)
         assert seen == {Decision.NEW, Decision.DUPLICATE, Decision.SEEN}
 
     for seed in range(3):

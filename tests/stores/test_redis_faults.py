@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 import redis
 from redis_servers import (
-    RedisCluster,
     RedisServer,
     all_binaries,
     free_port,
@@ -21,7 +20,7 @@ from redis_servers import (
     shared_cluster,
     shared_server,
 )
-from store_registry import page
+from store_registry import PLACES, page
 
 from scrapy_neardup.errors import (
     ConfigurationError,
@@ -428,15 +427,16 @@ def test_an_emptied_server_gets_the_record_again_or_refuses(flushed):
 
 
 def test_an_emptied_cluster_refuses_whoever_had_other_parameters():
-    async def scenario(cluster: RedisCluster) -> None:
-        async with open_store(cluster.uri, max_distance=3) as store:
+    async def scenario(uri: str) -> None:
+        async with open_store(uri, max_distance=3) as store:
             assert await decision(store, 1) is Decision.NEW
-            for node in cluster.masters:
+            for node in shared_cluster().masters:
                 node.client().flushall()
                 node.client().script_flush()  # as after a restart
-            async with open_store(cluster.uri, max_distance=2) as other:
+            async with open_store(uri, max_distance=2) as other:
                 assert await decision(other, 1) is Decision.NEW
                 with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
                     await decision(store, 2)
 
-    asyncio.run(scenario(shared_cluster()))
+    with PLACES["redis-cluster"]() as place:
+        asyncio.run(scenario(place.uri))

@@ -346,7 +346,7 @@ class ProbeThenAdd(RedisClusterStore):
         await self._attempts.end(probe)
         for other, reply in (await self._attempts.look_at(near, set())).items():
             if reply[0] == b"kept":
-                match = matched(reply[1], (other.key ^ key).bit_count(), b"")
+                match = matched(reply[1], (other.key ^ key).bit_count(), b"", count=0)
                 return verdict(page, Reason.NEAR, match)
         mine = Attempt.new(key)
         await self._attempts.claim(mine, page.id, evidence, K, lease)
@@ -367,7 +367,7 @@ class DropIfAnythingWasSeen(RedisClusterStore):
         for other, reply in (await self._attempts.look_at(claims.near, set())).items():
             if reply[0] != b"gone" and int.from_bytes(reply[1], "big") != page.id:
                 await self._attempts.end(mine)
-                match = matched(reply[1], (other.key ^ key).bit_count(), b"")
+                match = matched(reply[1], (other.key ^ key).bit_count(), b"", count=0)
                 return verdict(page, Reason.NEAR, match)
         await self._attempts.commit(mine, 60, b"")
         self._held[page.id] = mine

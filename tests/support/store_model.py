@@ -62,9 +62,13 @@ class ModelStore:
         self.entries.remove(own)
         return own.dropped
 
-    def reopen(self) -> None:
-        """Keep what a durable store keeps."""
-        kept = [entry.replaces if entry.pending else entry for entry in self.entries]
+    def reopen(self, *, restores: bool = True) -> None:
+        """Keep what a durable store keeps; a shared one lets a replaced entry go at once."""
+        before = [entry.replaces if restores else None for entry in self.entries]
+        kept = [
+            old if entry.pending else entry
+            for entry, old in zip(self.entries, before, strict=True)
+        ]
         self.entries = [entry for entry in kept if entry is not None]
 
     def counts(self) -> tuple[int, int, int]:

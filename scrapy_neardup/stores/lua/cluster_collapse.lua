@@ -1,7 +1,7 @@
 -- A page is dropped as a duplicate of this entry, if that is still kept.
 --
 -- ARGV: key, attempt, retention (ms)
--- Reply: its URL or '', nil if it is kept no more
+-- Reply: {pages dropped for it, its URL or ''}, nil if it is kept no more
 
 local f, attempt, retention = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local s, o = locate(f, attempt)
@@ -11,6 +11,6 @@ if state == 'p' or over(state, time, retention) then return false end
 if state == 'k' and NOW_MS - time > retention / 16 and retention > 0 then
   set_state(f, attempt, 'k', NOW_MS)
 end
-call('HINCRBY', KEY, 'n' .. f .. attempt, 1)
+local count = call('HINCRBY', KEY, 'n' .. f .. attempt, 1)
 call('HINCRBY', KEY, 'D', 1)
-return call('HGET', KEY, 'u' .. f .. attempt) or ''
+return { count, call('HGET', KEY, 'u' .. f .. attempt) or '' }

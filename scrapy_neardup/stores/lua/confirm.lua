@@ -8,8 +8,5 @@ for i = 3, #ARGV, 1000 do
 end
 -- The pages of crawlers that died: one or two a call keep the set small.
 local lapsed = call('ZRANGEBYSCORE', PREFIX .. 'pending', '-inf', '(' .. now_ms(), 'LIMIT', 0, ARGV[2])
-for _, id in ipairs(lapsed) do
-  local r = record_of(id)
-  if r then withdraw(id, r) else call('ZREM', PREFIX .. 'pending', id) end
-end
+for _, id in ipairs(lapsed) do withdraw(id) end
 return #lapsed

@@ -5,5 +5,4 @@
 
 local id = ARGV[2]
 if not call('ZSCORE', PREFIX .. 'pending', id) then return 0 end
-local r = record_of(id)
-return r and withdraw(id, r) or 0
+return withdraw(id)

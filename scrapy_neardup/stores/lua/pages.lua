@@ -1,11 +1,19 @@
 -- One Redis holds all of a namespace, so a script can reach every entry.
 --
 --   PREFIX t1:XX   key -> page id        PREFIX page:XX    page id -> record
---   PREFIX tN:XX   permuted key          record: start of the key 5, tag 2, title 2, content 2, seen 4
+--   PREFIX tN:XX   permuted key          record: start of the key, tag 2, title 2, content 2, seen 4
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
+--
+-- Where pages have features or sketches (stores/base.py, Matching), a record ends with the
+-- place of these, 4 bytes (bodies.lua), and
+--   PREFIX fN:XX   Nth feature -> page ids
 
-local ID, RECORD = 8, 15 -- bytes of payload
+local ID = 8 -- bytes
+-- Bytes of the key that a record starts with. Five are as many as any prefix has bits; all
+-- eight where pages are found by features, whose keys may be in no table.
+local START = HAS_BODIES and 8 or 5
+local RECORD = START + 10 + (HAS_BODIES and 4 or 0)
 
 local PREFIX = ARGV[1]
 
@@ -42,15 +50,19 @@ end
 
 local function now() return floor(now_ms() / 1000) end
 
--- What a record says: the start of the key, evidence (tag, title, content), seen.
+-- What a record says: the start of the key, evidence (tag, title, content), seen, place.
 local function record_at(s, o)
-  return { start = sub(s, o + 7, o + 11), evidence = sub(s, o + 12, o + 17), seen = sub(s, o + 18, o + 21) }
+  o = o + 6 + START
+  return {
+    start = sub(s, o - START + 1, o), evidence = sub(s, o + 1, o + 6),
+    seen = sub(s, o + 7, o + 10), place = HAS_BODIES and sub(s, o + 11, o + 14) or '',
+  }
 end
 
-local function payload_of(r) return r.start .. r.evidence .. r.seen end
+local function payload_of(r) return r.start .. r.evidence .. r.seen .. r.place end
 
-local function record(key, evidence)
-  return payload_of({ start = sub(key, 1, 5), evidence = evidence, seen = u(now(), 4) })
+local function record(key, evidence, place)
+  return payload_of({ start = sub(key, 1, START), evidence = evidence, seen = u(now(), 4), place = place })
 end
 
 -- The record of a page; nil if there is none.
@@ -63,9 +75,16 @@ local function record_of(id)
   return r, key, s, name, level, o
 end
 
+-- Write what was changed in a record.
+local function rewrite(id, r)
+  local known, key, s, name, _, o = record_of(id)
+  if known then call('HSET', key, name, sub(s, 1, o + 6) .. payload_of(r) .. sub(s, o + 7 + RECORD)) end
+end
+
 -- The whole key of a page is in table 1, among those that start alike: no prefix has more
 -- bits than the start, so they share a bucket. nil where the server has evicted that.
 local function key_of(id, r)
+  if START == 8 then return r.start end
   local s = bucket(hash('t1', r.start), r.start)
   local same = sub(r.start, 3, 5)
   local o = lower_bound(s, 6 + ID, number(same, 1, 3), 0)
@@ -73,22 +92,6 @@ local function key_of(id, r)
     if sub(s, o + 7, o + 6 + ID) == id then return sub(r.start, 1, 2) .. sub(s, o + 1, o + 6) end
     o = o + 6 + ID
   end
-end
-
-local function withdraw(id, r)
-  local key = key_of(id, r)
-  for i = 1, key and TABLES or 0 do
-    local f = permuted(i, key)
-    remove(hash('t' .. i, f), f, i == 1 and id or '', DEPTH)
-  end
-  remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
-  if call('ZREM', PREFIX .. 'pending', id) == 0 then
-    call('HINCRBY', PREFIX .. 'counters', 'confirmed', -1)
-  end
-  call('HDEL', hash('url', id), id)
-  local collapsed = tonumber(call('HGET', PREFIX .. 'collapsed', id) or 0)
-  if collapsed > 0 then call('HDEL', PREFIX .. 'collapsed', id) end
-  return collapsed
 end
 
 -- Whether an entry still counts: its lease has not run out, it was seen lately.

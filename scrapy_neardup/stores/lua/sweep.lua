@@ -22,7 +22,7 @@ for i = 1, #reply[2], 2 do
     end
   end
 end
-for i = 1, math.min(#old, most) do withdraw(old[i], record_of(old[i])) end
+for i = 1, math.min(#old, most) do withdraw(old[i]) end
 if #old <= most then
   cursor = reply[1]
   if cursor == '0' then which = (which + 1) % 256 end
