@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 
-KEEP, KEEP_START, KEEP_AGAIN = "keep", "keep-start", "keep-again"
+KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN = "keep", "keep-budget", "keep-start", "keep-again"
 """What is done about a page, next to `settings.ACTIONS`."""
 
 STATS = (
@@ -35,6 +35,7 @@ STATS = (
     "neardup/pages/seen",
     "neardup/pages/duplicate",
     "neardup/pages/dropped",
+    "neardup/pages/kept-budget",
     "neardup/pages/kept-start",
     "neardup/pages/kept-again",
     "neardup/pages/orphaned",
@@ -49,7 +50,12 @@ STATS = (
 )
 """All stats; each is a name that `Report.count` is called with, less its prefix."""
 
-_KEPT = {KEEP_START: "pages/kept-start", KEEP_AGAIN: "pages/kept-again", DROP: "pages/dropped"}
+_ENDS = {
+    KEEP_BUDGET: "pages/kept-budget",
+    KEEP_START: "pages/kept-start",
+    KEEP_AGAIN: "pages/kept-again",
+    DROP: "pages/dropped",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +130,8 @@ class Report:
         verdict, spider = judged.verdict, self._crawler.spider
         if verdict.match is not None:
             self.count(f"distance/{verdict.match.distance}")
-        if judged.action in _KEPT:
-            self.count(_KEPT[judged.action])
+        if judged.action in _ENDS:
+            self.count(_ENDS[judged.action])
         if judged.action in {DROP, FLAG}:
             self.count("links/withheld", judged.links)
         logger.log(

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.utils.job import job_dir
 
+from scrapy_neardup.crawl.budget import GroupBudget
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.guard import (
@@ -27,7 +28,14 @@ from scrapy_neardup.crawl.guard import (
 )
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError, count_targets
-from scrapy_neardup.crawl.report import KEEP, KEEP_AGAIN, KEEP_START, Judged, Report
+from scrapy_neardup.crawl.report import (
+    KEEP,
+    KEEP_AGAIN,
+    KEEP_BUDGET,
+    KEEP_START,
+    Judged,
+    Report,
+)
 from scrapy_neardup.crawl.settings import (
     DROP,
     DROP_ITEMS,
@@ -120,6 +128,7 @@ class Session:
         analyser = Analyser(settings.parameters)
         self._reader = Reader(analyser, text_of=settings.text_of, deny=settings.deny)
         self._detector = Detector(analyser, self._store)
+        self._budget = GroupBudget(settings.group_budget)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
         self._dropped: OrderedDict[int, None] = OrderedDict()
@@ -227,6 +236,8 @@ class Session:
         )
 
     def _action(self, request: Request, duplicate: Verdict, earlier: object) -> str:
+        if duplicate.match and self._budget.admits(duplicate.page_id, duplicate.match):
+            return KEEP_BUDGET
         meta = request.meta
         if self.settings.keep_start and meta.get("is_start_request") and not meta.get("depth"):
             # `depth` too: spiders that copy `response.meta` mark everything as start.

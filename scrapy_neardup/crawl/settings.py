@@ -59,6 +59,7 @@ class CrawlSettings:
     base: str | None
     action: str
     priority_adjust: int
+    group_budget: int
     deny: Sequence[re.Pattern[str]]
     keep_start: bool
     on_error: str
@@ -90,6 +91,11 @@ def read_settings(settings: BaseSettings) -> CrawlSettings:
     if values["audit_text"] and not values["audit"]:
         raise ConfigurationError(
             "NEARDUP_AUDIT_TEXT writes into the audit file: set NEARDUP_AUDIT to its path"
+        )
+    if values["base"] and values["group_budget"] > 1:
+        raise ConfigurationError(
+            "NEARDUP_GROUP_BUDGET can't be kept with NEARDUP_BASE: nobody knows how many pages of"
+            " a group the base has seen; load it into the store instead: scrapy-neardup load"
         )
     parameters = Parameters(**{field.name: values[field.name] for field in fields(Parameters)})
     own = {field.name for field in fields(CrawlSettings)} & values.keys()
@@ -315,6 +321,7 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "SKETCH": ((1024, 2), _numbers("bins and bits such as '1024x2'")),
     "ACTION": (DROP, _one_of(*ACTIONS)),
     "PRIORITY_ADJUST": (-10, _whole()),
+    "GROUP_BUDGET": (1, _whole(1)),
     "SHINGLE_SIZE": (3, _whole()),
     "WEIGHTS": ("set", _callable_or("set", "tf", "sqrt", "log")),
     "TEXT": ("main", _callable_or("main", "full")),

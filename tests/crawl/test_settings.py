@@ -60,6 +60,7 @@ def test_parameters(name, texts, value):
     ("RETENTION", ["14d", " 2W "], 14 * 86400),
     ("ACTION", ["drop-links"], "drop-links"),
     ("PRIORITY_ADJUST", ["-7", -7], -7),
+    ("GROUP_BUDGET", ["3", 3], 3),
     ("KEEP_START", ["0", False], False),
     ("ON_ERROR", ["close"], "close"),
     ("TIMEOUT", ["0.5", 0.5], 0.5),
@@ -125,6 +126,7 @@ WRONG = [
     ("MAX_DISTANCE", -1, "0 to 8"),
     ("ACTION", "remove", "'drop', 'drop-links', 'drop-items', 'deprioritize' or 'flag'"),
     ("PRIORITY_ADJUST", "low", "a whole number"),
+    ("GROUP_BUDGET", 0, "a whole number, 1 or more"),
     ("SHINGLE_SIZE", 0, "1 to 64"),
     ("WEIGHTS", "idf", "'set', 'tf', 'sqrt', 'log', or a callable or the dotted path of one"),
     ("TEXT", "mian", "'main', 'full', or a callable or the dotted path of one"),
@@ -180,8 +182,7 @@ def test_audit_text_needs_an_audit():
     ("MAX_DISTANCES", r"did you mean NEARDUP_MAX_DISTANCE\?"),
     ("STOER", r"did you mean NEARDUP_STORE\?"),
     ("XYZZY", "docs/settings.md"),
-    # A setting of a version to come.
-    ("GROUP_BUDGET", "is not a setting"),
+    ("NUMBERS", "is not a setting"),
 ])  # fmt: skip
 def test_an_unknown_setting_is_refused(name, hint):
     with pytest.raises(ConfigurationError, match=f"NEARDUP_{name} .*{hint}"):

@@ -1,0 +1,240 @@
+"""The first pages of a group of near-duplicates are delivered: `NEARDUP_GROUP_BUDGET`."""
+
+import itertools
+import json
+
+import pytest
+import scrapy
+from crawl_spiders import Visit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from redis_servers import shared_cluster, shared_server
+from site_server import Answer, page, text
+
+from scrapy_neardup.crawl import budget
+from scrapy_neardup.crawl.budget import GroupBudget
+from scrapy_neardup.verdict import Decision, Match
+
+THREE = {"NEARDUP_GROUP_BUDGET": 3}
+names = (f"budget{number}" for number in itertools.count())
+
+
+# ---- the rule ------------------------------------------------------------------------------
+
+ENTRY = 1000
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(1, 6), st.lists(st.integers(0, 9), max_size=40))
+def test_the_first_pages_of_a_group_are_kept_however_often_they_come(pages, arrivals):
+    keeper = GroupBudget(pages)
+    first = list(dict.fromkeys(arrivals))[: pages - 1]
+    for count, arrival in enumerate(arrivals, 1):
+        match = Match(page_id=ENTRY, distance=0, count=count)
+        assert keeper.admits(arrival, match) == (arrival in first)
+
+
+def test_groups_do_not_share_places():
+    keeper = GroupBudget(2)
+    for entry in range(3):
+        match = Match(page_id=entry, distance=0, count=1)
+        assert keeper.admits(7, match)  # a page that changes may be of several groups
+        assert not keeper.admits(8, Match(page_id=entry, distance=0, count=2))
+
+
+def test_an_entry_made_anew_begins_a_group():
+    keeper = GroupBudget(3)
+    for count, page_id in enumerate((1, 1, 1, 2, 3), 1):
+        admitted = keeper.admits(page_id, Match(page_id=ENTRY, distance=0, count=count))
+        assert admitted == (page_id != 3)
+    for count, page_id in enumerate((3, 4, 1), 1):
+        admitted = keeper.admits(page_id, Match(page_id=ENTRY, distance=0, count=count))
+        assert admitted == (page_id != 1)
+
+
+def test_without_a_count_no_place_is_given_out():
+    assert not GroupBudget(5).admits(1, Match(page_id=ENTRY, distance=0))
+
+
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(budget, "REMEMBERED_MEMBERS", 10)
+    keeper = GroupBudget(4)
+    for entry, count in itertools.product(range(8), range(1, 4)):
+        assert keeper.admits(10 * entry + count, Match(page_id=entry, distance=0, count=count))
+    again = {entry: keeper.admits(10 * entry + 1, Match(page_id=entry, distance=0, count=4))
+             for entry in range(8)}  # fmt: skip
+    assert again == {entry: entry >= 5 for entry in range(8)}
+
+
+# ---- in a crawl ----------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", "cluster"])
+def stored(request, tmp_path):
+    """Settings of a crawl with a store of each kind."""
+    uri = {
+        "memory": lambda: "memory:",
+        "sqlite": lambda: f"sqlite:{tmp_path / 'pages.sqlite'}",
+        "redis": lambda: shared_server().uri,
+        "cluster": lambda: shared_cluster().uri,
+    }[request.param]()
+    return {"NEARDUP_STORE": uri, "NEARDUP_NAMESPACE": next(names)}
+
+
+PATHS = [f"/{group}/{variant}" for variant in range(1, 6) for group in "ab"]
+
+
+def test_each_group_has_its_budget(crawl, stored):
+    outcome = crawl(Visit, *PATHS, settings=stored | THREE)
+    assert outcome.notes == PATHS[:6]
+    counted = outcome.counted()
+    assert counted["pages/new"] == 2
+    assert counted["pages/duplicate"] == 8
+    assert (counted["pages/kept-budget"], counted["pages/dropped"]) == (4, 4)
+
+
+def test_by_default_only_the_first_page_is_kept(crawl):
+    outcome = crawl(Visit, *PATHS)
+    assert outcome.notes == PATHS[:2]
+    assert "pages/kept-budget" not in outcome.counted()
+
+
+def test_a_later_run_goes_on_with_the_budget(crawl, tmp_path):
+    kept = {"NEARDUP_STORE": f"sqlite:{tmp_path / 'pages.sqlite'}"} | THREE
+    assert crawl(Visit, "/a/1", "/a/2", settings=kept).notes == ["/a/1", "/a/2"]
+    assert crawl(Visit, "/a/3", "/a/4", settings=kept).notes == ["/a/3"]
+    # The stored page itself is seen; one that was kept beside it counts as another.
+    assert crawl(Visit, "/a/1", "/a/2", settings=kept).notes == ["/a/1"]
+
+
+def test_short_pages_have_groups_too(crawl, site):
+    for number in range(1, 5):
+        site.routes[f"/login/{number}"] = page("please log in to see this page")
+    paths = [f"/login/{number}" for number in range(1, 5)]
+    outcome = crawl(Visit, *paths, settings=THREE)
+    assert outcome.notes == paths[:3]
+
+
+class Follow(Visit):
+    """Yields an item and a request to the page's own child."""
+
+    name = "follow"
+
+    def page(self, response):
+        self.note(response)
+        yield {"path": self.path_of(response)}
+        for href in response.css("a::attr(href)").getall():
+            yield self.request(response, href, -1_000_000)
+
+
+@pytest.mark.parametrize(("action", "stat"), [
+    ("drop", "links/withheld"),
+    ("drop-links", "requests/dropped"),
+    ("drop-items", "items/dropped"),
+    ("deprioritize", "requests/deprioritized"),
+    ("flag", "links/withheld"),
+])  # fmt: skip
+def test_each_action_spares_what_is_within_the_budget(crawl, site, tmp_path, action, stat):
+    for variant in range(1, 5):
+        site.routes[f"/a/{variant}"] = page(text("a", variant), f"/child{variant}/1")
+    audit = tmp_path / "audit.jsonl"
+    outcome = crawl(
+        Follow,
+        *(f"/a/{variant}" for variant in range(1, 5)),
+        settings=THREE | {"NEARDUP_ACTION": action, "NEARDUP_AUDIT": str(audit)},
+    )
+    assert outcome.counted()[stat] == 1
+    assert outcome.counted()["pages/kept-budget"] == 2
+    spared = {f"/{kind}/{n}" for kind, n in [("a", 1), ("a", 2), ("a", 3)]} | {
+        f"/child{variant}/1" for variant in range(1, 4)
+    }
+    assert spared <= set(outcome.notes)
+    assert spared <= {item["path"] for item in outcome.items}
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    actions = [line["action"] for line in lines if "/a/" in line["page"]]
+    assert actions == ["keep", "keep-budget", "keep-budget", action]
+
+
+class Revisit(Visit):
+    """Requests every page three times, as one does that was sent a block page."""
+
+    name = "revisit"
+
+    def page(self, response):
+        verdict = response.meta["neardup"]
+        self.note(response, verdict.decision)
+        tried = response.meta.get("tried", 0)
+        if tried < 2:
+            meta = {"tried": tried + 1}
+            yield response.request.replace(dont_filter=True, meta=meta, priority=1)
+
+
+def test_a_page_that_comes_again_takes_no_second_place(crawl, stored):
+    outcome = crawl(Revisit, "/a/1", "/a/2", "/a/3", "/a/4", settings=stored | THREE)
+    assert outcome.notes == [
+        ["/a/1", Decision.NEW],
+        *[["/a/1", Decision.SEEN]] * 2,
+        *[["/a/2", Decision.DUPLICATE]] * 3,
+        *[["/a/3", Decision.DUPLICATE]] * 3,
+    ]
+    assert outcome.counted()["pages/kept-budget"] == 6
+    assert outcome.counted()["pages/dropped"] == 1
+
+
+def test_a_retried_failure_takes_no_place(crawl, site):
+    answers = iter([Answer("", status=503), page(text("a", 2))])
+    site.routes["/a/2"] = lambda _: answer if isinstance(answer := next(answers), Answer) else (
+        Answer(answer))  # fmt: skip
+    settings = THREE | {"RETRY_ENABLED": True}
+    outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/a/4", settings=settings)
+    assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3"]
+    assert outcome.stats["retry/count"] == 1
+
+
+def test_redirects_to_a_member_take_no_place(crawl, site):
+    for number in range(3):
+        site.routes[f"/old/{number}"] = Answer(status=302, headers={"Location": "/a/2"})
+    paths = ["/a/1", "/a/2", "/old/0", "/old/1", "/old/2", "/a/3", "/a/4"]
+    outcome = crawl(Visit, *paths, settings=THREE | {"DUPEFILTER_CLASS": NO_FILTER})
+    assert outcome.notes == ["/a/1", "/a/2", *["/a/2"] * 3, "/a/3"]
+
+
+NO_FILTER = "scrapy.dupefilters.BaseDupeFilter"
+
+
+class Fails(Visit):
+    name = "fails"
+
+    def page(self, response):
+        self.note(response)
+        if self.path_of(response) == "/a/1":
+            raise RuntimeError("an error in the callback")
+
+
+def test_a_group_ends_with_the_processing_of_its_first_page(crawl):
+    paths = [f"/a/{variant}" for variant in range(1, 6)]
+    outcome = crawl(Fails, *paths, settings={"NEARDUP_GROUP_BUDGET": 2}, errors=True)
+    assert outcome.notes == paths[:3]
+    assert "pages/orphaned" not in outcome.counted()
+
+
+class Start(Visit):
+    name = "start"
+
+    async def start(self):
+        for place, path in enumerate(self.paths):
+            yield scrapy.Request(self.site + path, self.page, priority=-place)
+
+
+def test_start_requests_count(crawl):
+    paths = [f"/a/{variant}" for variant in range(1, 6)]
+    outcome = crawl(Start, *paths, settings=THREE)
+    assert outcome.notes == paths
+    counted = outcome.counted()
+    assert (counted["pages/kept-budget"], counted["pages/kept-start"]) == (2, 2)
+
+
+def test_a_base_counts_nothing(crawl, site):
+    outcome = crawl(Visit, "/a/1", settings=THREE | {"NEARDUP_BASE": "base.pack"})
+    assert outcome.error.startswith("ConfigurationError: NEARDUP_GROUP_BUDGET")
+    assert site.requests == []
