@@ -1,8 +1,11 @@
 """Real sites with a known truth, for the benchmarks that ask how good a verdict is.
 
 A site is a folder of HTML pages. Its truth is either a pair of files as described in
-`Site.load`, or computed here: the exact Jaccard resemblance of word 4-shingles of the
-main text, by `scrapy_neardup.joins`.
+`_listed`, or computed here: the exact Jaccard resemblance of word 4-shingles, by
+`scrapy_neardup.joins`, of the main text; or of what is left of it without the lines that are
+on a tenth of the site's pages, which is known only when all of the site is.
+
+What was read is kept in a folder, by the code that read it.
 """
 
 from __future__ import annotations
@@ -11,20 +14,65 @@ import csv
 import gzip
 import hashlib
 import inspect
+import os
 import pickle
-from collections import defaultdict
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
+
+import stress
+from stress import SECTION, Stress, added
 
 from scrapy_neardup import text
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.text import Content, Extractor, parse_html
+from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.joins import self_join
+from scrapy_neardup.text import Content, Extractor, parse_html, views
 
 DUPLICATE = 0.9
 """A page is a true duplicate if an earlier page resembles it at least so much."""
 LOST = 0.8
 """A dropped page is lost content if no earlier page resembles it at least so much."""
+
+TEMPLATE_SHARE, TEMPLATE_PAGES = 0.1, 10
+"""A line is a template's if it is on such a share of the pages, and on so many."""
+
+WORKERS = 2
+Alike = dict[int, list[tuple[int, float]]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a site is, and how it is read.
+
+    Parameters
+    ----------
+    folder
+        Of HTML pages; its name is the site's.
+    truth
+        A folder of ``NAME.pages.tsv.gz`` and ``NAME.pairs.tsv.gz``, or None.
+    cache
+        Where to keep what was read.
+    view
+        As in `scrapy_neardup.text.Extractor`.
+    stress
+        What is added to pages before they are read; see `stress.py`. The truth stays.
+    templates
+        Whether a truth that is computed here counts the lines that many pages share.
+    """
+
+    folder: Path
+    truth: Path | None
+    cache: Path
+    view: views.View = "main"
+    stress: Stress | None = None
+    templates: bool = True
 
 
 @dataclass
@@ -32,50 +80,47 @@ class Site:
     """Pages in the order in which they are to be judged, and which of them are alike."""
 
     name: str
-    pages: list[Path]
+    pages: list[str]
+    """Paths within the site."""
     contents: list[Content]
-    alike: dict[int, list[tuple[int, float]]] = field(repr=False)
+    alike: Alike = field(repr=False)
     """Page -> [(other page, resemblance >= `LOST`)]."""
+    section: frozenset[int] = frozenset()
+    """The pages to which something was added, if not to all."""
 
-    @classmethod
-    def load(cls, folder: Path, truth: Path | None, *, cache: Path, mode: str = "main") -> Site:
-        """Read a site.
+    def url(self, page: int) -> str:
+        """Return the address of a page."""
+        return f"http://{self.name}.test/{self.pages[page]}"
 
-        With `truth`, ``NAME.pages.tsv.gz`` there lists the pages as ``VERSION:path`` in
-        judging order, and ``NAME.pairs.tsv.gz`` the pairs (columns a, b, J4_full, J4_main).
+    def orders(self, shuffles: int) -> list[list[int]]:
+        """Return the site's own order and so many random ones, always the same."""
+        own = list(range(len(self.pages)))
+        return [own, *(random.Random(seed).sample(own, len(own)) for seed in range(shuffles))]
+
+    def nearest(self, page: int, place: list[int]) -> tuple[float, int]:
+        """Return how alike the most alike of the pages in an earlier place is, and which."""
+        earlier = (
+            (value, other)
+            for other, value in self.alike.get(page, ())
+            if place[other] < place[page]
+        )
+        return max(earlier, default=(0.0, -1))
+
+    def judge(
+        self, order: list[int], dropped: set[int], among: frozenset[int] | None = None
+    ) -> Score:
+        """Hold the set of `dropped` pages, met in this `order`, against the truth.
+
+        With `among` only those pages count.
         """
-        listing = truth / f"{folder.name}.pages.tsv.gz" if truth else None
-        if listing is None or not listing.exists():
-            pages = sorted(path for path in folder.rglob("*") if path.suffix in {".html", ".htm"})
-            contents = read_contents(pages, cache, mode)
-            return cls(
-                folder.name, pages, contents, exact_truth(read_contents(pages, cache, "main"))
-            )
-        with gzip.open(listing, "rt") as lines:
-            names = lines.read().splitlines()
-        number = {name: position for position, name in enumerate(names)}
-        alike: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        with gzip.open(truth / f"{folder.name}.pairs.tsv.gz", "rt") as lines:
-            for row in csv.DictReader(lines, delimiter="\t"):
-                resemblance = 0.0 if row["J4_main"].startswith("<") else float(row["J4_main"])
-                if resemblance >= LOST:
-                    a, b = number[row["a"]], number[row["b"]]
-                    alike[a].append((b, resemblance))
-                    alike[b].append((a, resemblance))
-        pages = [folder / name.replace(":", "/", 1) for name in names]
-        return cls(folder.name, pages, read_contents(pages, cache, mode), alike)
-
-    def judge(self, order: list[int], dropped: set[int]) -> Score:
-        """Hold the set of `dropped` pages, met in this `order`, against the truth."""
-        place = {page: position for position, page in enumerate(order)}
-        score = Score(pages=len(order), dropped=len(dropped))
-        for page in order:
-            best = max(
-                (value for other, value in self.alike.get(page, ()) if place[other] < place[page]),
-                default=0.0,
-            )
+        place = places(order)
+        score = Score()
+        for page in order if among is None else among:
+            best, _ = self.nearest(page, place)
+            score.pages += 1
             score.duplicates += best >= DUPLICATE
             if page in dropped:
+                score.dropped += 1
                 score.found += best >= DUPLICATE
                 score.lost += best < LOST
         return score
@@ -105,40 +150,128 @@ class Score:
         return Score(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
 
-def read_contents(pages: list[Path], cache: Path, mode: str) -> list[Content]:
-    """Return the `Content` of each page; kept in `cache` until the text room changes."""
-    room = Path(inspect.getfile(text)).parent
-    code = b"".join(path.read_bytes() for path in sorted(room.rglob("*")) if path.is_file())
-    key = hashlib.blake2b("\n".join(map(str, pages)).encode() + code, digest_size=12).hexdigest()
-    kept = cache / f"{mode}-{key}.pickle"
-    if kept.exists():
-        return pickle.loads(kept.read_bytes())
-    with ProcessPoolExecutor() as workers:
-        contents = list(workers.map(_read, pages, [mode] * len(pages), chunksize=64))
-    cache.mkdir(parents=True, exist_ok=True)
-    kept.write_bytes(pickle.dumps(contents))
-    return contents
+def places(order: list[int]) -> list[int]:
+    """Return the place of each page in an order."""
+    found = [0] * len(order)
+    for place, page in enumerate(order):
+        found[page] = place
+    return found
 
 
-def _read(page: Path, mode: str) -> Content:
+@lru_cache(maxsize=16)
+def load(source: Source) -> Site:
+    """Read a site; see `Source`. A process reads it once."""
+    folder = source.folder
+    truth = source.truth
+    if truth is not None and (truth / f"{folder.name}.pages.tsv.gz").exists():
+        pages, alike = _listed(folder.name, truth)
+    else:
+        found = (path for path in folder.rglob("*") if path.suffix in {".html", ".htm"})
+        pages = sorted(str(path.relative_to(folder)) for path in found)
+        plain = read_contents(replace(source, view="main", stress=None), pages)
+        make = exact_truth if source.templates else truth_without_templates
+        key = f"{make.__name__}-{_digest(folder, pages)}"
+        alike = _kept(source.cache, key, lambda: make(plain))
+    section = frozenset(stress.section(len(pages))) if source.stress == SECTION else frozenset()
+    return Site(folder.name, pages, read_contents(source, pages), alike, section)
+
+
+def _listed(name: str, truth: Path) -> tuple[list[str], Alike]:
+    """Read a site's truth.
+
+    ``NAME.pages.tsv.gz`` lists the pages as ``VERSION:path`` in judging order, and
+    ``NAME.pairs.tsv.gz`` the pairs (columns a, b, J4_full, J4_main).
+    """
+    with gzip.open(truth / f"{name}.pages.tsv.gz", "rt") as lines:
+        names = lines.read().splitlines()
+    number = {name: position for position, name in enumerate(names)}
+    alike: Alike = defaultdict(list)
+    with gzip.open(truth / f"{name}.pairs.tsv.gz", "rt") as lines:
+        for row in csv.DictReader(lines, delimiter="\t"):
+            resemblance = 0.0 if row["J4_main"].startswith("<") else float(row["J4_main"])
+            if resemblance >= LOST:
+                a, b = number[row["a"]], number[row["b"]]
+                alike[a].append((b, resemblance))
+                alike[b].append((a, resemblance))
+    return [name.replace(":", "/", 1) for name in names], dict(alike)
+
+
+def read_contents(source: Source, pages: list[str]) -> list[Content]:
+    """Return the `Content` of each page."""
+    key = f"{source.view}-{source.stress or 'plain'}-{_digest(source.folder, pages)}"
+
+    def read() -> list[Content]:
+        elements = added(source.stress, len(pages))
+        paths = [source.folder / page for page in pages]
+        with ProcessPoolExecutor(WORKERS) as workers:
+            return list(
+                workers.map(_read, paths, elements, [source.view] * len(pages), chunksize=64)
+            )
+
+    return _kept(source.cache, key, read)
+
+
+def _read(page: Path, element: bytes, view: views.View) -> Content:
+    return read_page(stress.insert(page.read_bytes(), element), view)
+
+
+def read_page(body: bytes, view: views.View = "main") -> Content:
+    """Return what a page says; nothing if it can't be parsed."""
     try:
-        return Extractor(mode=mode).extract(parse_html(page.read_bytes()))
+        return Extractor(mode=view).extract(parse_html(body))
     except InputError:
         return Content(text="")
 
 
-def exact_truth(contents: list[Content]) -> dict[int, list[tuple[int, float]]]:
-    """Return which pages resemble each other at least `LOST`, by an exact join."""
-    from scrapy_neardup.fingerprints import features, token_hashes
-    from scrapy_neardup.joins import self_join
+def _kept(cache: Path, key: str, make: Callable[[], T]) -> T:
+    """Return what was made under this key before, or make it."""
+    place = cache / f"{key}.pickle"
+    if place.exists():
+        return pickle.loads(place.read_bytes())
+    made = make()
+    cache.mkdir(parents=True, exist_ok=True)
+    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished.write_bytes(pickle.dumps(made))
+    unfinished.replace(place)
+    return made
 
+
+def _digest(folder: Path, pages: list[str]) -> str:
+    room = Path(inspect.getfile(text)).parent
+    code = sorted([*room.glob("*.py"), Path(__file__), Path(stress.__file__)])
+    said = "\n".join([str(folder.resolve()), *pages]).encode()
+    return hashlib.blake2b(said + b"".join(map(Path.read_bytes, code)), digest_size=12).hexdigest()
+
+
+def exact_truth(contents: list[Content]) -> Alike:
+    """Return which pages resemble each other at least `LOST`, by an exact join."""
     shingles = [
         features(tokens, shingle_size=4)[0] if len(tokens) else tokens
         for tokens in (token_hashes(content.text) for content in contents)
     ]
-    alike: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    alike: Alike = defaultdict(list)
     pairs = self_join(shingles, LOST)
     for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
         alike[int(a)].append((int(b), float(resemblance)))
         alike[int(b)].append((int(a), float(resemblance)))
-    return alike
+    return dict(alike)
+
+
+def truth_without_templates(contents: list[Content]) -> Alike:
+    """Return the same of the texts without the lines that many pages share.
+
+    A page that says nothing else keeps its text.
+    """
+    lines = [
+        [" ".join(line.split()) for line in content.text.splitlines() if line.strip()]
+        for content in contents
+    ]
+    pages_with = Counter(line for page in lines for line in set(page))
+    most = max(TEMPLATE_PAGES, TEMPLATE_SHARE * len(contents))
+    own = ["\n".join(line for line in page if pages_with[line] < most) for page in lines]
+    return exact_truth(
+        [
+            Content(text=rest) if len(token_hashes(rest)) else content
+            for rest, content in zip(own, contents, strict=True)
+        ]
+    )

@@ -10,14 +10,12 @@ estimated resemblance of .9, I-Match on equality, word-bucket checksums from 12 
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from quality import toy_site
-from sites import Score, Site
+from named_sites import add_site_options, named
+from sites import Score, Site, load
 
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.survey import (
@@ -112,19 +110,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("site", nargs="*", type=Path, help="folder of HTML pages")
-    parser.add_argument("--truth", type=Path, help="as in quality.py")
-    parser.add_argument("--cache", type=Path, default=Path(".cache/quality"))
-    parser.add_argument(
-        "--quick", action="store_true", help="a made-up site, to see that it works"
-    )
+    add_site_options(parser)
     options = parser.parse_args()
-    if not options.site and not options.quick:
-        parser.error("name at least one folder of pages, or --quick")
-    with tempfile.TemporaryDirectory() as scratch:
-        if options.quick:
-            options.site, options.cache = [toy_site(Path(scratch))], Path(scratch)
-        sites = [Site.load(one, options.truth, cache=options.cache) for one in options.site]
+    with named(options, parser) as sources:
+        sites = [load(source) for source in sources]
     print(f"{'signature':30} {'P':>6} {'R':>6} {'lost':>6} {'dropped':>8}")
     for name, (sign, alike) in METHODS.items():
         scores = [

@@ -1,3 +1,5 @@
+"""The benchmarks of quality run on a made-up site, and say what they are for."""
+
 import os
 import subprocess
 import sys
@@ -8,13 +10,27 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-@pytest.mark.parametrize("script", ["quality.py", "survey.py"])
-def test_a_quick_run(script, tmp_path):
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("quality.py", "1 random"),
+        ("quality.py", "1.000 of 2 pairs found, 0 across sites"),
+        ("survey.py", "dropped"),
+    ],
+)
+def test_a_quick_run(script, said, tmp_path):
     command = [sys.executable, BENCHMARKS / script, "--quick"]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "dropped" in done.stdout
+    assert said in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_a_parameter_that_is_none():
+    command = [sys.executable, "-B", BENCHMARKS / "quality.py", "--quick", "--set", "distance=3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Parameters has no field 'distance'" in done.stderr

@@ -1,0 +1,202 @@
+"""Crawls of a site through the plugin's own analyser, detector and store, held against the truth.
+
+The pages of a site are fingerprinted once a hash seed, and then met in several orders, as no
+fingerprint depends on what was met before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, fields, replace
+from statistics import fmean
+
+from sites import WORKERS, Score, Site, Source, load
+
+from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.confirmation import stored
+from scrapy_neardup.verdict import Decision, Match, Page, Verdict
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A site, crawled with one configuration and one hash seed in several orders.
+
+    Parameters
+    ----------
+    label
+        The configuration's name in tables.
+    shuffles
+        Random orders besides the site's own.
+    distances
+        Values of `Parameters.max_distance` to try; none: as it is.
+    """
+
+    label: str
+    source: Source
+    parameters: Parameters
+    seed: int
+    shuffles: int = 0
+    distances: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One crawl of a trial."""
+
+    label: str
+    site: str
+    seed: int
+    order: int
+    """0: the site's own, else the number of a random one."""
+    k: int
+    score: Score
+    section: Score
+    """Of the pages to which a stress added something, if not to all."""
+    dropped: dict[int, Match]
+    kept_bytes: float
+    """Of features and sketches, a kept page."""
+
+
+def seeded(parameters: Parameters, seed: int) -> Parameters:
+    """Return the same with another hash; seed 0 is the default."""
+    return replace(parameters, hash_key=f"seed {seed}".encode() if seed else None)
+
+
+def fingerprint(site: Site, parameters: Parameters) -> list[Page | Verdict]:
+    """Return what the analyser makes of each page of a site."""
+    analyser = Analyser(parameters)
+    return [
+        analyser.page(content, page_id=number, url=site.url(number))
+        for number, content in enumerate(site.contents)
+    ]
+
+
+async def crawl(
+    pages: list[Page | Verdict], order: list[int], parameters: Parameters
+) -> dict[int, Match]:
+    """Meet pages in an order; return which are dropped, and what they were found to repeat."""
+    dropped = {}
+    store = open_store(
+        "memory:",
+        max_distance=parameters.max_distance,
+        expected_pages=len(pages),
+        matching=parameters.matching,
+    )
+    async with store:
+        detector = Detector(Analyser(parameters), store)
+        for number in order:
+            verdict = await detector.decide(pages[number])
+            if verdict.decision is Decision.NEW:
+                await store.confirm(verdict.page_id)
+            elif verdict.is_duplicate and verdict.match:
+                dropped[number] = verdict.match
+    return dropped
+
+
+def play(trial: Trial) -> list[Outcome]:
+    """Make all crawls of a trial."""
+    site = load(trial.source)
+    base = seeded(trial.parameters, trial.seed)
+    pages = fingerprint(site, base)
+    outcomes = []
+    for k in trial.distances or (base.max_distance,):
+        parameters = replace(base, max_distance=k)
+        for number, order in enumerate(site.orders(trial.shuffles)):
+            dropped = asyncio.run(crawl(pages, order, parameters))
+            outcomes.append(
+                Outcome(
+                    trial.label,
+                    site.name,
+                    trial.seed,
+                    number,
+                    k,
+                    site.judge(order, set(dropped)),
+                    site.judge(order, set(dropped), site.section),
+                    dropped,
+                    kept_bytes(page for at, page in enumerate(pages) if at not in dropped),
+                )
+            )
+    return outcomes
+
+
+def kept_bytes(pages: Iterable[Page | Verdict]) -> float:
+    """Return what a store keeps of a page beside its simhash, in the mean."""
+    sizes = [
+        8 * len(page.features) + len(stored(page.sketch))
+        for page in pages
+        if isinstance(page, Page)
+    ]
+    return fmean(sizes) if sizes else 0.0
+
+
+def play_all(trials: list[Trial]) -> Iterator[list[Outcome]]:
+    """Make trials in a few processes; yield what comes of each, in order."""
+    with ProcessPoolExecutor(WORKERS) as workers:
+        for done, outcomes in enumerate(workers.map(play, trials), 1):
+            progress(done, len(trials))
+            yield outcomes
+
+
+def progress(done: int, of: int) -> None:
+    """Say on a terminal how far a run is."""
+    if sys.stderr.isatty():
+        print(f"\r{done} of {of} ", end="\n" if done == of else "", file=sys.stderr, flush=True)
+
+
+def pooled(outcomes: Iterable[Outcome]) -> list[Score]:
+    """Return the scores of crawls with one seed and order, added up over the sites."""
+    sums: dict[tuple[int, int], Score] = {}
+    for outcome in outcomes:
+        key = (outcome.seed, outcome.order)
+        sums[key] = sums.get(key, Score()) + outcome.score
+    return list(sums.values())
+
+
+def cells(scores: list[Score]) -> str:
+    """Return mean precision and recall, and lost pages with the most of any crawl."""
+    lost = [score.lost for score in scores]
+    return (
+        f"{fmean(score.precision for score in scores):6.3f}"
+        f" {fmean(score.recall for score in scores):6.3f}"
+        f" {fmean(lost):7.1f} {max(lost):5}"
+    )
+
+
+HEADINGS = f"{'P':>6} {'R':>6} {'lost':>7} {'most':>5}"
+"""Over `cells`."""
+
+
+def add_configuration_options(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark's command line name configurations."""
+    parser.add_argument("--seeds", type=int, default=5, help="hash seeds (default 5)")
+    parser.add_argument("--method", help="the same as --set method=...")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                        help="any field of scrapy_neardup.parameters.Parameters")  # fmt: skip
+
+
+def overridden(preset: str, options: argparse.Namespace) -> Parameters:
+    """Return the parameters of a preset as a command line changes them.
+
+    Raises
+    ------
+    SystemExit
+        Something there is no parameter.
+    """
+    changed = dict(PRESETS[preset])
+    said = [*options.set, *([f"method={options.method}"] if options.method else [])]
+    for one in said:
+        name, _, value = one.partition("=")
+        if name not in {field.name for field in fields(Parameters)}:
+            raise SystemExit(f"--set {one}: Parameters has no field {name!r}")
+        try:
+            changed[name] = ast.literal_eval(value)
+        except (SyntaxError, ValueError):
+            changed[name] = value
+    return Parameters(**changed)
