@@ -133,7 +133,7 @@ def main() -> None:
     parser.add_argument("--stress", choices=get_args(Stress),
                         help="200 static words on every page, or on 80 of a section")  # fmt: skip
     parser.add_argument("--traps", type=Path, metavar="DIR",
-                        help="pairs of pages that crawl traps served; see trap_pairs.py")  # fmt: skip
+                        help="pairs of pages that crawl traps served (trap_pairs.py)")  # fmt: skip
     parser.add_argument("--sweep", action="store_true", help="every shingle size, weight and k")
     parser.add_argument("--show", type=int, default=0, metavar="N",
                         help="list so many wrong decisions of a kind, one by one")  # fmt: skip

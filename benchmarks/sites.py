@@ -193,7 +193,7 @@ def _listed(name: str, truth: Path) -> tuple[list[str], Alike]:
                 a, b = number[row["a"]], number[row["b"]]
                 alike[a].append((b, resemblance))
                 alike[b].append((a, resemblance))
-    return [name.replace(":", "/", 1) for name in names], dict(alike)
+    return [name.replace(":", "/", 1) for name in names], alike
 
 
 def read_contents(source: Source, pages: list[str]) -> list[Content]:
@@ -254,7 +254,7 @@ def exact_truth(contents: list[Content]) -> Alike:
     for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
         alike[int(a)].append((int(b), float(resemblance)))
         alike[int(b)].append((int(a), float(resemblance)))
-    return dict(alike)
+    return alike
 
 
 def truth_without_templates(contents: list[Content]) -> Alike:
