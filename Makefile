@@ -6,8 +6,9 @@ PORT ?= 8000
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints index stores redis_store crawl joins batch packed)
-QUALITY := benchmarks/quality.py benchmarks/survey.py
+BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches densification index stores \
+	redis_store crawl joins batch packed)
+QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

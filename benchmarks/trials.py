@@ -10,9 +10,9 @@ import argparse
 import ast
 import asyncio
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
 
 from sites import WORKERS, Score, Site, Source, load
@@ -46,7 +46,7 @@ class Trial:
     distances: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """One crawl of a trial."""
 
@@ -57,10 +57,10 @@ class Outcome:
     """0: the site's own, else the number of a random one."""
     k: int
     score: Score
-    section: Score
+    section: Score = field(default_factory=Score)
     """Of the pages to which a stress added something, if not to all."""
-    dropped: dict[int, Match]
-    kept_bytes: float
+    dropped: dict[int, Match] = field(default_factory=dict)
+    kept_bytes: float = 0.0
     """Of features and sketches, a kept page."""
 
 
@@ -110,17 +110,18 @@ def play(trial: Trial) -> list[Outcome]:
         parameters = replace(base, max_distance=k)
         for number, order in enumerate(site.orders(trial.shuffles)):
             dropped = asyncio.run(crawl(pages, order, parameters))
+            kept = (page for at, page in enumerate(pages) if at not in dropped)
             outcomes.append(
                 Outcome(
-                    trial.label,
-                    site.name,
-                    trial.seed,
-                    number,
-                    k,
-                    site.judge(order, set(dropped)),
-                    site.judge(order, set(dropped), site.section),
-                    dropped,
-                    kept_bytes(page for at, page in enumerate(pages) if at not in dropped),
+                    label=trial.label,
+                    site=site.name,
+                    seed=trial.seed,
+                    order=number,
+                    k=k,
+                    score=site.judge(order, set(dropped)),
+                    section=site.judge(order, set(dropped), site.section),
+                    dropped=dropped,
+                    kept_bytes=kept_bytes(kept),
                 )
             )
     return outcomes
@@ -136,7 +137,9 @@ def kept_bytes(pages: Iterable[Page | Verdict]) -> float:
     return fmean(sizes) if sizes else 0.0
 
 
-def play_all(trials: list[Trial]) -> Iterator[list[Outcome]]:
+def play_all(
+    trials: list[Trial], play: Callable[[Trial], list[Outcome]] = play
+) -> Iterator[list[Outcome]]:
     """Make trials in a few processes; yield what comes of each, in order."""
     with ProcessPoolExecutor(WORKERS) as workers:
         for done, outcomes in enumerate(workers.map(play, trials), 1):
@@ -193,7 +196,7 @@ def overridden(preset: str, options: argparse.Namespace) -> Parameters:
     said = [*options.set, *([f"method={options.method}"] if options.method else [])]
     for one in said:
         name, _, value = one.partition("=")
-        if name not in {field.name for field in fields(Parameters)}:
+        if name not in {each.name for each in fields(Parameters)}:
             raise SystemExit(f"--set {one}: Parameters has no field {name!r}")
         try:
             changed[name] = ast.literal_eval(value)

@@ -1,0 +1,150 @@
+"""The pictures of docs/quality.md: precision and recall over k, and where fingerprints lie.
+
+They stand beside Figures 1 and 2 of Manku et al. 2007, whose curves were drawn from 2^34
+fingerprints and are not repeated here.
+
+    python benchmarks/quality_pictures.py --out docs/img --truth DIR SITE...
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from math import comb
+from pathlib import Path
+from statistics import fmean
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from named_sites import add_site_options, named
+from sites import Source, load
+from trials import Outcome, Trial, fingerprint, play_all, pooled
+
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.verdict import Page
+
+DISTANCES = tuple(range(9))
+CURVES = {
+    "3-shingles": Parameters(),
+    "4-shingles": Parameters(shingle_size=4),
+    "single words, counted": Parameters(shingle_size=1, weights="tf"),
+}
+BUCKETS = 128
+BLUE, ORANGE, GREY = "#1f5fa8", "#d9730d", "#8a8a8a"
+
+
+def precision_recall(sources: list[Source], seeds: int) -> Figure:
+    """Draw precision and recall of simhash alone over k, and of the presets."""
+    queue = [
+        Trial(label, source, parameters, seed, distances=DISTANCES)
+        for label, parameters in CURVES.items()
+        for seed in range(seeds)
+        for source in sources
+    ]
+    queue += [
+        Trial(f"preset {preset}", source, Parameters(**PRESETS[preset]), seed)
+        for preset in ("best", "compact")
+        for seed in range(seeds)
+        for source in sources
+    ]
+    found: dict[tuple[str, int], list[Outcome]] = {}
+    for outcomes in play_all(queue):
+        for outcome in outcomes:
+            found.setdefault((outcome.label, outcome.k), []).append(outcome)
+    scores = {key: pooled(outcomes) for key, outcomes in found.items()}
+    points = {
+        key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
+        for key, each in scores.items()
+    }
+    figure = Figure(figsize=(7, 4.6), layout="constrained")
+    axes = figure.subplots()
+    for label, colour in zip(CURVES, (BLUE, ORANGE, GREY), strict=True):
+        curve = [points[label, k] for k in DISTANCES]
+        axes.plot(*zip(*curve, strict=True), "o-", color=colour, markersize=4,
+                  label=f"simhash alone, {label}")  # fmt: skip
+        place = (-6, -9) if colour == BLUE else (4, 4)
+        for k, point in enumerate(curve):
+            axes.annotate(str(k), point, place, textcoords="offset points", fontsize=7,
+                          color=colour, ha="center")  # fmt: skip
+    for (label, _), point in points.items():
+        if label.startswith("preset"):
+            mark = "*" if label.endswith("best") else "P"
+            axes.plot(*point, mark, color="black", markersize=11, label=label)
+    axes.plot(0.75, 0.75, "s", mfc="none", mec="black",
+              label="Manku et al. 2007, k = 3: both near .75")  # fmt: skip
+    axes.set(xlabel="recall", ylabel="precision", xlim=(0.7, 1.005), ylim=(0.35, 1.02))
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8, loc="lower left")
+    return figure
+
+
+def fingerprints(sources: list[Source]) -> Figure:
+    """Draw how evenly the fingerprints of all pages lie."""
+    values = np.array(sorted(_fingerprints(sources)), np.uint64)
+    pages = len(values)
+    figure = Figure(figsize=(10, 3.2), layout="constrained")
+    bits, leading, buckets = figure.subplots(1, 3, width_ratios=(1, 1, 1.6))
+
+    places = np.arange(65)
+    counted = np.bincount(np.bitwise_count(values), minlength=65)
+    bits.bar(places, counted / pages, color=BLUE, label="pages")
+    bits.plot(places, [comb(64, n) / 2**64 for n in places], color=ORANGE, label="binomial")
+    bits.set(xlabel="bits set", ylabel="share of pages", xlim=(12, 52))
+    bits.legend(fontsize=8)
+
+    distinct = np.unique(values)
+    differing = distinct[1:] ^ distinct[:-1]
+    found = np.bincount(_leading(differing), minlength=64) / len(differing)
+    leading.bar(range(64), found, color=BLUE, label="pages")
+    random = np.sort(np.random.default_rng(1).integers(0, 2**64, len(distinct), np.uint64))
+    expected = np.bincount(_leading(random[1:] ^ random[:-1]), minlength=64) / len(differing)
+    leading.plot(range(64), expected, color=ORANGE, label="random numbers")
+    leading.set(xlabel="leading differing bit of neighbours", xlim=(30, 63))
+    leading.legend(fontsize=8, loc="upper left")
+
+    shift = np.uint64(64 - BUCKETS.bit_length() + 1)
+    filled = np.bincount((values >> shift).astype(np.int64), minlength=BUCKETS)
+    buckets.bar(range(BUCKETS), filled / pages * BUCKETS, width=1, color=BLUE)
+    buckets.axhline(1, color=ORANGE, linewidth=1, label="even")
+    buckets.set(xlabel=f"one of {BUCKETS} buckets of fingerprints", ylabel="pages, 1 = even share")
+    buckets.legend(fontsize=8)
+    return figure
+
+
+def _fingerprints(sources: list[Source]) -> Iterator[int]:
+    for source in sources:
+        for page in fingerprint(load(source), Parameters()):
+            if isinstance(page, Page) and not page.exact:
+                yield page.fingerprint
+
+
+def _leading(values: np.ndarray) -> np.ndarray:
+    """Return the position of the highest bit that is set, 0 for the lowest of all."""
+    return np.array([int(value).bit_length() - 1 for value in values])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    add_site_options(parser)
+    parser.add_argument("--out", type=Path, default=Path("docs/img"), help="folder")
+    parser.add_argument("--seeds", type=int, default=3, help="hash seeds (default 3)")
+    options = parser.parse_args()
+    mpl.use("agg")
+    mpl.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
+    with named(options, parser) as sources:
+        folder = options.cache if options.quick else options.out
+        folder.mkdir(parents=True, exist_ok=True)
+        for figure, name in (
+            (precision_recall(sources, options.seeds), "precision-recall.png"),
+            (fingerprints(sources), "fingerprints.png"),
+        ):
+            place = folder / name
+            figure.savefig(place, dpi=110, metadata={"Software": None})
+            print(f"{name}: {place.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

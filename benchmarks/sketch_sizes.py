@@ -1,0 +1,112 @@
+"""What a byte of a sketch buys: quality by bins and bits; and features against their curve.
+
+First: precision, recall and lost pages of presets with sketches of other sizes, by the truth
+of `quality.py` in the sites' own orders, and what a store keeps of a page beside its simhash.
+
+Then: real pairs of pages by their exact resemblance, the share of them that the plugin's
+features make candidates, and what the exact curve says (Broder 2000, section 4) of minima
+under independent permutations. The plugin takes its minima from a single one.
+
+    python benchmarks/sketch_sizes.py --truth DIR SITE...
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache, partial
+from itertools import product
+from statistics import fmean
+
+import numpy as np
+from named_sites import add_site_options, named
+from sites import Source, load
+from trials import HEADINGS, Outcome, Trial, cells, fingerprint, play_all, pooled, seeded
+
+from scrapy_neardup.fingerprints.broder import acceptance
+from scrapy_neardup.joins import self_join
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.sketches import SketchedPage
+
+BINS, BITS = (64, 128, 256, 512, 1024), (1, 2, 4, 8)
+CLASSES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0)
+
+
+def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool) -> None:
+    """Print a line a size."""
+    print(f"{'':20} {'bytes':>7}  {HEADINGS}")
+    every = list(product(BINS, BITS))
+    for preset in presets:
+        queue = [
+            Trial(
+                f"{preset} {bins} x {bits}",
+                source,
+                Parameters(**{**PRESETS[preset], "sketch": (bins, bits)}),
+                seed,
+            )
+            for (bins, bits), seed, source in product(
+                every[::5] if quick else every, range(seeds), sources
+            )
+        ]
+        done: list[Outcome] = []
+        for outcomes in play_all(queue):
+            done += outcomes
+            if len(done) == seeds * len(sources):
+                pages = [outcome.score.pages - outcome.score.dropped for outcome in done]
+                size = np.average([outcome.kept_bytes for outcome in done], weights=pages)
+                print(f"{done[0].label:20} {size:7.0f}  {cells(pooled(done))}", flush=True)
+                done = []
+
+
+def curve(sources: list[Source], seeds: int) -> None:
+    """Print which pairs of pages share enough features, by resemblance."""
+    parameters = Parameters(**PRESETS["best"])
+    count, size, shared = parameters.features
+    expected = cache(partial(acceptance, features=count, size=size, threshold=shared))
+    found: dict[float, list[tuple[bool, float]]] = defaultdict(list)
+    for source in sources:
+        pages = [
+            page
+            for page in fingerprint(load(source), parameters)
+            if isinstance(page, SketchedPage)
+        ]
+        # The features are the core's.
+        pairs = self_join([page.shingled.views[-1] for page in pages], CLASSES[0])
+        for seed in range(seeds):
+            hashed = [
+                page.features
+                for page in fingerprint(load(source), seeded(parameters, seed))
+                if isinstance(page, SketchedPage)
+            ]
+            for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
+                equal = sum(x == y for x, y in zip(hashed[a], hashed[b], strict=True))
+                lowest = max(least for least in CLASSES if least <= resemblance)
+                found[lowest].append((equal >= shared, float(resemblance)))
+    print(f"\nCandidates by {shared} of {count} features of {size} minima, {seeds} hash seeds")
+    print(f"{'resemblance':14} {'pairs':>9} {'found':>7} {'by the curve':>13}")
+    for least, above in zip(CLASSES, (*CLASSES[1:], None), strict=True):
+        if cases := found[least]:
+            name = f"{least:.2f} to {above:.2f}" if above else "1"
+            by_curve = fmean(expected(rho) for _, rho in cases)
+            print(f"{name:14} {len(cases) // seeds:9} {fmean(hit for hit, _ in cases):7.3f}"
+                  f" {by_curve:13.3f}", flush=True)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    add_site_options(parser)
+    parser.add_argument("--seeds", type=int, default=2, help="hash seeds (default 2)")
+    parser.add_argument("--preset", nargs="+", choices=["best", "compact"],
+                        default=["best", "compact"])  # fmt: skip
+    options = parser.parse_args()
+    with named(options, parser) as sources:
+        print(f"{len(sources)} sites, {options.seeds} hash seeds")
+        sizes(sources, options.preset, options.seeds, options.quick)
+        curve(sources, options.seeds)
+
+
+if __name__ == "__main__":
+    main()
