@@ -22,6 +22,8 @@ _DECISIONS = {
     Reason.OVERFLOW: Decision.UNJUDGED,
 }
 
+_MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
+
 
 def refuse_matching(options: StoreOptions) -> None:
     """Raise `ConfigurationError` for what a cluster can't do so far."""
@@ -62,9 +64,17 @@ def url_bytes(page: Page) -> bytes:
 
 
 def feature_keys(page: Page) -> list[bytes]:
-    """Return the features of `page` as they are looked up; partitions don't meet there either."""
+    """Return the features of `page` as they are looked up.
+
+    Neither partitions nor places among a page's features meet there, and whatever features
+    are made of, the first bytes of these are spread evenly; equal ones are those of equal
+    features.
+    """
     _, mask = partition(page.scope, page.exact)
-    return [(feature ^ mask).to_bytes(8, "big") for feature in page.features]
+    return [
+        ((feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask).to_bytes(8, "big")
+        for place, feature in enumerate(page.features)
+    ]
 
 
 def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:

@@ -23,12 +23,14 @@ local function fits(other)
     and (sub(evidence, 3, 4) == sub(other, 3, 4) or sub(evidence, 5, 6) == sub(other, 5, 6))
 end
 
--- What the sketches of page and entry come to; nothing where one has none, nil if they differ.
-local function compared(other, r)
+-- What the sketches of page and entry come to; nothing where one has none, nil if they differ
+-- or the server has evicted the entry's.
+local function compared(other, r, body)
   if not page then return NONE end
-  local _, sketch = body_of(other, r)
-  if not sketch or sketch == '' then return NONE end
-  return confirmed(page, sketch)
+  local _, v = place_at(r.place)
+  if v == 0 then return NONE end
+  body = body or body_of(other, r)
+  return body and confirmed(page, sketch_in(body))
 end
 
 -- Seen again: keep it from expiring, but write no more often than that needs.
@@ -38,12 +40,26 @@ local function touch(other, r)
   rewrite(other, r)
 end
 
--- Entries by page id: distance, or false once they were judged. `near` has the keys that lead
--- to more of them.
+local stale = false -- buckets read before something was withdrawn are
+local function drop(other)
+  stale = true
+  withdraw(other)
+end
+
+-- Entries that the page may repeat, by page id; false once they were judged. `near` has the
+-- keys that lead to more of them: key -> distance, or false.
 local found, near = {}, {}
 local contradicted, comparisons = 0, 0
 -- More candidates than a page is compared with: it is new. And whether tables are to list it.
 local crowded, listed = false, true
+
+local function meet(other, d, r, body)
+  if found[other] ~= nil then return end
+  -- Page ids aren't compared as strings: that depends on the locale of the server.
+  found[other] = {
+    id = other, high = number(other, 1, 4), low = number(other, 5, 8), d = d, r = r, body = body,
+  }
+end
 
 -- The nearest living entry that the page repeats and that is fewer than `below` bits away,
 -- smallest page id among equals; its record; what the sketches came to; or nil.
@@ -54,18 +70,16 @@ local function nearest(below)
       local s = bucket(hash('t1', key), key)
       local o = find(s, 6 + ID, key)
       while o < #s and sub(s, o + 1, o + 6) == sub(key, 3, 8) do
-        local other = sub(s, o + 7, o + 14)
-        if found[other] == nil then found[other] = d end
+        meet(sub(s, o + 7, o + 14), d)
         o = o + 6 + ID
       end
     end
   end
   local order = {}
-  for other, d in pairs(found) do
-    if d and d < below then
+  for other, entry in pairs(found) do
+    if entry and entry.d < below then
       found[other] = false
-      -- Not compared as strings: that depends on the locale of the server.
-      order[#order + 1] = { d = d, id = other, high = number(other, 1, 4), low = number(other, 5, 8) }
+      order[#order + 1] = entry
     end
   end
   table.sort(order, function(a, b)
@@ -74,18 +88,18 @@ local function nearest(below)
     return a.low < b.low
   end)
   for _, entry in ipairs(order) do
-    local r = record_of(entry.id)
+    local r = entry.r or record_of(entry.id)
     if not r or not fits(r.evidence) then -- no record: the server has evicted it
       if entry.d <= limit then contradicted = contradicted + 1 end
       if contradicted == MOST_CONTRADICTED then break end
     elseif not alive(entry.id, r, retention) then
-      withdraw(entry.id)
+      drop(entry.id)
     elseif comparisons == MOST_COMPARED then
       crowded, listed = true, entry.d > limit
-      return
+      break
     else
       comparisons = comparisons + 1
-      local counts = compared(entry.id, r)
+      local counts = compared(entry.id, r, entry.body)
       if counts then return entry, r, counts end
     end
   end
@@ -93,42 +107,45 @@ end
 
 -- 1. The same page again?
 local old, page_key, page_bucket, page_field, page_level, page_place = record_of(id)
-local moved = old ~= nil -- something was withdrawn: buckets read before that are stale
 local old_key = old and key_of(id, old)
 if old and not (old_key and alive(id, old, retention)) then
-  withdraw(id)
+  drop(id)
   old = nil
 end
 if old and fits(old.evidence) then
   local d = distance(old_key, KEY)
-  local like = d <= limit or (features ~= '' and shared_by(features, body_of(id, old) or '') >= SHARED_FEATURES)
-  local counts = like and compared(id, old)
+  local body = HAS_BODIES and body_of(id, old)
+  local like = d <= limit or (body and shared_by(features, features_in(body)) >= SHARED_FEATURES)
+  local counts = like and compared(id, old, body)
   if counts then
     touch(id, old)
     return { 'seen', d, unpack(counts) }
   end
 end
-if old then found[id] = false end
+found[id] = false
 
--- 2. A page like it?
-local buckets, lists = {}, {}
-local match, matched, counts
-local sharing = {}
-for i = 1, #features / 8 do
-  local f = sub(features, 8 * i - 7, 8 * i)
-  lists[i] = { under_feature(i, f) }
-  local s, o, count = unpack(lists[i])
-  for at = o, o + (count - 1) * (6 + ID), 6 + ID do
-    local other = sub(s, at + 7, at + 14)
-    sharing[other] = (sharing[other] or 0) + 1
-    if sharing[other] == SHARED_FEATURES and found[other] == nil then
+-- 2. A page like it? First what it shares features with.
+local lists, sharing = {}, {}
+for i = 1, #features, 8 do
+  local f = sub(features, i, i + 7)
+  local s, o, count, key, name, level = under_feature(f)
+  lists[#lists + 1] = { f, count, s, key, name, level }
+  for at = o + 3, o + 6 * count, 6 do
+    local place = sub(s, at, at + 3)
+    sharing[place] = (sharing[place] or 0) + 1
+    local body = sharing[place] == SHARED_FEATURES and body_at(place)
+    if body and shared_by(features, features_in(body)) >= SHARED_FEATURES then
+      local other = sub(body, 1, ID)
       local r = record_of(other)
-      if r then found[other] = distance(r.start, KEY) end
+      if r and r.place == place then meet(other, distance(r.start, KEY), r, body) end
     end
   end
 end
+-- Then what is near it, in one table after the other.
+local buckets = {}
+local match, matched, counts
+local function is_judged() return match or crowded or contradicted == MOST_CONTRADICTED end
 for i = 1, tables do
-  if match or crowded or contradicted >= MOST_CONTRADICTED then break end
   local f = ARGV[LAST + i]
   local key = hash('t' .. i, f)
   local s, name, level = bucket(key, f)
@@ -138,15 +155,10 @@ for i = 1, tables do
     local other = original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6))
     if near[other] == nil then near[other] = distance(other, KEY) end
   end
-  if next(near) or next(found) then
-    moved = true
-    match, matched, counts = nearest(UNSEEN[i]) -- the tables left hold nothing that is nearer
-  end
+  match, matched, counts = nearest(UNSEEN[i]) -- the tables left hold nothing that is nearer
+  if is_judged() then break end
 end
-if not (match or crowded or contradicted >= MOST_CONTRADICTED) and next(found) then
-  moved = true
-  match, matched, counts = nearest(65)
-end
+if not is_judged() then match, matched, counts = nearest(65) end
 if match then
   local count = call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
   touch(match.id, matched)
@@ -157,32 +169,39 @@ end
 
 -- 3. New: remember it. In a crowd whose nearest members all say no it would be no help to any
 -- page, and without it a look-up by distance stays bounded: features alone lead to it.
-local full = contradicted >= MOST_CONTRADICTED
-for i = 1, listed and #buckets or 0 do full = full or #buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) end
-if full then
+local tables_of_it = listed and #buckets or 0
+local full = contradicted == MOST_CONTRADICTED
+for i = 1, tables_of_it do full = full or #buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) end
+local place = not full and add_body(id, features, ARGV[9], listed)
+if not place then
   call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
   return { 'overflow' }
 end
-if old then withdraw(id) end
-local written = record(KEY, evidence, add_body(id, features, ARGV[9], listed))
-for i = 1, listed and tables or 0 do
+if old then drop(id) end
+local written = record(KEY, evidence, place)
+for i = 1, tables_of_it do
   local f, payload = ARGV[LAST + i], i == 1 and id or ''
-  if moved then
-    insert(hash('t' .. i, f), f, payload, DEPTH)
+  local key, s, name, level, at = unpack(buckets[i])
+  if stale then
+    insert(key, f, payload, DEPTH)
   else
-    local key, s, name, level, place = unpack(buckets[i])
-    store(key, name, level, f, 6 + #payload, DEPTH, joined(s, place, f, payload))
+    store(key, name, level, f, 6 + #payload, DEPTH, joined(s, at, f, payload))
   end
 end
-for i = 1, #lists do
-  local f = sub(features, 8 * i - 7, 8 * i)
-  if moved then
-    add_feature(f, id, under_feature(i, f))
-  else
-    add_feature(f, id, unpack(lists[i]))
+local written_to = {} -- two of a page's features may share a bucket
+for _, list in ipairs(lists) do
+  local f, count, s, key, name, level = unpack(list)
+  f = start_of(f) .. place
+  if count < MOST_UNDER_FEATURE then
+    if stale or written_to[key .. name] then
+      insert(key, f, '', FEATURE_DEPTH)
+    else
+      store(key, name, level, f, 6, FEATURE_DEPTH, joined(s, find(s, 6, f), f, ''))
+      written_to[key .. name] = true
+    end
   end
 end
-if moved then
+if stale then
   insert(page_key, id, written, PAGE_DEPTH)
 else
   store(page_key, page_field, page_level, id, 6 + RECORD, PAGE_DEPTH,
