@@ -1,8 +1,9 @@
 """Min-wise sketches: how far their estimates are off, and what they cost.
 
 Sets are shingles of running numbers, in pairs of a known resemblance. What is printed is also
-required: every estimate is unbiased and no further off than its docstring says, and Broder's
-filter accepts as often as its curve says, within four standard deviations of as many pairs.
+required: every estimate is unbiased and no further off than its docstring says, and filters
+by features accept as often as their curve says, within four standard deviations of as many
+pairs.
 
     python benchmarks/sketches.py
     python benchmarks/sketches.py --quick
@@ -28,6 +29,7 @@ from scrapy_neardup.fingerprints.minwise import (
     one_permutation_sketch,
 )
 from scrapy_neardup.fingerprints.resemblance import bottom_resemblance, bottom_sketch
+from scrapy_neardup.parameters import PRESETS, Parameters
 
 RESEMBLANCES, BINS, BITS = (0.8, 0.9, 0.95), (64, 128, 256), (1, 2, 4, 8)
 NUMBERS, RANDOM = count(), np.random.default_rng(1)
@@ -80,14 +82,16 @@ def estimates(number: int) -> None:
         print(f"{wanted:11}{bins:6}" + "".join(cells), flush=True)
 
 
-def filtering(number: int) -> None:
-    print(f"\nBroder's filter, 2 of 6 features of 14 minima, {number} pairs")
+def filtering(
+    number: int, name: str, features_of: Callable, count: int, size: int, shared: int
+) -> None:
+    print(f"\n{name}: {shared} of {count} features of {size} minima, {number} pairs")
     for wanted in (0.77, 0.8, 0.85, 0.9, 0.95, 0.975):
         accepted, expected = 0, 0.0
         for *sets, truth in pairs(number, 400, wanted):
-            a, b = (broder_features(minima(each)) for each in sets)
-            accepted += int(np.count_nonzero(a == b) >= 2)
-            expected += acceptance(truth) / number
+            a, b = (np.array(features_of(each)) for each in sets)
+            accepted += int(np.count_nonzero(a == b) >= shared)
+            expected += acceptance(truth, count, size, shared) / number
         share = accepted / number
         assert abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / number) + 1 / number
         print(
@@ -128,7 +132,15 @@ def main() -> None:
     options = parser.parse_args()
     number = 50 if options.quick else 1000
     estimates(number)
-    filtering(number)
+    filtering(number, "Broder's filter", lambda each: broder_features(minima(each)), 6, 14, 2)
+    best = Parameters(**PRESETS["best"])
+    sketcher = best.sketcher
+    filtering(
+        number,
+        "Preset best, whose minima are of one permutation",
+        lambda each: sketcher.features_of(sketcher.minima(each)),
+        *best.features,
+    )
     timing(1 if options.quick else 7)
 
 
