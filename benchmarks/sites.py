@@ -166,7 +166,11 @@ def load(source: Source) -> Site:
     if truth is not None and (truth / f"{folder.name}.pages.tsv.gz").exists():
         pages, alike = _listed(folder.name, truth)
     else:
-        found = (path for path in folder.rglob("*") if path.suffix in {".html", ".htm"})
+        found = (
+            path
+            for path in folder.rglob("*")
+            if path.suffix in {".html", ".htm"} and path.is_file() and not path.is_symlink()
+        )
         pages = sorted(str(path.relative_to(folder)) for path in found)
         plain = read_contents(replace(source, view="main", stress=None), pages)
         make = exact_truth if source.templates else truth_without_templates

@@ -82,9 +82,8 @@ def estimates(number: int) -> None:
         print(f"{wanted:11}{bins:6}" + "".join(cells), flush=True)
 
 
-def filtering(
-    number: int, name: str, features_of: Callable, count: int, size: int, shared: int
-) -> None:
+def filtering(number: int, name: str, features_of: Callable, shape: tuple[int, int, int]) -> None:
+    count, size, shared = shape
     print(f"\n{name}: {shared} of {count} features of {size} minima, {number} pairs")
     for wanted in (0.77, 0.8, 0.85, 0.9, 0.95, 0.975):
         accepted, expected = 0, 0.0
@@ -132,14 +131,14 @@ def main() -> None:
     options = parser.parse_args()
     number = 50 if options.quick else 1000
     estimates(number)
-    filtering(number, "Broder's filter", lambda each: broder_features(minima(each)), 6, 14, 2)
+    filtering(number, "Broder's filter", lambda each: broder_features(minima(each)), (6, 14, 2))
     best = Parameters(**PRESETS["best"])
     sketcher = best.sketcher
     filtering(
         number,
         "Preset best, whose minima are of one permutation",
         lambda each: sketcher.features_of(sketcher.minima(each)),
-        *best.features,
+        best.features,
     )
     timing(1 if options.quick else 7)
 
