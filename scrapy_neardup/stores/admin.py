@@ -33,7 +33,8 @@ class Report:
     stats: StoreStats
     parameters: dict[str, str]
     memory: dict[str, int] = field(default_factory=dict)
-    """Bytes by what they are for: its tables, page identity, the rest (URLs, counters)."""
+    """Bytes by what they are for: its tables, page identity, features, sketches (and all of the
+    features beside them), the rest (URLs, counters)."""
     file_bytes: int | None = None
     """Bytes of the file, with all of its namespaces, where there is one."""
     busiest: list[Bucket] = field(default_factory=list)

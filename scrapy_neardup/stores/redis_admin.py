@@ -26,6 +26,12 @@ _SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at
 _SHOWN = 5
 _WIDTHS = {False: (14, 6), True: (31, 10)}
 """Bytes of an entry in table 1 and in the others, on one Redis and in a cluster."""
+_KINDS = {
+    "page": "identity",
+    "f": "features",
+    **dict.fromkeys(("body", "bodies", "free"), "sketches"),
+}
+"""What the trees of keys are for, apart from the tables."""
 
 
 class RedisAdmin:
@@ -49,15 +55,19 @@ class RedisAdmin:
         if not parameters:
             return None
         parameters.pop(DIGEST.encode(), None)
-        memory: Counter[str] = Counter(tables=0, identity=0, rest=0)
+        memory = Counter(dict.fromkeys(("tables", "identity", "features", "sketches", "rest"), 0))
         busiest = []
-        async for key in self._keys(namespace):
-            tree = key.decode().strip("{}").split(":")[2]
-            table = int(tree[1:]) if re.fullmatch(r"t\d+", tree) else 0
-            kind = "tables" if table else "identity" if tree == "page" else "rest"
-            memory[kind] += await self._client.memory_usage(key, samples=_SAMPLES) or 0
-            if table:
-                busiest += await self._busiest(key, table)
+        async for keys in self._batches(namespace):
+            async with self._client.pipeline(transaction=False) as pipeline:
+                for key in keys:
+                    pipeline.memory_usage(key, samples=_SAMPLES)
+                sizes = await pipeline.execute()
+            for key, size in zip(keys, sizes, strict=True):
+                tree = key.decode().strip("{}").split(":")[2]
+                table = int(tree[1:]) if re.fullmatch(r"t\d+", tree) else 0
+                memory["tables" if table else _KINDS.get(tree, "rest")] += size or 0
+                if table:
+                    busiest += await self._busiest(key, table)
         count: Any = cluster_counts if self._clustered else counts
         stats = await count(self._client, prefix(namespace))
         return Report(
@@ -69,29 +79,28 @@ class RedisAdmin:
 
     async def clear(self, namespace: str) -> None:
         """Remove a namespace. No crawl may be using it."""
-        batch = []
-        async for key in self._keys(namespace):
-            batch.append(key)
-            if len(batch) == _BATCH:
-                await self._unlink(batch)
-                batch = []
-        await self._unlink(batch)
-
-    async def _unlink(self, keys: list[bytes]) -> None:
-        async with self._client.pipeline(transaction=False) as pipeline:
-            for key in keys:  # of a cluster, each is in a slot of its own
-                pipeline.execute_command("UNLINK", key)
-            await pipeline.execute()
+        async for keys in self._batches(namespace):
+            async with self._client.pipeline(transaction=False) as pipeline:
+                for key in keys:  # of a cluster, each is in a slot of its own
+                    pipeline.execute_command("UNLINK", key)
+                await pipeline.execute()
 
     def _key(self, namespace: str, name: str) -> str:
         key = f"{prefix(namespace)}{name}"
         return f"{{{key}}}" if self._clustered else key
 
-    def _keys(self, namespace: str) -> AsyncIterator[bytes]:
+    async def _batches(self, namespace: str) -> AsyncIterator[list[bytes]]:
+        """Yield the keys of a namespace, some hundred at a time."""
         # A prefix holds nothing that means something in a pattern.
         pattern = f"{{{prefix(namespace)}*" if self._clustered else f"{prefix(namespace)}*"
-        keys: AsyncIterator[bytes] = self._client.scan_iter(match=pattern, count=1000)
-        return keys
+        batch = []
+        async for key in self._client.scan_iter(match=pattern, count=1000):
+            batch.append(key)
+            if len(batch) == _BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
 
     async def _busiest(self, key: bytes, table: int) -> list[Bucket]:
         width = _WIDTHS[self._clustered][table > 1]

@@ -11,7 +11,8 @@ from redis_servers import shared_server
 from store_registry import PLACES, page
 
 from scrapy_neardup.cli import main
-from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.verdict import Sketch
 
 NAMES = ("shop.default", "a:b*c", "名")
 
@@ -63,6 +64,35 @@ def test_stats_and_clear(name):
             gone = run(verb, *store, "--namespace", NAMES[1])
             assert gone.exit_code == 2
             assert "isn't there" in gone.output
+
+
+def test_features_and_sketches_are_weighed_and_cleared():
+    matching = Matching(features=2, sketch_bits=8, sketch_bytes=64)
+
+    async def fill(uri: str) -> None:
+        async with open_store(uri, matching=matching) as store:
+            for number in range(700):  # more than a batch of keys
+                view = number.to_bytes(64)
+                sketch = Sketch(views=(view, view), furniture=(bytes(64),) * 2, most_differing=0)
+                features = (number + 1, number + 2)
+                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+                await store.check_and_add(
+                    page(number << 54, fingerprint, features=features, sketch=sketch)
+                )
+                await store.confirm(number << 54)
+
+    with PLACES["redis"]() as place:
+        asyncio.run(fill(place.uri))
+        words = ("--store", place.uri, "--namespace", "default")
+        found = json.loads(run("stats", *words, "--json").output)
+        assert found["pages"] == 700
+        memory = found["memory"]
+        assert memory["sketches"] > 700 * (8 + 2 * 8 + 64)
+        assert memory["features"] > 700 * 2 * 6
+        assert found["memory_bytes"] == sum(memory.values())
+        assert found["parameters"]["sketch_bytes"] == "64"
+        assert run("clear", *words, "--yes").exit_code == 0
+        assert not shared_server().client().keys()
 
 
 def test_clear_leaves_other_keys():

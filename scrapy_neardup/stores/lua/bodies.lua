@@ -65,13 +65,17 @@ local function add_body(id, features, sketch, listed)
   if features == '' and sketch == '' then return u(NO_BODY, 4) end
   if features == '' then features = string.rep('\0', 8 * FEATURES) end
   local v = SKETCH > 0 and #sketch / SKETCH or 0
-  local n = tonumber(call('RPOP', PREFIX .. 'free:' .. v) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1)
+  local free = PREFIX .. 'free:' .. v
+  local left = call('LINDEX', free, -1)
+  local n = left and tonumber(left) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1
   if n == MOST_BODIES then
     call('HINCRBY', PREFIX .. 'bodies', v, -1)
     return nil
   end
   local key, o = locate(v, n)
   call('SETRANGE', key, o, id .. features .. sketch)
+  -- Not before: a full server refuses a script's first write if it takes memory, none later.
+  if left then call('RPOP', free) end
   return u(n * 16 + v * 2 + (listed and 0 or 1), 4)
 end
 

@@ -1,0 +1,318 @@
+"""Features and sketches in one Redis: where they lie, and what is left when an entry ends."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+
+import pytest
+from redis_servers import RedisServer, all_binaries, shared_server
+from store_model import ModelStore
+from store_registry import PLACES, page
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import Matching, StoreOptions, open_store, redis
+from scrapy_neardup.stores.redis import RedisStore
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.verdict import Decision, Page, Reason, Sketch
+
+K = 3
+MATCHINGS = [
+    Matching(by_distance=False, features=4, shared_features=2),
+    Matching(features=4, sketch_bits=2, sketch_bytes=16),
+    Matching(sketch_bits=4, sketch_bytes=8),
+]
+CONFIRMED = MATCHINGS[1]
+NO_BODY = b"\0\0\0\x0f"
+LEFT = {"schema", "counters", "sweep", "body", "bodies", "free"}
+"""What a namespace still has when all its entries have ended: the rest is for the next ones."""
+
+
+class Site:
+    """Pages near each other and not, of features that all begin alike."""
+
+    def __init__(self, seed: int, matching: Matching) -> None:
+        self.rng = random.Random(seed)
+        self.matching = matching
+        self.starts = [self.rng.getrandbits(32) & ~0xFFF00 for _ in range(40)]
+        self.prints = [self.rng.getrandbits(64) for _ in range(20)]
+        self.features = [self._feature() for _ in range(120)]
+        self.views = [self.rng.randbytes(matching.sketch_bytes) for _ in range(6)]
+
+    def page(self, number: int) -> Page:
+        rng, matching = self.rng, self.matching
+        exact = rng.random() < 0.1
+        flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(6))})
+        return Page(
+            id=number,
+            fingerprint=rng.choice(self.prints) ^ flips,
+            exact=exact,
+            scope=rng.choice(("", "", "", "a.example")),
+            title=rng.randrange(3),
+            content=rng.randrange(2),
+            features=() if exact else tuple(rng.choices(self.features, k=matching.features)),
+            sketch=None if exact or rng.random() < 0.1 else self._sketch(),
+        )
+
+    def _feature(self) -> int:
+        return self.rng.choice(self.starts) << 32 | self.rng.getrandbits(32)
+
+    def _sketch(self) -> Sketch | None:
+        if not self.matching.sketch_bits:
+            return None
+        first, second = self.rng.sample(self.views, 2)
+        return Sketch(
+            views=(first, self.rng.choice((first, second))),
+            furniture=(self.rng.randbytes(1) * len(first),) * 2,
+            most_differing=self.rng.choice((0.2, 0.6)),
+        )
+
+
+def features_as_they_are(monkeypatch):
+    """Let features that begin alike do so in the store too: they share buckets, and more."""
+    monkeypatch.setattr(
+        redis, "feature_keys", lambda page: [f.to_bytes(8, "big") for f in page.features]
+    )
+
+
+async def crawl(server: RedisServer, matching: Matching, pages: int, known: int) -> int:
+    """Judge pages as the model does, with ids of which so many are known; return the kept."""
+    site, model = Site(pages, matching), ModelStore(K, matching)
+    rng = site.rng
+    options = StoreOptions(max_distance=K, matching=matching)
+    async with RedisStore(server.uri, options, layout=Layout(K, 4, split=4)) as store:
+        for number in range(pages):
+            arrival = site.page(rng.randrange(known))
+            ours, theirs = await store.check_and_add(arrival), model.check_and_add(arrival)
+            assert ours == theirs, number
+            one = rng.randrange(known)
+            if rng.random() < 0.3:
+                assert await store.forget(one) == model.forget(one)
+            elif rng.random() < 0.3:
+                await store.confirm(one)
+                model.confirm(one)
+        stats = await store.stats()
+        assert (stats.pages, stats.pending, stats.dropped) == model.counts()
+        assert check_structure(server) == stats.pages
+    return stats.pages - stats.pending
+
+
+def trees(server: RedisServer) -> dict[str, dict[bytes, object]]:
+    """Everything that the namespace has: tree of keys -> key -> value."""
+    client = server.client()
+    readers = {b"hash": client.hgetall, b"string": client.get, b"zset": client.zcard}
+    found: dict[str, dict[bytes, object]] = {}
+    for key in client.scan_iter("nd:default:*", count=1000):
+        kind = client.type(key)
+        value = client.lrange(key, 0, -1) if kind == b"list" else readers[kind](key)
+        found.setdefault(key.decode().split(":")[2], {})[key] = value
+    return found
+
+
+def entries(tree: dict[bytes, dict[bytes, bytes]], width: int) -> list[bytes]:
+    """All entries of a tree of buckets, with the first bytes, which hash and field tell."""
+    return [
+        bytes.fromhex(key.decode().rpartition(":")[2]) + name[1:2] + bucket[at : at + width]
+        for key, fields in tree.items()
+        for name, bucket in fields.items()
+        if len(bucket) > 1
+        for at in range(0, len(bucket), width)
+    ]
+
+
+def check_structure(server: RedisServer) -> int:
+    """Each body is an entry's or free, features lead to entries; return how many there are."""
+    held = trees(server)
+    records = entries(held.get("page", {}), 6 + 22)
+    places = {record[-4:]: record[:8] for record in records}
+    places.pop(NO_BODY, None)
+    assert {entry[4:] for entry in entries(held.get("f", {}), 6)} <= set(places)
+    numbers: dict[int, list[int]] = {}
+    for place in places:
+        number, low = divmod(int.from_bytes(place, "big"), 16)
+        numbers.setdefault(low // 2, []).append(number)
+    for v, count in held.get("bodies", {}).get(b"nd:default:bodies", {}).items():
+        free = held.get("free", {}).get(b"nd:default:free:" + v, [])
+        assert sorted([*numbers.get(int(v), []), *map(int, free)]) == list(range(int(count)))
+    return len(records)
+
+
+def in_turn(number: int, matching: Matching = CONFIRMED, views: int = 1) -> Page:
+    """Return a page that resembles no other."""
+    chance = random.Random(number)
+    size = matching.sketch_bytes
+    view = chance.randbytes(size)
+    other = view if views == 1 else chance.randbytes(size)
+    return page(
+        chance.getrandbits(64),
+        chance.getrandbits(64),
+        features=tuple(chance.getrandbits(64) for _ in range(matching.features)),
+        sketch=Sketch(views=(view, other), furniture=(bytes(size),) * 2, most_differing=0.2),
+    )
+
+
+@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
+@pytest.mark.parametrize("matching", MATCHINGS, ids=str)
+def test_verdicts_are_those_of_the_model_and_nothing_is_left(matching, binary, monkeypatch):
+    features_as_they_are(monkeypatch)
+    with RedisServer(binary=binary) as server:
+        kept = asyncio.run(crawl(server, matching, 600, 60))
+        assert check_structure(server) == kept  # what was pending, close withdrew
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
+@pytest.mark.parametrize("matching", MATCHINGS, ids=str)
+def test_many_verdicts_are_those_of_the_model(matching, binary, monkeypatch):
+    features_as_they_are(monkeypatch)
+    with RedisServer(binary=binary) as server:
+        kept = asyncio.run(crawl(server, matching, 6000, 100))
+        assert check_structure(server) == kept
+
+
+# What ends
+
+
+def test_pages_that_come_take_the_room_of_those_that_left():
+    async def scenario(server: RedisServer) -> None:
+        async with open_store(server.uri, matching=CONFIRMED) as store:
+            for turn in range(3):
+                pages = [in_turn(1000 * turn + n, views=1 + n % 2) for n in range(300)]
+                await asyncio.gather(*map(store.check_and_add, pages))
+                assert check_structure(server) == 300
+                for each in pages:
+                    assert await store.forget(each.id) == 0
+                held = trees(server)
+                assert set(held) <= LEFT
+                # A chunk of the pages with one view, and one of those with two.
+                assert [len(held["body"]), len(held["free"])] == [2, 2]
+
+    with PLACES["redis"]():
+        asyncio.run(scenario(shared_server()))
+
+
+def test_chunks_follow_each_other():
+    large = Matching(features=8, sketch_bits=8, sketch_bytes=1024)
+
+    async def scenario(server: RedisServer) -> None:
+        pages = [in_turn(number, large, views=2) for number in range(100)]
+        async with open_store(server.uri, matching=large) as store:
+            for each in pages:
+                assert (await store.check_and_add(each)).decision is Decision.NEW
+                await store.confirm(each.id)
+            for each in pages:
+                found = await store.check_and_add(replace(each, id=each.id ^ 1, fingerprint=0))
+                assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
+        chunks = trees(server)["body"]
+        assert sorted(chunks) == [b"nd:default:body:2:%d" % n for n in range(4)]
+        assert {len(chunk) for chunk in chunks.values()} == {30 * 2120}
+        assert check_structure(server) == 100
+
+    with PLACES["redis"]():
+        asyncio.run(scenario(shared_server()))
+
+
+def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
+    async def scenario(server: RedisServer) -> None:
+        async with open_store(server.uri, matching=CONFIRMED, retention=1) as store:
+            for number in range(100):
+                each = in_turn(number)
+                await store.check_and_add(each)
+                if number % 2:
+                    await store.confirm(each.id)
+                else:
+                    store._pending.discard(each.id)  # as if its crawler had died
+            again = replace(in_turn(1), id=1, fingerprint=0)
+            assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
+            await asyncio.sleep(2.1)
+            for number in range(100):
+                await store.confirm(number)
+            for number in (0, 1):
+                again = replace(in_turn(number), id=1000 + number, fingerprint=0)
+                assert (await store.check_and_add(again)).decision is Decision.NEW
+                assert await store.forget(1000 + number) == 0
+            async with asyncio.timeout(30):
+                while (await store.stats()).pages:  # noqa: ASYNC110, there is no event
+                    await asyncio.sleep(0.1)
+        check_structure(server)
+        assert set(trees(server)) <= LEFT
+
+    monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
+    monkeypatch.setattr(redis, "LEASE", 0.5)
+    with PLACES["redis"]():
+        asyncio.run(scenario(shared_server()))
+
+
+# What goes wrong
+
+
+def test_places_end_somewhere():
+    async def scenario(server: RedisServer) -> None:
+        async with open_store(server.uri, matching=CONFIRMED) as store:
+            server.client().hset("nd:default:bodies", "1", 2**28 - 1)
+            last = in_turn(1)
+            assert (await store.check_and_add(last)).decision is Decision.NEW
+            assert (await store.check_and_add(in_turn(2))).reason is Reason.OVERFLOW
+            again = await store.check_and_add(replace(last, id=1, fingerprint=0))
+            assert (again.match.page_id, again.match.resemblance) == (last.id, 1.0)
+            await store.forget(last.id)
+            assert (await store.check_and_add(in_turn(3))).decision is Decision.NEW
+            assert (await store.check_and_add(in_turn(4))).reason is Reason.OVERFLOW
+            assert (await store.check_and_add(in_turn(5, views=2))).decision is Decision.NEW
+            assert (await store.stats()).overflowed == 2
+
+    with PLACES["redis"]():
+        asyncio.run(scenario(shared_server()))
+
+
+def test_a_full_server_is_left_as_it_was():
+    async def scenario(server: RedisServer) -> None:
+        client = server.client()
+        pages = [in_turn(number, views=2) for number in range(40)]
+        async with open_store(server.uri, matching=CONFIRMED) as store:
+            for each in pages[:20]:
+                await store.check_and_add(each)
+                await store.confirm(each.id)
+            client.config_set("maxmemory", "1")
+            before = trees(server)
+            for each in (*pages[20:], replace(pages[0], sketch=pages[20].sketch)):
+                with pytest.raises(StoreUnavailableError, match="is full"):
+                    await store.check_and_add(each)
+            assert trees(server) == before
+            client.config_set("maxmemory", "0")
+            for each in pages[20:]:
+                assert (await store.check_and_add(each)).decision is Decision.NEW
+        assert check_structure(server) == 20
+
+    with RedisServer() as server:
+        asyncio.run(scenario(server))
+
+
+@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
+def test_a_server_that_forgets_keys_keeps_answering(binary):
+    """Whatever it evicts, no call fails, and no page repeats one whose sketch is gone."""
+
+    async def scenario(server: RedisServer) -> None:
+        client, chance = server.client(), random.Random(1)
+        async with open_store(server.uri, matching=CONFIRMED) as store:
+            for number in range(800):
+                each = in_turn(number, views=1 + number % 2)
+                assert (await store.check_and_add(each)).decision is Decision.NEW
+                if chance.random() < 0.5:
+                    await store.confirm(each.id)
+                older = in_turn(chance.randrange(max(0, number - 50), number + 1))
+                if chance.random() < 0.3:
+                    await store.forget(older.id)
+                other = replace(older, id=chance.getrandbits(64), sketch=in_turn(-1).sketch)
+                judged = await store.check_and_add(other)
+                assert judged.decision is Decision.NEW
+                await store.forget(other.id)
+                if number % 5 == 0 and (key := client.randomkey()) and b"schema" not in key:
+                    client.delete(key)  # as eviction does
+                if number % 20 == 0:  # the small ones, which chance seldom meets
+                    tree = chance.choice(("bodies", "free:1", "free:2", "body:1:0", "pending"))
+                    client.delete(f"nd:default:{tree}")
+
+    with RedisServer(binary=binary) as server:
+        asyncio.run(scenario(server))
