@@ -1,5 +1,7 @@
 """What a Redis store does beside judging pages: renew leases, clear away what is over.
 
+Some work is done once, beside the pages, as nobody waits for it.
+
 Rule of this room: a loop ends because it is told to. It is cancelled as well, so that it
 ends at once, but nothing depends on that: a client may lose a cancellation that meets the
 end of its own timeout.
@@ -9,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from scrapy_neardup.errors import StoreUnavailableError
 
@@ -18,23 +21,30 @@ LONGEST_END = 10.0
 
 
 class Background:
-    """Steps that are taken again and again, each after a pause, until `close`."""
+    """Steps that are taken again and again, each after a pause, until `close`; and odd jobs."""
 
     def __init__(self) -> None:
         self._over = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
+        self._jobs: set[asyncio.Task[None]] = set()
 
     def start(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
         """Take this step after each pause, in seconds."""
         self._loops.append(asyncio.create_task(self._repeat(step, pause)))
 
+    def soon(self, job: Coroutine[Any, Any, Any]) -> None:
+        """Do this once; where the server is away it is left undone."""
+        task = asyncio.create_task(_tried(job))
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+
     async def close(self) -> None:
-        """Take no step any more; costs `LONGEST_END` at most."""
+        """Take no step any more, and end what was begun; costs `LONGEST_END` at most."""
         self._over.set()
         for loop in self._loops:
             loop.cancel()
-        if self._loops:
-            await asyncio.wait(self._loops, timeout=LONGEST_END)
+        if self._loops or self._jobs:
+            await asyncio.wait({*self._loops, *self._jobs}, timeout=LONGEST_END)
         self._loops.clear()
 
     async def _repeat(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
@@ -44,6 +54,10 @@ class Background:
                     await self._over.wait()
             if self._over.is_set():
                 return
-            # While the server is away there is nothing to do; pages report it.
-            with contextlib.suppress(StoreUnavailableError):
-                await step()
+            await _tried(step())
+
+
+async def _tried(work: Awaitable[Any]) -> None:
+    # While the server is away there is nothing to do; pages report it.
+    with contextlib.suppress(StoreUnavailableError):
+        await work

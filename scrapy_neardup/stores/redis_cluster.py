@@ -12,25 +12,21 @@ import asyncio
 import contextlib
 import random
 import time
+from dataclasses import replace
 
 from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.redis_attempts import Attempt, Attempts
+from scrapy_neardup.stores.redis_attempts import Attempts, scripts
 from scrapy_neardup.stores.redis_background import Background
 from scrapy_neardup.stores.redis_client import connect_cluster, explained, shown
+from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims
 from scrapy_neardup.stores.redis_counts import cluster_counts
-from scrapy_neardup.stores.redis_layout import Layout, prefix
+from scrapy_neardup.stores.redis_layout import MOST_CONTRADICTED, Layout, prefix
+from scrapy_neardup.stores.redis_notices import exchange, topic_key
+from scrapy_neardup.stores.redis_rivals import Kept, Rivals
 from scrapy_neardup.stores.redis_schema import agree
-from scrapy_neardup.stores.redis_values import (
-    contradict,
-    id_bytes,
-    key_and_evidence,
-    matched,
-    near_reason,
-    refuse_matching,
-    url_bytes,
-    verdict,
-)
+from scrapy_neardup.stores.redis_values import matched, near_reason, verdict
 from scrapy_neardup.verdict import Match, Page, Reason, Verdict
 
 LEASE = 60.0
@@ -59,10 +55,10 @@ class RedisClusterStore(Store):
     """
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        refuse_matching(options)
         self._uri = uri
         self._options = options
-        self._layout = layout or Layout.choose(options.max_distance, options.expected_pages)
+        layout = layout or Layout.choose(options.max_distance, options.expected_pages)
+        self._layout = replace(layout, matching=options.matching)
         self._client = connect_cluster(uri)
         self._prefix = prefix(options.namespace)
         self._held: dict[int, Attempt] = {}
@@ -70,7 +66,7 @@ class RedisClusterStore(Store):
         self._opened = False
         self._sweeping = random.randrange(256), 0
 
-    attempts_class: type[Attempts] = Attempts
+    calls_class: type[ClusterCalls] = ClusterCalls
 
     # ---- life ------------------------------------------------------------------------------
 
@@ -82,16 +78,14 @@ class RedisClusterStore(Store):
         except Exception as error:
             await self._client.aclose()
             raise explained(error, self._uri) from error
-        retention = int(self._options.retention * 1000)
-        layout, record = self._agreed
-        self._attempts = self.attempts_class(
-            self._client,
-            uri=self._uri,
+        self._layout, record = self._agreed
+        texts = scripts(self._layout, record)
+        self._calls = self.calls_class(self._client, self._uri, texts, self._check_record)
+        self._attempts = Attempts(
+            self._calls,
             prefix=self._prefix,
-            layout=layout,
-            record=record,
-            retention=retention,
-            check_record=self._check_record,
+            layout=self._layout,
+            retention=int(self._options.retention * 1000),
         )
         self._opened = True
         self._background.start(self._renew, LEASE / 3)
@@ -105,7 +99,7 @@ class RedisClusterStore(Store):
             with contextlib.suppress(StoreError):
                 for page_id in list(self._held):
                     await self.forget(page_id)
-            await self._attempts.close()
+            await self._calls.close()
         await self._client.aclose()
 
     async def _agree(self) -> tuple[Layout, str]:
@@ -127,15 +121,16 @@ class RedisClusterStore(Store):
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`.
 
-        Costs t + 3 calls in three round trips for a new page, t tables. Where it is
-        cancelled, what it has written lapses: before the commit after `ATTEMPT_LEASE`,
-        from then on after `LEASE`.
+        Costs two round trips for a new page, three where others have to be looked at. Where
+        it is cancelled, what it has written lapses: before the commit after
+        `ATTEMPT_LEASE`, from then on after `LEASE`.
         """
         lease = ATTEMPT_LEASE
+        arrived = Arrival.of(page, self._layout)
         try:
             async with asyncio.timeout(ATTEMPT_LIMIT):
                 while True:
-                    judged = await self._try(page, lease)
+                    judged = await self._try(arrived, lease)
                     if judged is not None:
                         return judged
                     lease = min(2 * lease, ATTEMPT_LIMIT)
@@ -157,9 +152,9 @@ class RedisClusterStore(Store):
         attempt = self._held.pop(page_id, None) or await self._attempts.attempt_of(page_id)
         if attempt is None:
             return 0
-        ended, collapsed = await self._attempts.settle(attempt, "forget")
+        ended, collapsed, features = await self._attempts.settle(attempt, "forget")
         if ended:
-            await self._attempts.clear(attempt, page_id)
+            await self._attempts.clear(attempt, features, page_id)
         return collapsed
 
     async def stats(self) -> StoreStats:
@@ -169,85 +164,137 @@ class RedisClusterStore(Store):
         except Exception as error:
             raise explained(error, self._uri) from error
 
+    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+        """Post a value and read those of all members; see `Store.exchange`."""
+        key = f"{{{topic_key(self._prefix, topic)}}}"
+        try:
+            return await exchange(self._client, key, member, value)
+        except Exception as error:
+            raise explained(error, self._uri) from error
+
     # ---- the protocol ----------------------------------------------------------------------
 
-    async def _try(self, page: Page, lease: float) -> Verdict | None:
+    async def _try(self, arrived: Arrival, lease: float) -> Verdict | None:
         """Claim, resolve, commit; None if the attempt was ended by another one."""
-        key, evidence = key_and_evidence(page)
-        mine, start = Attempt.new(key), time.monotonic()
-        limit = 0 if page.exact else self._options.max_distance
-        claims = await self._attempts.claim(mine, page.id, evidence, limit, lease)
+        page = arrived.page
+        mine, start = Attempt.new(arrived.key), time.monotonic()
+        claims = await self._attempts.claim(mine, arrived, lease)
         if time.monotonic() - start > ATTEMPT_LIMIT:
             raise TimeoutError  # held up: a tombstone may be gone that had buried this attempt
-        if not claims.granted:
-            await self._attempts.end(mine)
-            return verdict(page, Reason.OVERFLOW) if claims.full else None
-        match = await self._resolve(page, mine, evidence, claims.near)
-        if match is not None:
-            await self._attempts.end(mine)
-            if match.page_id == page.id:
-                return verdict(page, Reason.SAME_PAGE, match)
-            self._held.pop(page.id, None)
-            if claims.old:
-                await self._attempts.end(claims.old, page.id)
-            return verdict(page, near_reason(page), match)
-        if not await self._attempts.commit(mine, LEASE, url_bytes(page)):
-            await self._attempts.end(mine)
-            return None
-        # Whoever cancels this call leaves an entry that lapses, never a pointer half set.
-        changed = await asyncio.shield(self._attempts.point(page.id, mine, claims.old))
-        self._held[page.id] = mine
-        return verdict(page, Reason.CHANGED if changed else Reason.UNMATCHED)
+        if claims.full:
+            return await self._overflow(arrived, mine)
+        if claims.granted:
+            rivals = Rivals(arrived, mine, claims, self._options.matching)
+            match = await self._resolve(rivals)
+            if match is not None and match.is_another:
+                return await self._repeat(arrived, mine, match, claims.old)
+            if match is not None:
+                return await self._see(arrived, mine, match)
+            if rivals.contradicted >= MOST_CONTRADICTED:
+                return await self._overflow(arrived, mine)
+            # Whoever cancels this leaves an entry that lapses, never a pointer half set.
+            reason = await asyncio.shield(self._keep(arrived, mine, claims, rivals))
+            if reason is not None:
+                self._held[page.id] = mine
+                return verdict(page, reason)
+        await self._attempts.settle(mine, "end")
+        self._leave(arrived, mine)
+        return None
 
-    async def _resolve(
-        self, page: Page, mine: Attempt, evidence: bytes, near: set[Attempt]
-    ) -> Match | None:
-        """Return the kept entry that `page` repeats; None if nobody is in its way.
+    async def _resolve(self, rivals: Rivals) -> Kept | None:
+        """Return the kept entry that the page repeats; None if nobody is in its way.
 
         Whoever is smaller, by key and page id, goes first: it ends the pending attempts of
         the others, and the others wait for it.
         """
-        rank = (mine.key, page.id, mine.token)
-        wounded: set[Attempt] = set()
         pause = 0.001
-        while near:
-            kept: list[tuple[bool, int, bytes, Attempt]] = []
-            waiting = False
-            for other, (state, *its) in (await self._attempts.look_at(near, wounded)).items():
-                if state == b"gone":
-                    near.discard(other)
-                    await self._attempts.clear(other)
-                elif contradict(evidence, its[1]):
-                    near.discard(other)
-                elif state == b"kept":
-                    distance = (other.key ^ mine.key).bit_count()
-                    kept.append((its[0] != id_bytes(page.id), distance, its[0], other))
-                elif rank < (other.key, int.from_bytes(its[0], "big"), other.token):
-                    wounded.add(other)
-                else:
-                    waiting = True
-            match = await self._join(page, sorted(kept, key=lambda entry: entry[:3]))
-            if match is not None:
-                return match
-            if waiting and not kept:
+        while others := rivals.left():
+            looks = (
+                self._attempts.look_at(
+                    other, wound=other in rivals.wounded, body=rivals.needs_body(other)
+                )
+                for other in others
+            )
+            found = rivals.take(dict(zip(others, await asyncio.gather(*looks), strict=True)))
+            for other, features in found.gone.items():
+                self._background.soon(self._attempts.clear(other, features))
+            if found.match is not None:
+                return found.match
+            if found.must_wait:
                 await asyncio.sleep(pause * random.random())
                 pause = min(2 * pause, _LONGEST_PAUSE)
         return None
 
-    async def _join(
-        self, page: Page, kept: list[tuple[bool, int, bytes, Attempt]]
-    ) -> Match | None:
-        """Count `page` on the first of these entries that is kept still."""
-        for another, distance, page_id, entry in kept:
-            if not another:
-                if self._options.retention:
-                    await self._attempts.settle(entry, "touch", self._options.retention)
-                return Match(page_id=page.id, distance=distance, url=page.url)
-            collapsed = await self._attempts.collapse(entry)
-            if collapsed is not None:
-                count, url = collapsed
-                return matched(page_id, distance, url, count=count)
-        return None
+    async def _repeat(
+        self, arrived: Arrival, mine: Attempt, kept: Kept, old: Attempt | None
+    ) -> Verdict | None:
+        """Count the page on the entry that it repeats; None if that is kept no more."""
+        page = arrived.page
+        collapsed, _ = await asyncio.gather(
+            self._attempts.collapse(kept.attempt), self._attempts.settle(mine, "end")
+        )
+        self._leave(arrived, mine)
+        if collapsed is None:
+            return None
+        self._held.pop(page.id, None)
+        if old:
+            await self._attempts.end(old, page.id)
+        count, url = collapsed
+        match = matched(
+            kept.page_id, kept.distance, url, count=count, resemblance=kept.resemblance
+        )
+        return verdict(page, near_reason(page), match)
+
+    async def _see(self, arrived: Arrival, mine: Attempt, own: Kept) -> Verdict:
+        """Let the page's own entry stand."""
+        page = arrived.page
+        await self._attempts.settle(mine, "end")
+        if self._options.retention:
+            await self._attempts.settle(own.attempt, "touch", self._options.retention)
+        self._leave(arrived, mine)
+        match = Match(
+            page_id=page.id, distance=own.distance, url=page.url, resemblance=own.resemblance
+        )
+        return verdict(page, Reason.SAME_PAGE, match)
+
+    async def _overflow(self, arrived: Arrival, mine: Attempt) -> Verdict:
+        """Let the page pass; there is no room for it."""
+        await self._attempts.settle(mine, "overflow")
+        self._leave(arrived, mine)
+        return verdict(arrived.page, Reason.OVERFLOW)
+
+    async def _keep(
+        self, arrived: Arrival, mine: Attempt, claims: Claims, rivals: Rivals
+    ) -> Reason | None:
+        """Make the attempt the entry of its page; None if others ended it before.
+
+        Lists that need not lead to it are left together with the commit.
+        """
+        page_id, crowded = arrived.page.id, rivals.is_crowded
+        leave = [self._attempts.leave_features(mine, rivals.furniture)]
+        if crowded:
+            leave.append(self._attempts.leave_tables(mine))
+        commit = asyncio.gather(self._attempts.commit(mine, LEASE, beside=crowded), *leave)
+        if claims.old is None:
+            point = self._attempts.point(page_id, mine)
+            (is_kept, *_), before = await asyncio.gather(commit, point)
+            if not is_kept:
+                await self._attempts.point_back(page_id, mine, before)
+                return None
+        else:
+            is_kept, *_ = await commit
+            if not is_kept:
+                return None
+            before = await self._attempts.point(page_id, mine)
+        # Where a first call of `point` had succeeded without a reply, the second doesn't
+        # return what was before.
+        olds = {old for old in (before, claims.old) if old and old != mine}
+        ended = [await self._attempts.end(old) for old in olds]
+        return Reason.CHANGED if any(ended) else Reason.UNMATCHED
+
+    def _leave(self, arrived: Arrival, mine: Attempt) -> None:
+        """Take the claims of an attempt that has ended away; the verdict doesn't wait."""
+        self._background.soon(self._attempts.clear(mine, arrived.features))
 
     # ---- in the background -----------------------------------------------------------------
 

@@ -124,6 +124,8 @@ class Layout:
     @property
     def depth(self) -> int:
         """Levels that a table may be split: all that share a prefix stay in one bucket."""
+        if not self.matching.by_distance:
+            return PAGE_DEPTH  # only equal keys are looked for
         return min(self._prefixes) - _LEAST_PREFIX
 
     def limit(self, page: Page) -> int:

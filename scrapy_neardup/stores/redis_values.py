@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores.base import Matching, StoreOptions
 from scrapy_neardup.stores.confirmation import Compared, resemblance, stored
 from scrapy_neardup.stores.records import partition
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
@@ -23,16 +21,6 @@ _DECISIONS = {
 }
 
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
-
-
-def refuse_matching(options: StoreOptions) -> None:
-    """Raise `ConfigurationError` for what a cluster can't do so far."""
-    if options.matching != Matching():
-        raise ConfigurationError(
-            "NEARDUP_METHOD and NEARDUP_MIN_RESEMBLANCE need 'memory:', 'sqlite:PATH' or a single"
-            " Redis, 'redis://HOST': a store in a Redis cluster compares fingerprints alone; set"
-            " NEARDUP_PRESET = 'paper' for it"
-        )
 
 
 def key_and_evidence(page: Page) -> tuple[int, bytes]:

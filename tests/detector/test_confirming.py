@@ -141,12 +141,6 @@ def test_what_can_t_be_is_named(options, message):
         Parameters(**options)
 
 
-@pytest.mark.parametrize("scheme", ["redis+cluster", "rediss+cluster"])
-def test_stores_that_know_no_sketches_refuse(scheme):
-    with pytest.raises(ConfigurationError, match="NEARDUP_PRESET"):
-        open_store(f"{scheme}://127.0.0.1:1", matching=BEST.matching)
-
-
 def test_a_file_made_without_sketches_is_refused(tmp_path):
     uri = f"sqlite:{tmp_path / 'pages'}"
     judged(Parameters(), words(1, 50), uri=uri)

@@ -124,7 +124,7 @@ async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
     """Pages that have nothing but furniture in common are kept, and so is what is their own."""
     pages = [
         page(number, number << 20, features=(5, 6, 100 + number), title=number, content=number)
-        for number in range(1, 2000)
+        for number in range(1, 500)
     ]
     for each in pages:
         assert await outcome(store, each) == (Decision.NEW, None)
@@ -135,7 +135,7 @@ async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
     await store.confirm(1)
     other = page(9000, 0, features=(5, 6, 0), title=2, content=0)
     assert await outcome(store, other) == (Decision.DUPLICATE, 2)
-    other = page(9001, 0, features=(5, 6, 0), title=1999, content=0)
+    other = page(9001, 0, features=(5, 6, 0), title=499, content=0)
     assert await outcome(store, other) == (Decision.NEW, None)
     # To withdraw those that it doesn't lead to is no error, and makes room for nobody else's.
     for each in pages[1:]:
@@ -228,13 +228,13 @@ async def test_the_nearest_that_is_confirmed_wins(store):
 @on_store(MATCHING, matching=NEAR_CONFIRMED)
 async def test_a_page_among_many_that_are_near_and_not_alike_is_kept(store):
     rng = random.Random(1)
-    for number in range(700):
+    for number in range(600):
         view = f"{rng.getrandbits(64):016x}"
         new = page(number, 0, sketch=sketch(view))
         assert await outcome(store, new) == (Decision.NEW, None)
     assert (await store.stats()).overflowed == 0
-    again = page(699, 0, sketch=sketch(view))
-    assert await outcome(store, again) == (Decision.SEEN, 699)
+    again = page(599, 0, sketch=sketch(view))
+    assert await outcome(store, again) == (Decision.SEEN, 599)
 
 
 # The page itself
@@ -464,6 +464,6 @@ def test_a_long_crawl_agrees_with_the_model(matching, fresh):
             model.reopen(restores=not place.shared)
         assert seen == {Decision.NEW, Decision.DUPLICATE, Decision.SEEN}
 
-    for seed in range(3):
+    for seed in range(1 if fresh is PLACES["redis-cluster"] else 3):
         with fresh() as place:
             asyncio.run(scenario(place, seed))

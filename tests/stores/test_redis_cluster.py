@@ -12,22 +12,39 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from cluster_stress import DropIfAnythingWasSeen, ProbeThenAdd, Storm, judge, rage
+from cluster_controls import DropIfAnythingWasSeen, NeverWound, ProbeThenAdd
+from cluster_stress import Storm, judge, rage
 from redis_servers import RedisCluster, running_cluster, shared_cluster
 from store_registry import page
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores import open_store, redis_cluster
+from scrapy_neardup.stores import Matching, open_store, redis_cluster
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.verdict import Decision
 
 FOUR, TEN = Layout(3, 4), Layout(3, 5)
+BY_FEATURES = Matching(by_distance=False, features=3)
+BY_TWO = Matching(by_distance=False, features=5, shared_features=2)
+NEAR_CONFIRMED = Matching(sketch_bits=4, sketch_bytes=8)
+CONFIRMED = Matching(features=4, sketch_bits=4, sketch_bytes=8)
+TWO_CONFIRMED = Matching(features=5, shared_features=2, sketch_bits=4, sketch_bytes=8)
 WEATHER = {
     "plain": (Storm(seed=1, pages=300), FOUR),
     "ten tables": (Storm(seed=2, pages=150), TEN),
     "crashes, short lease": (Storm(seed=3, pages=200, die=0.01, attempt_lease=0.1), FOUR),
     "crashes, long lease": (Storm(seed=4, pages=150, die=0.01, attempt_lease=1.0), TEN),
     "lapses": (Storm(seed=5, pages=250, lapse=0.2, lease=0.5), FOUR),
+    "features": (Storm(seed=11, pages=200, matching=BY_FEATURES), FOUR),
+    "two features": (Storm(seed=12, pages=200, matching=BY_TWO), FOUR),
+    "sketches": (Storm(seed=13, pages=200, matching=NEAR_CONFIRMED), FOUR),
+    "both, crashes": (
+        Storm(seed=14, pages=200, matching=CONFIRMED, die=0.005, attempt_lease=0.3, tasks=16),
+        FOUR,
+    ),
+    "both by two, lapses": (
+        Storm(seed=15, pages=200, matching=TWO_CONFIRMED, lapse=0.2, lease=1, tasks=16),
+        FOUR,
+    ),
 }
 
 
@@ -39,14 +56,15 @@ def leases(monkeypatch):
 
 
 def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> None:
-    findings = judge(asyncio.run(rage(cluster.uri, storm, layout=layout)))
+    findings = judge(storm, asyncio.run(rage(cluster.uri, storm, layout=layout)))
     print(
         f"{storm}, {len(layout.permutations)} tables: {dict(findings.outcomes)}; confirmed late: "
-        f"{findings.late}, of these lapsed: {findings.excused}"
+        f"{findings.late}, of these lapsed: {findings.excused}; refused: {findings.refused}"
     )
     assert findings.pages >= storm.pages
     assert findings.outcomes["new"]
     assert findings.outcomes["duplicate"]
+    assert bool(findings.refused) is bool(storm.matching.sketch_bits)
     assert findings.both_kept == findings.both_dropped == findings.dropped_for_nothing == []
 
 
@@ -63,10 +81,11 @@ def test_a_long_storm(name):
     check(replace(storm, seed=storm.seed + 100, pages=10_500), layout, shared_cluster())
 
 
-@pytest.mark.parametrize("control", [ProbeThenAdd, DropIfAnythingWasSeen])
-def test_the_judge_finds_what_simple_protocols_do_wrong(control):
-    storm = Storm(seed=6, pages=150, forget=0, replace=0)
-    assert judge(asyncio.run(rage(shared_cluster().uri, storm, control, FOUR))).wrong
+@pytest.mark.parametrize("matching", [Matching(), BY_FEATURES, CONFIRMED], ids=str)
+@pytest.mark.parametrize("control", [ProbeThenAdd, DropIfAnythingWasSeen, NeverWound])
+def test_the_judge_finds_what_simple_protocols_do_wrong(control, matching):
+    storm = Storm(seed=6, pages=150, matching=matching, forget=0, replace=0)
+    assert judge(storm, asyncio.run(rage(shared_cluster().uri, storm, control, FOUR))).wrong
 
 
 @contextmanager

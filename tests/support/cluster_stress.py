@@ -1,7 +1,7 @@
 """A storm over a cluster store, and a judge of what came out of it.
 
-Crawlers (stores of their own on one cluster) get near-duplicates at the same time, in
-groups: pairs, exact duplicates, chains and cliques. Calls are delayed at random, some are
+Crawlers (stores of their own on one cluster) get near-duplicates at the same time, in groups
+(`cluster_pages.py`). Calls are delayed at random, some are
 repeated as if their reply had been lost, some crawlers die between two calls; kept pages
 are confirmed, forgotten, replaced by other content, or left to lapse.
 
@@ -20,20 +20,22 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from scrapy_neardup.stores import StoreOptions, redis_cluster
-from scrapy_neardup.stores.redis_attempts import Attempt, Attempts
-from scrapy_neardup.stores.redis_cluster import RedisClusterStore
-from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.stores.redis_values import key_and_evidence, matched, verdict
-from scrapy_neardup.verdict import Decision, Page, Reason
+from cluster_pages import K, Pages
 
-K = 3
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import Matching, StoreOptions, redis_cluster
+from scrapy_neardup.stores.redis_cluster import RedisClusterStore
+from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis_cluster_values import Attempt
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.verdict import Decision, Page
+
 ROUNDING = 0.002
 """Seconds: the server counts milliseconds, and two clocks read a little apart."""
 
 
-class CrawlerDiedError(Exception):
-    """Raised between two calls."""
+class CrawlerDiedError(StoreUnavailableError):
+    """Raised between two calls; what was to be done beside judging is left undone as well."""
 
 
 @dataclass
@@ -42,6 +44,7 @@ class Storm:
 
     seed: int
     pages: int
+    matching: Matching = field(default_factory=Matching)
     crawlers: int = 4
     tasks: int = 64
     delay: float = 0.004
@@ -92,40 +95,12 @@ class Findings:
     """Entries that were confirmed when their lease may have been over."""
     excused: int = 0
     """Those that had lapsed, by the evidence of the cluster."""
+    refused: int = 0
+    """Pairs that met and were both kept, as a sketch said no."""
 
     @property
     def wrong(self) -> int:
         return len(self.both_kept) + len(self.dropped_for_nothing) + len(self.both_dropped)
-
-
-def groups(storm: Storm) -> list[list[Page]]:
-    """Return groups of pages to be met together; fingerprints of two groups are far apart."""
-    chance = random.Random(storm.seed)
-    made: list[list[Page]] = []
-    count = 0
-    while count < storm.pages:
-        base = chance.getrandbits(64)
-        kind = chance.choice(["pair", "same", "chain", "clique", "single"])
-        prints = [base]
-        if kind == "same":
-            prints = [base] * chance.randint(2, 4)
-        elif kind == "pair":
-            prints = [base, _flip(base, chance, chance.randint(1, K))]
-        elif kind == "clique":
-            prints = [_flip(base, chance, 1) for _ in range(chance.randint(3, 6))]
-        elif kind == "chain":
-            for _ in range(chance.randint(2, 5)):
-                prints.append(_flip(prints[-1], chance, K))
-        pages = [Page(id=chance.getrandbits(64), fingerprint=one) for one in prints]
-        made.append(pages)
-        count += len(pages)
-    return made
-
-
-def _flip(fingerprint: int, chance: random.Random, bits: int) -> int:
-    for bit in chance.sample(range(64), bits):
-        fingerprint ^= 1 << bit
-    return fingerprint
 
 
 @dataclass
@@ -155,7 +130,7 @@ def rough(
 ) -> type:
     """Return a store like `kind` whose calls are late, repeated, or the crawler's last ones."""
 
-    class RoughAttempts(Attempts):
+    class RoughCalls(ClusterCalls):
         async def call(self, verb, key, *arguments):
             clock = asyncio.get_running_loop().time
             await asyncio.sleep(chance.random() * storm.delay)
@@ -176,7 +151,7 @@ def rough(
                 raise CrawlerDiedError
 
     class Rough(kind):  # type: ignore[misc, valid-type]
-        attempts_class = RoughAttempts
+        calls_class = RoughCalls
 
     return Rough
 
@@ -190,7 +165,9 @@ async def rage(  # noqa: C901, PLR0915, one story
     """Let a storm loose on a cluster; return all that happened."""
     chance = random.Random(storm.seed + 1)
     redis_cluster.ATTEMPT_LEASE, redis_cluster.LEASE = storm.attempt_lease, storm.lease
-    options = StoreOptions(namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K)
+    options = StoreOptions(
+        namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K, matching=storm.matching
+    )
     leases = Leases()
     store_class = rough(kind, storm, chance, leases)
     stores = [store_class(uri, options, layout=layout) for _ in range(storm.crawlers)]
@@ -253,26 +230,21 @@ async def rage(  # noqa: C901, PLR0915, one story
             del store._held[page_id]  # nobody renews its lease
 
     async def gone(store: RedisClusterStore, entry: Attempt) -> bool:
-        words = (*entry.words, 0, "")
-        reply = await Attempts.call(store._attempts, "look", store._attempts._entry(entry), *words)
+        words = (*entry.words, 0, "", "")
+        key = store._attempts.entry_key(entry)
+        reply = await ClusterCalls.call(store._calls, "look", key, *words)
         return reply[0] == b"gone"
 
-    everything = groups(storm)
+    weather = Pages(storm.seed, storm.pages, storm.matching)
     free = asyncio.Semaphore(storm.tasks)
 
     async def meet_group(pages: list[Page]) -> None:
         async with free:
             await asyncio.gather(*(meet(chance.choice(stores), page) for page in pages))
-            again = [page for page in pages if chance.random() < storm.replace]
-            others = [
-                Page(
-                    id=page.id, fingerprint=_flip(page.fingerprint, chance, chance.choice([1, 20]))
-                )
-                for page in again
-            ]
+            others = [weather.changed(page) for page in pages if chance.random() < storm.replace]
             await asyncio.gather(*(meet(chance.choice(stores), page) for page in others))
 
-    await asyncio.gather(*(meet_group(pages) for pages in everything))
+    await asyncio.gather(*(meet_group(pages) for pages in weather.groups()))
     for run, entry in left:
         run.ended_by = min(run.ended_by, leases.over[entry.name])
     for store in stores:
@@ -281,94 +253,54 @@ async def rage(  # noqa: C901, PLR0915, one story
     return runs
 
 
-def judge(runs: list[Run]) -> Findings:
+def judge(storm: Storm, runs: list[Run]) -> Findings:
     """Hold what happened against the two guarantees."""
+    rule = Pages(storm.seed, storm.pages, storm.matching)
     findings = Findings(pages=len(runs))
     by_id: dict[int, list[Run]] = defaultdict(list)
-    buckets: dict[tuple[int, int], list[Run]] = defaultdict(list)
+    alike: dict[object, list[Run]] = defaultdict(list)
     for run in runs:
         findings.outcomes[run.outcome] += 1
         findings.late += run.late
         findings.excused += run.lapsed
         by_id[run.page.id].append(run)
-        for block in range(4):
-            buckets[block, run.page.fingerprint >> 16 * block & 0xFFFF].append(run)
+        for key in rule.keys(run.page):
+            alike[key].append(run)
+    known = {id(run): run for run in runs}
     pairs = {
         (min(a, b), max(a, b))
-        for bucket in buckets.values()
+        for bucket in alike.values()
         for a in map(id, bucket)
         for b in map(id, bucket)
         if a != b
     }
-    known = {id(run): run for run in runs}
-    for a, b in pairs:
-        one, two = known[a], known[b]
-        if one.page.id == two.page.id or not _near(one.page, two.page):
+    for_nothing = {
+        id(run) for run in runs if run.outcome == "duplicate" and not _kept_for(rule, run, by_id)
+    }
+    for one, two in ((known[a], known[b]) for a, b in pairs):
+        if one.page.id == two.page.id:
             continue
-        if _overlap(one.surely_live(), two.surely_live()):
+        said = [rule.repeats(one.page, two.page), rule.repeats(two.page, one.page)]
+        kept = _overlap(one.surely_live(), two.surely_live())
+        if kept and all(said):
             findings.both_kept.append((one, two))
+        findings.refused += kept and rule.are_candidates(one.page, two.page) and not all(said)
         together = one.start < two.end and two.start < one.end
-        if (
-            together
-            and one.outcome == two.outcome == "duplicate"
-            and not (_kept_for(one, by_id) and _kept_for(two, by_id))
-        ):
+        both_dropped = one.outcome == two.outcome == "duplicate"
+        if any(said) and together and both_dropped and {id(one), id(two)} & for_nothing:
             findings.both_dropped.append((one, two))
-    findings.dropped_for_nothing = [
-        run for run in runs if run.outcome == "duplicate" and not _kept_for(run, by_id)
-    ]
+    findings.dropped_for_nothing = [known[each] for each in for_nothing]
     return findings
 
 
-def _kept_for(run: Run, by_id: dict[int, list[Run]]) -> bool:
+def _kept_for(rule: Pages, run: Run, by_id: dict[int, list[Run]]) -> bool:
     """Whether the page that `run` was dropped for may have been kept during the call."""
     return any(
-        _near(run.page, other.page) and _overlap(other.possibly_live(), (run.start, run.end))
+        rule.repeats(run.page, other.page)
+        and _overlap(other.possibly_live(), (run.start, run.end))
         for other in by_id[run.match]
     )
 
 
-def _near(one: Page, two: Page) -> bool:
-    return (one.fingerprint ^ two.fingerprint).bit_count() <= K
-
-
 def _overlap(one: tuple[float, float], two: tuple[float, float]) -> bool:
     return max(one[0], two[0]) < min(one[1], two[1])
-
-
-class ProbeThenAdd(RedisClusterStore):
-    """A control: look first, claim afterwards. Two that arrive together are both kept."""
-
-    async def _try(self, page, lease):
-        key, evidence = key_and_evidence(page)
-        probe = Attempt.new(key)
-        near = (await self._attempts.claim(probe, page.id, evidence, K, lease)).near
-        await self._attempts.end(probe)
-        for other, reply in (await self._attempts.look_at(near, set())).items():
-            if reply[0] == b"kept":
-                match = matched(reply[1], (other.key ^ key).bit_count(), b"", count=0)
-                return verdict(page, Reason.NEAR, match)
-        mine = Attempt.new(key)
-        await self._attempts.claim(mine, page.id, evidence, K, lease)
-        await self._attempts.commit(mine, 60, b"")
-        self._held[page.id] = mine
-        return verdict(page, Reason.UNMATCHED)
-
-
-class DropIfAnythingWasSeen(RedisClusterStore):
-    """A control: claim, and drop if anybody else has claimed. Two may both be dropped."""
-
-    async def _try(self, page, lease):
-        key, evidence = key_and_evidence(page)
-        mine = Attempt.new(key)
-        claims = await self._attempts.claim(mine, page.id, evidence, K, lease)
-        if not claims.granted:
-            return None
-        for other, reply in (await self._attempts.look_at(claims.near, set())).items():
-            if reply[0] != b"gone" and int.from_bytes(reply[1], "big") != page.id:
-                await self._attempts.end(mine)
-                match = matched(reply[1], (other.key ^ key).bit_count(), b"", count=0)
-                return verdict(page, Reason.NEAR, match)
-        await self._attempts.commit(mine, 60, b"")
-        self._held[page.id] = mine
-        return verdict(page, Reason.UNMATCHED)

@@ -26,11 +26,7 @@ class ModelStore:
     entries: list[Entry] = field(default_factory=list)
 
     def check_and_add(self, page: Page) -> Verdict:
-        candidates = [
-            entry
-            for entry in self.entries
-            if self._is_candidate(entry, page) and self._is_confirmed(entry, page)
-        ]
+        candidates = [entry for entry in self.entries if self.repeats(page, entry.page)]
         own = self._own(page.id)
         if own in candidates:
             return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own, page.url)
@@ -48,6 +44,11 @@ class ModelStore:
         self.entries.remove(own)
         new.replaces = own.replaces if own.pending else own
         return self._verdict(page, Decision.NEW, Reason.CHANGED)
+
+    def repeats(self, page: Page, other: Page) -> bool:
+        """Whether the entry of `other` is a candidate for `page`, and confirmed."""
+        entry = Entry(other)
+        return self._is_candidate(entry, page) and self._is_confirmed(entry, page)
 
     def confirm(self, page_id: int) -> None:
         own = self._own(page_id)

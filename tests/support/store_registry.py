@@ -73,7 +73,7 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
 }
 
 
-MATCHING: tuple[str, ...] = ("memory", "redis", "sqlite")
+MATCHING: tuple[str, ...] = ("memory", "redis", "redis-cluster", "sqlite")
 """Those that match by features and sketches."""
 
 

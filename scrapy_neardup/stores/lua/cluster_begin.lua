@@ -1,11 +1,26 @@
 -- Claim a place in table 1: the entry is pending from here on.
 --
--- ARGV: key, attempt, limit (bits), page id, evidence, lease (ms)
+-- ARGV: key, attempt, limit (bits; -1: its key leads nobody to it), page id, evidence,
+--       lease (ms), body or ''
 -- Reply: {'full'} | {'gone'} | {'claimed', [key, attempt] of every other entry near it}
 
-local f, attempt = ARGV[1], ARGV[2]
+local f, attempt, limit, body = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
 if buried(f, attempt) then return { 'gone' } end
+if HAS_BODIES and call('HEXISTS', KEY, 'c' .. f .. attempt) == 1 then
+  return { 'claimed' } -- it is kept already, and this call is a late copy
+end
 local entry = ARGV[4] .. ARGV[5] .. 'p' .. u(NOW_MS + tonumber(ARGV[6]), 6)
-local reply = claim(KEY, 1, WIDTH, f, attempt, tonumber(ARGV[3]), entry)
-if reply[1] == 'full' then call('HINCRBY', KEY, 'O', 1) end
+local reply = { 'claimed' }
+if limit >= 0 then
+  reply = claim(KEY, 1, WIDTH, f, attempt, limit, entry)
+  if reply[1] == 'full' then return reply end
+elseif not locate(f, attempt) then
+  local s, name, level = bucket(KEY, f)
+  if #s < CAP * WIDTH then
+    store(KEY, name, level, f, WIDTH, DEPTH, joined(s, find(s, WIDTH, f), f, attempt .. entry))
+  else
+    call('HSET', KEY, 'c' .. f .. attempt, sub(f, 3, 8) .. attempt .. entry)
+  end
+end
+if body ~= '' then call('HSET', KEY, 'b' .. f .. attempt, body) end
 return reply

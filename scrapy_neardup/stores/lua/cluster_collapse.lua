@@ -13,4 +13,5 @@ if state == 'k' and NOW_MS - time > retention / 16 and retention > 0 then
 end
 local count = call('HINCRBY', KEY, 'n' .. f .. attempt, 1)
 call('HINCRBY', KEY, 'D', 1)
-return { count, call('HGET', KEY, 'u' .. f .. attempt) or '' }
+local _, _, url = body_of(f, attempt)
+return { count, url }

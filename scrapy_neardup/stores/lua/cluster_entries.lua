@@ -7,7 +7,10 @@
 --   'l'  kept, not confirmed; counts until the time (ms) is over
 --   'k'  kept and confirmed; last seen at the time (ms)
 -- The same hash holds, under names that no bucket has, since a level is at most 48:
---   'n' name   pages dropped for an entry      'u' name  its URL
+--   'b' name   the body of an entry: one byte, 2 * its sketches + 1 if it has features; then
+--              its features, its sketches, its URL
+--   'c' name   the record of an entry to which its key doesn't lead
+--   'n' name   pages dropped for an entry
 --   'x'        tombstones: attempts that have ended, 12 bytes and the time (ms) each
 --   'P', 'L', 'D', 'O'  pages, those not confirmed, dropped, overflowed
 
@@ -19,7 +22,8 @@ local TOMBSTONE_MS = 600000 -- an attempt gives up long before, see store
 local clock = call('TIME')
 local NOW_MS = tonumber(clock[1]) * 1000 + floor(tonumber(clock[2]) / 1000)
 
--- The bucket of an entry and its offset there; nil if there is no such entry.
+-- The bucket of an entry and its offset there, the field of that, and its level (nil for a
+-- record beside the buckets); nil if there is no such entry.
 local function locate(f, attempt)
   local s, name, level = bucket(KEY, f)
   local o, suffix = find(s, WIDTH, f), sub(f, 3, 8)
@@ -27,6 +31,24 @@ local function locate(f, attempt)
     if sub(s, o + 7, o + 10) == attempt then return s, o, name, level end
     o = o + WIDTH
   end
+  name = 'c' .. f .. attempt
+  s = HAS_BODIES and call('HGET', KEY, name)
+  if s then return s, 0, name end
+end
+
+-- Features, sketches and URL of an entry, a string each.
+local function body_of(f, attempt)
+  local s = call('HGET', KEY, 'b' .. f .. attempt)
+  if not s then return '', '', '' end
+  local features_end = 1 + byte(s) % 2 * 8 * FEATURES
+  local sketches_end = features_end + floor(byte(s) / 2) * SKETCH
+  return sub(s, 2, features_end), sub(s, features_end + 1, sketches_end), sub(s, sketches_end + 1)
+end
+
+-- Take the record at an offset out of what `locate` found.
+local function take_out(f, s, o, name, level)
+  if not level then return call('HDEL', KEY, name) end
+  store(KEY, name, level, f, WIDTH, DEPTH, sub(s, 1, o) .. sub(s, o + WIDTH + 1))
 end
 
 local function state_at(s, o) return sub(s, o + 25, o + 25), number(s, o + 26, o + 31) end
@@ -50,20 +72,25 @@ local function bury(f, attempt)
   call('HSET', KEY, 'x', sub(graves, first + 1) .. f .. attempt .. u(NOW_MS, 6))
 end
 
--- End an entry: from here on its attempt can't come back. Returns the pages dropped for it.
+-- End an entry: from here on its attempt can't come back. Returns the pages dropped for it, and
+-- its features.
 local function finish(f, attempt)
   local s, o, name, level = locate(f, attempt)
-  if not s then return 0 end
+  if not s then return 0, '' end
   bury(f, attempt)
   local state = state_at(s, o)
-  store(KEY, name, level, f, WIDTH, DEPTH, sub(s, 1, o) .. sub(s, o + WIDTH + 1))
-  if state == 'p' then return 0 end
+  take_out(f, s, o, name, level)
+  local features = FEATURES > 0 and body_of(f, attempt) or ''
+  call('HDEL', KEY, 'b' .. f .. attempt)
+  if state == 'p' then return 0, features end
   local collapsed = tonumber(call('HGET', KEY, 'n' .. f .. attempt) or 0)
-  call('HDEL', KEY, 'n' .. f .. attempt, 'u' .. f .. attempt)
+  if collapsed > 0 then
+    call('HDEL', KEY, 'n' .. f .. attempt)
+    call('HINCRBY', KEY, 'D', -collapsed)
+  end
   call('HINCRBY', KEY, 'P', -1)
   if state == 'l' then call('HINCRBY', KEY, 'L', -1) end
-  if collapsed > 0 then call('HINCRBY', KEY, 'D', -collapsed) end
-  return collapsed
+  return collapsed, features
 end
 
 local function over(state, time, retention)

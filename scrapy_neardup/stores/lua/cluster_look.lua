@@ -1,19 +1,23 @@
 -- What has become of another page's attempt? If its entry isn't here (not yet, or not any
 -- more), it never will be.
 --
--- ARGV: key, attempt, retention (ms), 'wound' or ''
+-- ARGV: key, attempt, retention (ms), 'wound' or '', 'body' or ''
 --       wound: end it if it is still pending; what is over is ended anyway
--- Reply: {'gone'} | {'pending' or 'kept', page id, evidence}
+--       body: its features and sketches are asked for
+-- Reply: {'gone', features} | {'pending' or 'kept', page id, evidence, features, sketches}
 
 local f, attempt = ARGV[1], ARGV[2]
 local s, o = locate(f, attempt)
 if not s then
   if not buried(f, attempt) then bury(f, attempt) end
-  return { 'gone' }
+  return { 'gone', '' }
 end
 local state, time = state_at(s, o)
 if over(state, time, tonumber(ARGV[3])) or (state == 'p' and ARGV[4] == 'wound') then
-  finish(f, attempt)
-  return { 'gone' }
+  local _, features = finish(f, attempt)
+  return { 'gone', features }
 end
-return { state == 'p' and 'pending' or 'kept', sub(s, o + 11, o + 18), sub(s, o + 19, o + 24) }
+local features, sketches = '', ''
+if ARGV[5] == 'body' then features, sketches = body_of(f, attempt) end
+local word = state == 'p' and 'pending' or 'kept'
+return { word, sub(s, o + 11, o + 18), sub(s, o + 19, o + 24), features, sketches }

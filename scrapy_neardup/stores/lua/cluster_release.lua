@@ -1,7 +1,8 @@
--- Take a claim out of one of the tables 2 .. t. Only for an attempt that can't commit any more.
+-- Take a claim out of one of the tables 2 .. t, or from under a feature. Only for an attempt
+-- that can't commit any more, or to which this list need not lead.
 --
--- KEYS: the hash of this table and prefix
--- ARGV: key in table order, attempt
+-- KEYS: the hash of this list
+-- ARGV: key in table order or feature, attempt or name
 
-remove(KEYS[1], ARGV[1], ARGV[2], DEPTH)
+remove(KEYS[1], ARGV[1], ARGV[2], 0) -- nothing is split by that
 return 0

@@ -1,17 +1,20 @@
--- A kept entry: confirm it, renew its lease, or end it.
+-- An entry: confirm it, renew its lease, or end it.
 --
--- ARGV: key, attempt, 'confirm' | 'renew' | 'touch' | 'forget' | 'end', lease or retention (ms)
---       forget ends it only if it is not confirmed
--- Reply: for forget and end {1 if it was ended, pages dropped for it}, else {0, 0}
+-- ARGV: key, attempt, 'confirm' | 'renew' | 'touch' | 'forget' | 'end' | 'overflow',
+--       lease or retention (ms)
+--       forget ends it only if it is not confirmed; overflow ends and counts it as such
+-- Reply: {1 if it was ended, pages dropped for it, its features}
 
 local f, attempt, verb = ARGV[1], ARGV[2], ARGV[3]
+local ends = verb == 'end' or verb == 'overflow'
+if verb == 'overflow' then call('HINCRBY', KEY, 'O', 1) end
 local s, o = locate(f, attempt)
 if not s then
-  if verb == 'end' and not buried(f, attempt) then bury(f, attempt) end
-  return { 0, 0 }
+  if ends and not buried(f, attempt) then bury(f, attempt) end
+  return { 0, 0, '' }
 end
 local state, time = state_at(s, o)
-if verb == 'end' or (verb == 'forget' and state ~= 'k') then
+if ends or (verb == 'forget' and state ~= 'k') then
   return { 1, finish(f, attempt) }
 elseif verb == 'confirm' and state == 'l' then
   set_state(f, attempt, 'k', NOW_MS)
@@ -21,4 +24,4 @@ elseif verb == 'renew' and state == 'l' then
 elseif verb == 'touch' and state == 'k' and NOW_MS - time > tonumber(ARGV[4]) / 16 then
   set_state(f, attempt, 'k', NOW_MS)
 end
-return { 0, 0 }
+return { 0, 0, '' }

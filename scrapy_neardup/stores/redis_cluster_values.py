@@ -1,0 +1,119 @@
+"""What the protocol of a Redis Cluster is about: attempts, and what is known of them.
+
+Rule of this room: plain values, as scripts want and return them.
+
+An *attempt* is one try of one crawler to keep one page: a key and four random bytes. It is
+never used again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from scrapy_neardup.stores.confirmation import stored
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores.redis_values import feature_keys, key_and_evidence, url_bytes
+from scrapy_neardup.verdict import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to keep one page: its key and four bytes of its own."""
+
+    key: int
+    token: bytes
+
+    @classmethod
+    def new(cls, key: int) -> Self:
+        """Return an attempt that nobody made before."""
+        return cls(key, os.urandom(4))
+
+    @classmethod
+    def named(cls, name: bytes) -> Self:
+        """Return the attempt of this name."""
+        return cls(int.from_bytes(name[:8], "big"), name[8:])
+
+    @property
+    def words(self) -> tuple[bytes, bytes]:
+        """What scripts call it by."""
+        return self.key.to_bytes(8, "big"), self.token
+
+    @property
+    def name(self) -> bytes:
+        """Both in one, 12 bytes."""
+        return b"".join(self.words)
+
+
+Features = frozenset[bytes]
+"""Some of a page's features, as they are looked up; see `redis_values.feature_keys`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A page, and what of it is stored and looked up.
+
+    Parameters
+    ----------
+    key, evidence
+        See `redis_values.key_and_evidence`.
+    features
+        All that it has.
+    limit
+        Within how many bits an entry may be that it repeats; -1: none is.
+    body
+        What an entry has no room for, as ``lua/cluster_entries.lua`` says.
+    """
+
+    page: Page
+    key: int
+    evidence: bytes
+    features: Features
+    limit: int
+    body: bytes
+
+    @classmethod
+    def of(cls, page: Page, layout: Layout) -> Self:
+        """Return what a namespace of this layout stores of `page`."""
+        key, evidence = key_and_evidence(page)
+        features = b"".join(feature_keys(page))
+        sketches, url = stored(page.sketch), url_bytes(page)
+        count = len(sketches) // layout.matching.sketch_bytes if sketches else 0
+        head = bytes([2 * count + bool(features)])
+        body = features + sketches + url
+        return cls(
+            page, key, evidence, separate(features), layout.limit(page), body and head + body
+        )
+
+
+def separate(features: bytes) -> Features:
+    """Return the features that are stored so, one after the other."""
+    return frozenset(features[start : start + 8] for start in range(0, len(features), 8))
+
+
+class Claims(NamedTuple):
+    """What came of claiming a place in every list."""
+
+    granted: bool
+    full: bool
+    """A bucket takes no more entries."""
+    near: set[Attempt]
+    """All others within k bits."""
+    sharing: Mapping[bytes, set[Attempt]]
+    """All others that are listed under each of the features."""
+    old: Attempt | None
+    """The entry that the page has from an earlier time."""
+
+
+class Entry(NamedTuple):
+    """What has become of an attempt."""
+
+    state: bytes
+    """gone, pending or kept."""
+    page_id: bytes = b""
+    evidence: bytes = b""
+    features: bytes = b""
+    """Of a gone one, if it was ended by this call; else if the body was asked for."""
+    sketches: bytes = b""

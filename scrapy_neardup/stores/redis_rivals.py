@@ -1,0 +1,196 @@
+"""Who is in the way of an attempt? What follows from looking at those that it met.
+
+Rule of this room: pure, so that the decisions of the protocol (docs/cluster.md) can be read
+in one place; `redis_cluster.py` makes the calls.
+
+An attempt that was met is nobody to a page if it has ended, contradicts the page, is no
+candidate after all, or isn't confirmed by the page's sketch. All others are its *rivals*:
+one that is kept is what the page repeats; of two that are pending the one of smaller rank
+goes first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.confirmation import Comparison
+from scrapy_neardup.stores.redis_cluster_values import (
+    Arrival,
+    Attempt,
+    Claims,
+    Entry,
+    Features,
+    separate,
+)
+from scrapy_neardup.stores.redis_layout import MOST_COMPARED, MOST_CONTRADICTED
+from scrapy_neardup.stores.redis_values import contradict, id_bytes
+
+MOST_LOOKED_AT = MOST_CONTRADICTED + MOST_COMPARED
+"""Attempts, the nearest ones, that are looked at together."""
+
+
+class Kept(NamedTuple):
+    """A kept entry that a page repeats. They are ordered as they are preferred."""
+
+    is_another: bool
+    """It isn't the page's own."""
+    distance: int
+    page_id: bytes
+    attempt: Attempt
+    resemblance: float | None
+
+
+class Looked(NamedTuple):
+    """What followed from looking at some of the attempts in the way."""
+
+    match: Kept | None
+    gone: Mapping[Attempt, Features]
+    """Those that have ended, and under which features they may still be listed."""
+    must_wait: bool
+    """One that goes first is undecided."""
+
+
+class Rivals:
+    """The attempts that were met by one attempt to keep a page.
+
+    Attributes
+    ----------
+    wounded
+        Those that are to be ended, should they still be pending.
+    contradicted
+        Kept entries within k bits that are another page.
+    """
+
+    def __init__(
+        self, arrived: Arrival, mine: Attempt, claims: Claims, matching: Matching
+    ) -> None:
+        self.wounded: set[Attempt] = set()
+        self.contradicted = 0
+        self._arrived = arrived
+        self._id = id_bytes(arrived.page.id)
+        self._mine = mine
+        self._matching = matching
+        self._has_bodies = matching != Matching()
+        self._sharing = claims.sharing
+        self._near = claims.near.union(*claims.sharing.values())
+        if claims.old and self._has_bodies:
+            self._near.add(claims.old)  # no list may lead to it
+        self._near.discard(mine)
+        self._rank = (mine.key, arrived.page.id, mine.token)
+        self._comparison: Comparison | None = None
+        self._known: dict[Attempt, float | None] = {}  # rivals' resemblance
+        self._kept: set[Attempt] = set()
+        self._candidates: list[int] = []  # distances of those that are kept
+
+    # ---- what to do ------------------------------------------------------------------------
+
+    def left(self) -> list[Attempt]:
+        """Return the attempts to look at next; none if nobody is in the way."""
+        if len(self._near) <= MOST_LOOKED_AT:
+            return list(self._near)
+        return heapq.nsmallest(MOST_LOOKED_AT, self._near, key=self._distance)
+
+    def needs_body(self, other: Attempt) -> bool:
+        """Whether features and sketches of `other` have to be compared yet."""
+        return self._has_bodies and other not in self._known
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether more entries are near than a page is compared with: its key is no help."""
+        if len(self._candidates) <= MOST_COMPARED:
+            return False
+        return sorted(self._candidates)[MOST_COMPARED] <= self._arrived.limit
+
+    @property
+    def furniture(self) -> Features:
+        """The features that lead to so many entries already that they are furniture."""
+        return frozenset(
+            feature
+            for feature, met in self._sharing.items()
+            if len(met & self._kept) >= MOST_UNDER_FEATURE
+        )
+
+    # ---- what was found --------------------------------------------------------------------
+
+    def take(self, looked: Mapping[Attempt, Entry]) -> Looked:
+        """Take in the states of some of those that are left."""
+        gone = {}
+        must_wait = False
+        repeated: list[tuple[Kept, bytes]] = []
+        for other, entry in looked.items():
+            if entry.state == b"pending" and self._is_rival(other, entry):
+                if self._rank < (other.key, int.from_bytes(entry.page_id, "big"), other.token):
+                    self.wounded.add(other)
+                else:
+                    must_wait = True
+                continue
+            self._near.discard(other)
+            if entry.state == b"gone":
+                gone[other] = separate(entry.features) or self._met_under(other)
+            elif entry.state == b"kept":
+                self._kept.add(other)
+                if self._fits(other, entry):
+                    kept = Kept(
+                        entry.page_id != self._id,
+                        self._distance(other),
+                        entry.page_id,
+                        other,
+                        None,
+                    )
+                    repeated.append((kept, entry.sketches))
+        return Looked(self._first(repeated), gone, must_wait)
+
+    def _first(self, kept: list[tuple[Kept, bytes]]) -> Kept | None:
+        """Return the first of these candidates that is confirmed, of the nearest ones."""
+        kept.sort(key=lambda pair: pair[0][:3])
+        others = [each.distance for each, _ in kept if each.is_another]
+        self._candidates += others
+        for each, sketches in kept[: len(kept) - len(others) + MOST_COMPARED]:
+            if each.attempt in self._known:
+                return each._replace(resemblance=self._known[each.attempt])
+            confirmed, resemblance = self._compare(sketches)
+            if confirmed:
+                return each._replace(resemblance=resemblance)
+        return None
+
+    def _is_rival(self, other: Attempt, entry: Entry) -> bool:
+        """Whether the page would repeat this pending one if it were kept."""
+        if other in self._known:
+            return True
+        if not self._fits(other, entry):
+            return False
+        confirmed, resemblance = self._compare(entry.sketches)
+        if confirmed:
+            self._known[other] = resemblance
+        return confirmed
+
+    def _fits(self, other: Attempt, entry: Entry) -> bool:
+        """Whether it is a candidate; lists that were read at different moments can't tell."""
+        if contradict(self._arrived.evidence, entry.evidence):
+            if entry.state == b"kept" and self._distance(other) <= self._arrived.limit:
+                self.contradicted += 1
+            return False
+        if other in self._known or self._distance(other) <= self._arrived.limit:
+            return True
+        shared = len(self._arrived.features & separate(entry.features))
+        return shared >= self._matching.shared_features
+
+    def _compare(self, sketches: bytes) -> tuple[bool, float | None]:
+        """Return whether the page's sketch confirms an entry, and their resemblance."""
+        sketch = self._arrived.page.sketch
+        if sketch is None or not sketches:
+            return True, None
+        if self._comparison is None:
+            self._comparison = Comparison(sketch, self._matching.sketch_bits)
+        resemblance = self._comparison.confirmed(sketches)
+        return resemblance is not None, resemblance
+
+    def _distance(self, other: Attempt) -> int:
+        return (other.key ^ self._mine.key).bit_count()
+
+    def _met_under(self, other: Attempt) -> Features:
+        return frozenset(feature for feature, met in self._sharing.items() if other in met)

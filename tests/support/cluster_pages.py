@@ -1,0 +1,162 @@
+"""The pages of a storm: groups of near-duplicates, and of pages that only look like some.
+
+Without features and sketches a group is a pair, some equal pages, a chain, or a clique of
+fingerprints. With them its pages are variants of each other: near in their fingerprints or
+sharing features or both, with sketches that confirm that in both directions, in one (what
+one page holds to be furniture makes it stricter), or in none. Some features are furniture:
+pages of many groups have them, and their sketches say no.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+from store_model import ModelStore
+
+from scrapy_neardup.stores import Matching
+from scrapy_neardup.verdict import Page, Sketch
+
+K = 3
+_MOST_DIFFERING = 0.25
+_FURNITURE = 1 << 32
+"""Features below this are furniture: so many pages have each that it leads nowhere."""
+_PAGES_OF_FURNITURE = 60
+
+
+class Pages:
+    """Pages to be met together, and the rule by which they are judged."""
+
+    def __init__(self, seed: int, count: int, matching: Matching) -> None:
+        self._matching = matching
+        self._chance = random.Random(seed)
+        self._count = count
+        self._model = ModelStore(K, matching)
+
+    # ---- the pages -------------------------------------------------------------------------
+
+    def groups(self) -> list[list[Page]]:
+        """Return groups to be met together; pages of two groups aren't near-duplicates."""
+        make = self._fingerprints if self._matching == Matching() else self._variants
+        made: list[list[Page]] = []
+        while sum(map(len, made)) < self._count:
+            made.append(make())
+        return made
+
+    def changed(self, page: Page) -> Page:
+        """Return the same page at another time: much as it was, or quite another."""
+        new = self._page() if self._chance.random() < 0.5 else self._variant(page)
+        return replace(new, id=page.id)
+
+    def _fingerprints(self) -> list[Page]:
+        chance = self._chance
+        base = chance.getrandbits(64)
+        prints = [base]
+        match chance.choice(["pair", "same", "chain", "clique", "single"]):
+            case "same":
+                prints = [base] * chance.randint(2, 4)
+            case "pair":
+                prints = [base, self._flip(base, chance.randint(1, K))]
+            case "clique":
+                prints = [self._flip(base, 1) for _ in range(chance.randint(3, 6))]
+            case "chain":
+                for _ in range(chance.randint(2, 5)):
+                    prints.append(self._flip(prints[-1], K))
+        return [Page(id=chance.getrandbits(64), fingerprint=one) for one in prints]
+
+    def _variants(self) -> list[Page]:
+        chance, base = self._chance, self._page()
+        pages = [base]
+        for _ in range(chance.randrange(6)):
+            # Of the first one, or of the last one.
+            pages.append(replace(self._variant(pages[chance.choice([0, -1])]), id=self._id()))
+        return pages
+
+    def _page(self) -> Page:
+        features = [
+            self._chance.getrandbits(64) | _FURNITURE for _ in range(self._matching.features)
+        ]
+        return self._furnished(
+            Page(
+                id=self._id(),
+                fingerprint=self._chance.getrandbits(64),
+                features=tuple(features),
+                sketch=self._sketch(),
+            )
+        )
+
+    def _variant(self, page: Page) -> Page:
+        """Return a page that may repeat this one, or seems to."""
+        chance, other = self._chance, self._page()
+        near = self._flip(page.fingerprint, chance.randint(0, K))
+        count = len(page.features)
+        # Furniture, if any, is the last of them.
+        least = min(self._matching.shared_features, count)
+        shared = chance.sample(range(max(count - 1, 0)), chance.randint(least, max(count - 1, 0)))
+        features = tuple(
+            page.features[place] if place in shared else other.features[place]
+            for place in range(count)
+        )
+        ways = ["distance"] * self._matching.by_distance + ["features", "both"] * bool(count)
+        way = chance.choice(ways or ["distance"])
+        return replace(
+            other,
+            fingerprint=other.fingerprint if way == "features" else near,
+            features=other.features if way == "distance" else features,
+            sketch=self._like(page.sketch),
+        )
+
+    def _furnished(self, page: Page) -> Page:
+        """Let a page have a feature that is furniture: where sketches say what that is worth."""
+        if not page.features or page.sketch is None or self._chance.random() < 0.3:
+            return page
+        values = max(1, self._count // _PAGES_OF_FURNITURE)
+        return replace(page, features=(*page.features[:-1], self._chance.randrange(1, values + 1)))
+
+    def _sketch(self) -> Sketch | None:
+        size = self._matching.sketch_bytes
+        if not self._matching.sketch_bits or self._chance.random() < 0.03:
+            return None
+        view = self._chance.randbytes(size)
+        return Sketch(views=(view,), furniture=(bytes(size),), most_differing=_MOST_DIFFERING)
+
+    def _like(self, sketch: Sketch | None) -> Sketch | None:
+        """Return one that confirms this one in both directions, in one, or in none."""
+        chance, size = self._chance, self._matching.sketch_bytes
+        if sketch is None or chance.random() < 0.25:
+            return self._sketch()
+        view = bytearray(sketch.views[0])
+        view[chance.randrange(size)] ^= 0x11  # two bins, if they have 4 bits
+        furniture = bytearray(size)
+        if chance.random() < 0.3:
+            for place in chance.sample(range(size), size - 1):
+                furniture[place] = 0xFF
+        return replace(sketch, views=(bytes(view),), furniture=(bytes(furniture),))
+
+    def _flip(self, fingerprint: int, bits: int) -> int:
+        for bit in self._chance.sample(range(64), bits):
+            fingerprint ^= 1 << bit
+        return fingerprint
+
+    def _id(self) -> int:
+        return self._chance.getrandbits(64)
+
+    # ---- the rule --------------------------------------------------------------------------
+
+    def repeats(self, page: Page, other: Page) -> bool:
+        """Whether `page` is a duplicate of `other`, were that the only one kept."""
+        return self._model.repeats(page, other)
+
+    def are_candidates(self, page: Page, other: Page) -> bool:
+        """Whether all but a sketch says that one repeats the other."""
+        return self.repeats(replace(page, sketch=None), other)
+
+    def keys(self, page: Page) -> Iterator[tuple[str, int, int]]:
+        """Yield what `page` shares with all that it could repeat, furniture apart."""
+        if self._matching.by_distance:
+            for block in range(4):
+                yield "block", block, page.fingerprint >> 16 * block & 0xFFFF
+        for place, feature in enumerate(page.features):
+            if feature >= _FURNITURE:
+                yield "feature", place, feature
