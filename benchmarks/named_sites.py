@@ -34,8 +34,8 @@ def add_site_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("site", nargs="*", type=Path, help="folder of HTML pages")
     parser.add_argument("--truth", type=Path, help="folder of NAME.{pages,pairs}.tsv.gz;"
                         " without it the truth is computed")  # fmt: skip
-    parser.add_argument("--no-templates", action="store_true",
-                        help="a computed truth leaves out what many pages share")  # fmt: skip
+    parser.add_argument("--no-templates", action="store_true", help="compute it from the full"
+                        " text, less lines that a tenth of the pages share")  # fmt: skip
     parser.add_argument("--cache", type=Path, default=Path(".cache/quality"),
                         help="folder for what was read")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="a made-up site: does it work?")

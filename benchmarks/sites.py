@@ -2,8 +2,9 @@
 
 A site is a folder of HTML pages. Its truth is either a pair of files as described in
 `_listed`, or computed here: the exact Jaccard resemblance of word 4-shingles, by
-`scrapy_neardup.joins`, of the main text; or of what is left of it without the lines that are
-on a tenth of the site's pages, which is known only when all of the site is.
+`scrapy_neardup.joins`, of the main text; or, apart from all that the plugin does to find it, of
+the full text without the lines that are on a tenth of the site's pages, which can be known
+only when all of the site is.
 
 What was read is kept in a folder, by the code that read it.
 """
@@ -29,6 +30,7 @@ import stress
 from stress import SECTION, Stress, added
 
 from scrapy_neardup import text
+from scrapy_neardup.detector import MIN_JUDGED_TOKENS
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.joins import self_join
@@ -64,7 +66,8 @@ class Source:
     stress
         What is added to pages before they are read; see `stress.py`. The truth stays.
     templates
-        Whether a truth that is computed here counts the lines that many pages share.
+        Whether a truth that is computed here is that of the plugin's main text, or that of the
+        full text without the lines that many pages share.
     """
 
     folder: Path
@@ -172,8 +175,9 @@ def load(source: Source) -> Site:
             if path.suffix in {".html", ".htm"} and path.is_file() and not path.is_symlink()
         )
         pages = sorted(str(path.relative_to(folder)) for path in found)
-        plain = read_contents(replace(source, view="main", stress=None), pages)
-        make = exact_truth if source.templates else truth_without_templates
+        make, view = (exact_truth, "main") if source.templates else (truth_of_lines, "full")
+        plain = read_contents(replace(source, view=view, stress=None), pages)
+        plain = [content if _says(content) else Content(text="") for content in plain]
         key = f"{make.__name__}-{_digest(folder, pages)}"
         alike = _kept(source.cache, key, lambda: make(plain))
     section = frozenset(stress.section(len(pages))) if source.stress == SECTION else frozenset()
@@ -227,6 +231,11 @@ def read_page(body: bytes, view: views.View = "main") -> Content:
         return Content(text="")
 
 
+def _says(content: Content) -> bool:
+    """Whether a page says anything that a truth could know: a spinner doesn't."""
+    return len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS
+
+
 def _kept(cache: Path, key: str, make: Callable[[], T]) -> T:
     """Return what was made under this key before, or make it."""
     place = cache / f"{key}.pickle"
@@ -261,7 +270,7 @@ def exact_truth(contents: list[Content]) -> Alike:
     return alike
 
 
-def truth_without_templates(contents: list[Content]) -> Alike:
+def truth_of_lines(contents: list[Content]) -> Alike:
     """Return the same of the texts without the lines that many pages share.
 
     A page that says nothing else keeps its text.
