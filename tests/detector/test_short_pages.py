@@ -1,0 +1,125 @@
+"""Pages of 1 to 100 tokens: unique ones are kept, equal ones are dropped, whatever the preset."""
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.detector import MIN_JUDGED_TOKENS, Analyser, Detector
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import parse_html
+from scrapy_neardup.verdict import Decision, Reason
+
+PARAMETERS = {name: Parameters(**preset) for name, preset in PRESETS.items()}
+MIN_TOKENS = Parameters().min_tokens
+
+presets = pytest.mark.parametrize("preset", PARAMETERS)
+sizes = st.integers(MIN_JUDGED_TOKENS, 100)
+
+
+def html(words, *, title="A title", image="/a.png", data="1"):
+    return (
+        f"<title>{title}</title><p>{' '.join(words)}</p>"
+        f'<img src="{image}"><script type="application/json">{{"value": {data}}}</script>'
+    )
+
+
+def judged(preset, *pages):
+    """Judge each page as one of its own, in order."""
+
+    async def run():
+        parameters = PARAMETERS[preset]
+        store = open_store(
+            "memory:", max_distance=parameters.max_distance, matching=parameters.matching
+        )
+        async with store:
+            analyser = Analyser(parameters)
+            detector = Detector(analyser, store)
+            return [
+                await detector.judge(
+                    analyser.read(parse_html(page.encode())), page_id=n, url=f"http://a.test/{n}"
+                )
+                for n, page in enumerate(pages)
+            ]
+
+    return asyncio.run(run())
+
+
+def words(count, first=0):
+    return [f"w{number}" for number in range(first, first + count)]
+
+
+@presets
+@settings(deadline=None, max_examples=20)
+@given(st.lists(sizes, min_size=2, max_size=12))
+def test_pages_without_a_word_in_common_are_kept(preset, counts):
+    pages = [html(words(count, 1000 * n)) for n, count in enumerate(counts)]
+    assert {verdict.decision for verdict in judged(preset, *pages)} == {Decision.NEW}
+
+
+@presets
+@settings(deadline=None, max_examples=20)
+@given(sizes, st.sampled_from([str.upper, str.title, lambda text: text.replace(" ", ", ")]))
+def test_equal_pages_are_dropped_however_they_are_written(preset, count, written):
+    plain = html(words(count))
+    again = html([written(" ".join(words(count)))])
+    _, verdict = judged(preset, plain, again)
+    assert verdict.decision is Decision.DUPLICATE
+    assert verdict.reason is (Reason.EQUAL if count < MIN_TOKENS else Reason.NEAR)
+
+
+@presets
+@pytest.mark.parametrize("count", [1, MIN_JUDGED_TOKENS - 1])
+def test_next_to_nothing_is_kept(preset, count):
+    for verdict in judged(preset, html(words(count)), html(words(count))):
+        assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, Reason.EMPTY)
+
+
+OTHER = ({"title": "Another"}, {"image": "/b.png"}, {"data": "2"})
+
+
+@presets
+@settings(deadline=None, max_examples=20)
+@given(st.integers(MIN_JUDGED_TOKENS, MIN_TOKENS - 1), st.sampled_from(OTHER))
+def test_a_short_text_with_another_title_picture_or_data_is_kept(preset, count, other):
+    _, verdict = judged(preset, html(words(count)), html(words(count), **other))
+    assert verdict.decision is Decision.NEW
+
+
+@presets
+@settings(deadline=None, max_examples=20)
+@given(sizes, st.sampled_from(OTHER[1:]))
+def test_a_text_with_another_title_and_other_pictures_or_data_is_kept(preset, count, other):
+    _, verdict = judged(preset, html(words(count)), html(words(count), **OTHER[0], **other))
+    assert verdict.decision is Decision.NEW
+
+
+@presets
+@settings(deadline=None, max_examples=20)
+@given(st.integers(MIN_JUDGED_TOKENS + 1, MIN_TOKENS - 1), st.data())
+def test_a_short_text_with_another_word_is_kept(preset, count, data):
+    text = words(count)
+    place = data.draw(st.integers(0, count - 1))
+    other = [*text[:place], "another", *text[place + 1 :]]
+    fewer = text[:place] + text[place + 1 :]
+    verdicts = judged(preset, html(text), html(other), html(fewer))
+    assert {verdict.decision for verdict in verdicts} == {Decision.NEW}
+
+
+@pytest.mark.parametrize("preset", ["best"])
+@settings(deadline=None, max_examples=30)
+@given(st.integers(MIN_TOKENS, 48), st.data())
+def test_of_48_words_no_inner_one_may_differ(preset, count, data):
+    """A word is in four shingles: of 45 at most 41 are shared, a resemblance of .84."""
+    text = words(count)
+    place = data.draw(st.integers(3, count - 4))
+    _, verdict = judged(preset, html(text), html([*text[:place], "another", *text[place + 1 :]]))
+    assert verdict.decision is Decision.NEW
+
+
+@presets
+def test_a_short_page_and_a_longer_one_are_never_compared(preset):
+    verdicts = judged(preset, html(words(MIN_TOKENS - 1)), html(words(MIN_TOKENS)))
+    assert {verdict.decision for verdict in verdicts} == {Decision.NEW}
