@@ -35,7 +35,7 @@ def add_site_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--truth", type=Path, help="folder of NAME.{pages,pairs}.tsv.gz;"
                         " without it the truth is computed")  # fmt: skip
     parser.add_argument("--no-templates", action="store_true", help="compute it from the full"
-                        " text, less lines that a tenth of the pages share")  # fmt: skip
+                        " text, less the lines of templates")  # fmt: skip
     parser.add_argument("--cache", type=Path, default=Path(".cache/quality"),
                         help="folder for what was read")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="a made-up site: does it work?")

@@ -3,8 +3,8 @@
 A site is a folder of HTML pages. Its truth is either a pair of files as described in
 `_listed`, or computed here: the exact Jaccard resemblance of word 4-shingles, by
 `scrapy_neardup.joins`, of the main text; or, apart from all that the plugin does to find it, of
-the full text without the lines that are on a tenth of the site's pages, which can be known
-only when all of the site is.
+the full text without the lines that are on a tenth of the site's pages or half of those of a
+folder, which can be known only when all of the site is.
 
 What was read is kept in a folder, by the code that read it.
 """
@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,7 +41,7 @@ DUPLICATE = 0.9
 LOST = 0.8
 """A dropped page is lost content if no earlier page resembles it at least so much."""
 
-TEMPLATE_SHARE, TEMPLATE_PAGES = 0.1, 10
+OF_SITE, OF_FOLDER = (0.1, 10), (0.5, 5)
 """A line is a template's if it is on such a share of the pages, and on so many."""
 
 WORKERS = 2
@@ -175,10 +175,13 @@ def load(source: Source) -> Site:
             if path.suffix in {".html", ".htm"} and path.is_file() and not path.is_symlink()
         )
         pages = sorted(str(path.relative_to(folder)) for path in found)
-        make, view = (exact_truth, "main") if source.templates else (truth_of_lines, "full")
+        view, make = ("main", exact_truth)
+        if not source.templates:
+            folders = [str(Path(page).parent) for page in pages]
+            view, make = "full", partial(truth_of_lines, folders=folders)
         plain = read_contents(replace(source, view=view, stress=None), pages)
         plain = [content if _says(content) else Content(text="") for content in plain]
-        key = f"{make.__name__}-{_digest(folder, pages)}"
+        key = f"truth-{view}-{_digest(folder, pages)}"
         alike = _kept(source.cache, key, lambda: make(plain))
     section = frozenset(stress.section(len(pages))) if source.stress == SECTION else frozenset()
     return Site(folder.name, pages, read_contents(source, pages), alike, section)
@@ -270,7 +273,7 @@ def exact_truth(contents: list[Content]) -> Alike:
     return alike
 
 
-def truth_of_lines(contents: list[Content]) -> Alike:
+def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
     """Return the same of the texts without the lines that many pages share.
 
     A page that says nothing else keeps its text.
@@ -279,9 +282,25 @@ def truth_of_lines(contents: list[Content]) -> Alike:
         [" ".join(line.split()) for line in content.text.splitlines() if line.strip()]
         for content in contents
     ]
-    pages_with = Counter(line for page in lines for line in set(page))
-    most = max(TEMPLATE_PAGES, TEMPLATE_SHARE * len(contents))
-    own = ["\n".join(line for line in page if pages_with[line] < most) for page in lines]
+    templates: dict[str, set[str]] = {}
+    for (share, least), groups in (
+        (OF_SITE, [""] * len(lines)),
+        (OF_FOLDER, folders),
+    ):
+        sizes = Counter(groups)
+        pages_with: dict[str, Counter[str]] = defaultdict(Counter)
+        for page, group in zip(lines, groups, strict=True):
+            pages_with[group].update(set(page))
+        for group, counted in pages_with.items():
+            most = max(least, share * sizes[group])
+            found = {line for line, pages in counted.items() if pages >= most}
+            templates[group] = templates.get(group, set()) | found
+    own = [
+        "\n".join(
+            line for line in page if not (line in templates[""] or line in templates[folder])
+        )
+        for page, folder in zip(lines, folders, strict=True)
+    ]
     return exact_truth(
         [
             Content(text=rest) if len(token_hashes(rest)) else content
