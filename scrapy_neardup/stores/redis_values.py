@@ -72,17 +72,20 @@ def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
     -------
     most, sketch, furniture, shared
         The share of bins that may differ, in digits that stand for the same double; what is
-        stored; the furniture of all views, empty if there is none; how many bins of each
-        view are furniture, 4 bytes each.
+        stored; the furniture of all views, one for all where it is the same, empty if there
+        is none; how many bins of each that is, 4 bytes each.
     """
     sketch = page.sketch
     if sketch is None:
         return b"", b"", b"", b""
-    counts = [int.from_bytes(view, "big").bit_count() // bits for view in sketch.furniture]
+    furniture = sketch.furniture
+    if all(view == furniture[0] for view in furniture):
+        furniture = furniture[:1]
+    counts = [int.from_bytes(view, "big").bit_count() // bits for view in furniture]
     return (
         repr(sketch.most_differing).encode(),
         stored(sketch),
-        b"".join(sketch.furniture) if any(counts) else b"",
+        b"".join(furniture) if any(counts) else b"",
         b"".join(count.to_bytes(4, "big") for count in counts),
     )
 

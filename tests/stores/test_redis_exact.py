@@ -7,13 +7,17 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_registry import page
 
-from scrapy_neardup.stores import StoreOptions
+from scrapy_neardup.stores import Matching, StoreOptions
+from scrapy_neardup.stores.confirmation import Comparison, stored
 from scrapy_neardup.stores.redis import RedisStore
 from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.verdict import Decision, Reason
+from scrapy_neardup.stores.redis_values import resembling, sketch_words
+from scrapy_neardup.verdict import Decision, Reason, Sketch
 
 K = 3
 AT_ONCE = 512
@@ -41,6 +45,59 @@ def test_scripts_permute_as_python_does(k, expected_pages):
         word for key in keys for each in layout.permuted(key) for word in (each, key.to_bytes(8))
     ]
     assert reply == wanted
+
+
+@st.composite
+def sketches(draw):
+    """Bits of a bin, a page's sketch and an entry's, alike and equal here and there."""
+    bits, size = draw(st.sampled_from((1, 2, 4, 8))), draw(st.sampled_from((2, 8, 16, 64)))
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    page_is_single, entry_is_single, furniture_is_single = draw(st.tuples(*[st.booleans()] * 3))
+    share = draw(st.sampled_from((0, 0.05, 0.3, 1)))
+
+    def changed(view: bytes) -> bytes:
+        return bytes(b ^ rng.randrange(256) if rng.random() < share else b for b in view)
+
+    def furnished() -> bytes:
+        ones = (1 << bits) - 1
+        bins = [ones * (rng.random() < share) for _ in range(size * 8 // bits)]
+        whole = sum(each << place * bits for place, each in enumerate(bins))
+        return whole.to_bytes(size)
+
+    def two(first: bytes, second: bytes, is_single: bool) -> tuple[bytes, bytes]:
+        return first, first if is_single else second
+
+    base = rng.randbytes(size), rng.randbytes(size)
+    entry = two(*base, entry_is_single)
+    furniture = two(furnished(), furnished(), furniture_is_single)
+    most = draw(st.sampled_from((0.0, 0.075, 1 / 3, 0.1 * 0.75, 0.9)))
+    return (
+        bits,
+        Sketch(
+            views=two(*map(changed, base), page_is_single),
+            furniture=furniture,
+            most_differing=most,
+        ),
+        Sketch(views=entry, furniture=furniture, most_differing=most),
+    )
+
+
+@settings(deadline=None, max_examples=400)
+@given(sketches())
+def test_scripts_compare_sketches_as_python_does(case):
+    bits, ours, theirs = case
+    matching = Matching(sketch_bits=bits, sketch_bytes=len(ours.views[0]))
+    script = Layout(K, 4, matching=matching).script("sketches", record="") + (
+        "return confirmed(sketch_of(ARGV[1], ARGV[2], ARGV[3], ARGV[4]), ARGV[5])"
+    )
+    words = sketch_words(page(1, 1, sketch=ours), bits)
+    counts = shared_server().client().eval(script, 0, *words, stored(theirs))
+    comparison = Comparison(ours, bits)
+    found = counts and resembling(counts, bits)
+    assert found == comparison.confirmed(stored(theirs))
+    if counts:
+        compared = comparison.compare(stored(theirs))
+        assert set(zip(counts[::2], counts[1::2], strict=True)) == set(compared)
 
 
 def collection(pages: int) -> list[int]:

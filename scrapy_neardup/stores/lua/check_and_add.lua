@@ -124,24 +124,8 @@ if old and fits(old.evidence) then
 end
 found[id] = false
 
--- 2. A page like it? First what it shares features with.
-local lists, sharing = {}, {}
-for i = 1, #features, 8 do
-  local f = sub(features, i, i + 7)
-  local s, o, count, key, name, level = under_feature(f)
-  lists[#lists + 1] = { f, count, s, key, name, level }
-  for at = o + 3, o + 6 * count, 6 do
-    local place = sub(s, at, at + 3)
-    sharing[place] = (sharing[place] or 0) + 1
-    local body = sharing[place] == SHARED_FEATURES and body_at(place)
-    if body and shared_by(features, features_in(body)) >= SHARED_FEATURES then
-      local other = sub(body, 1, ID)
-      local r = record_of(other)
-      if r and r.place == place then meet(other, distance(r.start, KEY), r, body) end
-    end
-  end
-end
--- Then what is near it, in one table after the other.
+-- 2. A page like it? First what is near it, in one table after the other: none that shares
+-- features is nearer than the nearest of these, or it would be one of them.
 local buckets = {}
 local match, matched, counts
 local function is_judged() return match or crowded or contradicted == MOST_CONTRADICTED end
@@ -157,6 +141,23 @@ for i = 1, tables do
   end
   match, matched, counts = nearest(UNSEEN[i]) -- the tables left hold nothing that is nearer
   if is_judged() then break end
+end
+-- Then what shares features with it.
+local lists, sharing = {}, {}
+for i = 1, match and 0 or #features, 8 do
+  local f = sub(features, i, i + 7)
+  local s, o, count, key, name, level = under_feature(f)
+  lists[#lists + 1] = { f, count, o, s, key, name, level }
+  for at = o + 3, o + 6 * count, 6 do
+    local place = sub(s, at, at + 3)
+    sharing[place] = (sharing[place] or 0) + 1
+    local body = sharing[place] == SHARED_FEATURES and body_at(place)
+    if body and shared_by(features, features_in(body)) >= SHARED_FEATURES then
+      local other = sub(body, 1, ID)
+      local r = record_of(other)
+      if r and r.place == place then meet(other, distance(r.start, KEY), r, body) end
+    end
+  end
 end
 if not is_judged() then match, matched, counts = nearest(65) end
 if match then
@@ -190,13 +191,14 @@ for i = 1, tables_of_it do
 end
 local written_to = {} -- two of a page's features may share a bucket
 for _, list in ipairs(lists) do
-  local f, count, s, key, name, level = unpack(list)
+  local f, count, o, s, key, name, level = unpack(list)
   f = start_of(f) .. place
   if count < MOST_UNDER_FEATURE then
     if stale or written_to[key .. name] then
       insert(key, f, '', FEATURE_DEPTH)
     else
-      store(key, name, level, f, 6, FEATURE_DEPTH, joined(s, find(s, 6, f), f, ''))
+      if count > 0 then o = find(s, 6, f) end
+      store(key, name, level, f, 6, FEATURE_DEPTH, joined(s, o, f, ''))
       written_to[key .. name] = true
     end
   end

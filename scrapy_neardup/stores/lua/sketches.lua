@@ -3,7 +3,7 @@
 --
 -- Units. A sketch is bytes of bins; a page's and an entry's are those of its views one after
 -- the other, or one that stands for all where they are equal. Furniture has all bits set of
--- the bins that hold what is on most pages of the site, and lies view after view, '' for none.
+-- the bins that hold what is on most pages of the site; it lies likewise, '' for none.
 --
 -- Set in front of this text: SKETCH, bytes of the sketch of a view, and DIFFERING, how many
 -- bins of a byte aren't 0, a literal of 256.
@@ -29,14 +29,18 @@ local function compare_view(ours, a, theirs, b, furniture, c, shared, most)
     differing = differing + bins[bits + 1]
     if is_furnished then both = both + bins[band(bits, byte(furniture, c + i)) + 1] end
   end
-  for i = 1, SKETCH, 4 do
-    local last = math.min(i + 3, SKETCH)
-    local x1, x2, x3, x4 = byte(ours, a + i, a + last)
-    local y1, y2, y3, y4 = byte(theirs, b + i, b + last)
+  for i = 1, SKETCH, 8 do
+    local last = math.min(i + 7, SKETCH)
+    local x1, x2, x3, x4, x5, x6, x7, x8 = byte(ours, a + i, a + last)
+    local y1, y2, y3, y4, y5, y6, y7, y8 = byte(theirs, b + i, b + last)
     if x1 ~= y1 then differ(x1, y1, i) end
     if x2 ~= y2 then differ(x2, y2, i + 1) end
     if x3 ~= y3 then differ(x3, y3, i + 2) end
     if x4 ~= y4 then differ(x4, y4, i + 3) end
+    if x5 ~= y5 then differ(x5, y5, i + 4) end
+    if x6 ~= y6 then differ(x6, y6, i + 5) end
+    if x7 ~= y7 then differ(x7, y7, i + 6) end
+    if x8 ~= y8 then differ(x8, y8, i + 7) end
     if differing > bound then return nil end
   end
   return differing, BINS - shared + both
@@ -51,8 +55,10 @@ local function confirmed(page, theirs)
   for view = 0, math.max(#ours, #theirs, #furniture) / SKETCH - 1 do
     local o = view * SKETCH
     local a, b = #ours > SKETCH and o or 0, #theirs > SKETCH and o or 0
-    local shared = furniture == '' and 0 or number(page.shared, 4 * view + 1, 4 * view + 4)
-    local differing, counted = compare_view(ours, a, theirs, b, furniture, o, shared, page.most)
+    local c, shared = 0, 0
+    if #furniture > SKETCH then c = o end
+    if #furniture > 0 then shared = number(page.shared, c / SKETCH * 4 + 1, c / SKETCH * 4 + 4) end
+    local differing, counted = compare_view(ours, a, theirs, b, furniture, c, shared, page.most)
     if not differing or differing > page.most * counted then return nil end
     counts[#counts + 1] = differing
     counts[#counts + 1] = counted
