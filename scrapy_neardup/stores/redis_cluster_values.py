@@ -79,8 +79,9 @@ class Arrival:
         """Return what a namespace of this layout stores of `page`."""
         key, evidence = key_and_evidence(page)
         features = b"".join(feature_keys(page))
-        sketches, url = stored(page.sketch), url_bytes(page)
-        count = len(sketches) // layout.matching.sketch_bytes if sketches else 0
+        size = layout.matching.sketch_bytes if layout.matching.sketch_bits else 0
+        sketches, url = stored(page.sketch) if size else b"", url_bytes(page)
+        count = len(sketches) // size if size else 0
         head = bytes([2 * count + bool(features)])
         body = features + sketches + url
         return cls(

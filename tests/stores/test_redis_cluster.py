@@ -78,7 +78,7 @@ def test_a_storm(name):
 @pytest.mark.parametrize("name", WEATHER)
 def test_a_long_storm(name):
     storm, layout = WEATHER[name]
-    check(replace(storm, seed=storm.seed + 100, pages=10_500), layout, shared_cluster())
+    check(replace(storm, seed=storm.seed + 100, pages=5_500), layout, shared_cluster())
 
 
 @pytest.mark.parametrize("matching", [Matching(), BY_FEATURES, CONFIRMED], ids=str)

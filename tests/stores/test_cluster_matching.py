@@ -1,0 +1,344 @@
+"""Features and sketches in a cluster: what they cost, and that nothing of them is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from redis_servers import shared_cluster
+from store_registry import PLACES
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores import Matching, StoreOptions, redis_cluster
+from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.redis_cluster import RedisClusterStore
+from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt
+from scrapy_neardup.stores.redis_layout import MOST_COMPARED
+from scrapy_neardup.verdict import Decision, Page, Reason, Sketch
+
+BOTH = Matching(features=4, sketch_bits=8, sketch_bytes=16)
+BY_FEATURES = Matching(by_distance=False, features=3)
+NOTHING = bytes(16)
+
+
+class Counting(ClusterCalls):
+    """Calls that count themselves, and how many of them had to wait for each other."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.reset()
+
+    def reset(self):
+        self.verbs: list[str] = []
+        self.round_trips = 0
+
+    async def call(self, verb, key, *arguments):
+        self.verbs.append(verb)
+        turn = self.round_trips + 1
+        reply = await super().call(verb, key, *arguments)
+        self.round_trips = max(self.round_trips, turn)
+        return reply
+
+
+class Mortal(ClusterCalls):
+    """Calls of a crawler that dies before the one of this number, or after it."""
+
+    left = 0
+    executes_last = False
+
+    async def call(self, verb, key, *arguments):
+        self.left -= 1
+        if self.left < 0 or (self.left == 0 and not self.executes_last):
+            raise StoreUnavailableError("dead")
+        reply = await super().call(verb, key, *arguments)
+        if self.left == 0:
+            raise StoreUnavailableError("dead")
+        return reply
+
+
+@contextmanager
+def empty():
+    with PLACES["redis-cluster"]() as place:
+        yield place.uri
+
+
+def store_of(uri: str, matching: Matching, calls=ClusterCalls, **options) -> RedisClusterStore:
+    kind = type("Store", (RedisClusterStore,), {"calls_class": calls})
+    return kind(uri, StoreOptions(matching=matching, **options))
+
+
+def page(page_id: int, seed: int, **more: object) -> Page:
+    """Return the page of this seed: equal to all others of it, unlike those of other seeds."""
+    rng = random.Random(seed)
+    view = rng.randbytes(16)
+    return replace(
+        Page(
+            id=page_id,
+            fingerprint=rng.getrandbits(64),
+            features=tuple(rng.getrandbits(64) for _ in range(4)),
+            sketch=Sketch(views=(view,), furniture=(NOTHING,), most_differing=0.2),
+            url=f"https://a.example/{page_id}",
+        ),
+        **more,
+    )
+
+
+def unlike(page_id: int, seed: int, **more: object) -> Page:
+    """Return a page whose sketch says no to that of this seed."""
+    return page(page_id, seed, sketch=page(0, 10_000 + page_id).sketch, **more)
+
+
+async def quiet(store: RedisClusterStore) -> None:
+    """Wait for what is done beside judging."""
+    while jobs := list(store._background._jobs):
+        await asyncio.gather(*jobs)
+
+
+def held() -> dict[str, set[bytes]]:
+    """Return the fields of all hashes of the trees, but counters and tombstones."""
+    fields: dict[str, set[bytes]] = {}
+    for node in shared_cluster().masters:
+        client = node.client()
+        for key in client.scan_iter("{nd:default:*"):
+            tree = key.decode().strip("{}").split(":")[2]
+            names = set(client.hkeys(key)) - {b"x", b"P", b"L", b"D", b"O"}
+            if tree != "schema" and names:
+                fields.setdefault(tree, set()).update(names)
+    return fields
+
+
+# What it costs
+
+
+@pytest.mark.parametrize(
+    ("matching", "begin"),
+    [(Matching(), 5), (BOTH, 9), (replace(BOTH, by_distance=False), 6)],
+    ids=str,
+)
+def test_two_round_trips_and_three_where_others_have_to_be_looked_at(matching, begin):
+    async def scenario(uri: str) -> None:
+        async with store_of(uri, matching, Counting) as store:
+
+            async def judged(arrived: Page) -> tuple[Decision, int, int]:
+                await quiet(store)
+                store._calls.reset()
+                verdict = await store.check_and_add(arrived)
+                return verdict.decision, store._calls.round_trips, len(store._calls.verbs)
+
+            ours = page(1, 1) if matching.features else page(1, 1, features=(), sketch=None)
+            # Begin, claims, features and pointer; commit and pointer.
+            assert await judged(ours) == (Decision.NEW, 2, begin + 2)
+            # One look; the end of its own attempt together with the count.
+            assert await judged(replace(ours, id=2)) == (Decision.DUPLICATE, 3, begin + 3)
+            if matching.sketch_bits:
+                assert await judged(unlike(3, 1)) == (Decision.NEW, 3, begin + 3)
+                again = replace(unlike(3, 1), id=4)
+                assert await judged(again) == (Decision.DUPLICATE, 3, begin + 4)
+
+    with empty() as uri:
+        asyncio.run(scenario(uri))
+
+
+# Lists that lead to too many
+
+
+def test_a_feature_of_many_pages_leads_to_the_first_ones():
+    async def scenario(uri: str) -> None:
+        shared = 7
+        async with store_of(uri, BOTH) as store:
+            for number in range(3 * MOST_UNDER_FEATURE):
+                one = page(number, number)
+                one = replace(one, features=(shared, *one.features[1:]))
+                assert (await store.check_and_add(one)).decision is Decision.NEW
+            await quiet(store)
+            assert await under(store, replace(one, id=0)) == MOST_UNDER_FEATURE
+
+    async def under(store: RedisClusterStore, one: Page) -> int:
+        feature = min(
+            Arrival.of(one, store._layout).features
+            & Arrival.of(replace(one, features=(7, 1, 2, 3)), store._layout).features
+        )
+        name = Attempt.new(0)
+        reply = await store._calls.call(
+            "feature", store._attempts.key("f", feature), feature, name.name
+        )
+        await store._attempts.leave_features(name, frozenset({feature}))
+        return len(reply) - 1
+
+    with empty() as uri:
+        asyncio.run(scenario(uri))
+
+
+@pytest.mark.parametrize("matching", [BY_FEATURES, BOTH], ids=str)
+def test_of_a_flood_of_equal_pages_one_is_kept_and_found(matching):
+    """However many are pending at once: what is furniture is decided by what is kept."""
+
+    async def scenario(uri: str) -> None:
+        async with store_of(uri, matching) as one, store_of(uri, matching) as two:
+            pages = [
+                page(n, 1, features=page(n, 1).features[: matching.features]) for n in range(80)
+            ]
+            verdicts = await asyncio.gather(
+                *((one, two)[each.id % 2].check_and_add(each) for each in pages[:-1])
+            )
+            assert [each.decision for each in verdicts].count(Decision.NEW) == 1
+            assert (await one.check_and_add(pages[-1])).decision is Decision.DUPLICATE
+
+    with empty() as uri:
+        asyncio.run(scenario(uri))
+
+
+def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself():
+    async def scenario(uri: str) -> None:
+        async with store_of(uri, BOTH) as store:
+            crowd = [page(n, n, fingerprint=5) for n in range(MOST_COMPARED + 12)]
+            for each in crowd:
+                assert (await store.check_and_add(each)).decision is Decision.NEW
+            await quiet(store)
+            assert {b"c"} <= {name[:1] for name in held()["t1"]}
+            last = crowd[-1]
+            assert (await store.check_and_add(last)).decision is Decision.SEEN
+            far = replace(last, id=500, fingerprint=2**64 - 1)
+            verdict = await store.check_and_add(far)
+            assert (verdict.decision, verdict.match.page_id) == (Decision.DUPLICATE, last.id)
+            hidden = replace(last, id=501, features=(1, 2, 3, 4))
+            assert (await store.check_and_add(hidden)).decision is Decision.NEW
+            # A copy of a call that arrives late doesn't bring a second record.
+            mine = store._held[last.id]
+            arrived = Arrival.of(last, store._layout)
+            before = held()
+            await store._calls.call(
+                "begin", store._attempts.entry_key(mine), *mine.words, 3,
+                last.id.to_bytes(8, "big"), arrived.evidence, 1000, arrived.body,
+            )  # fmt: skip
+            assert held() == before
+
+    with empty() as uri:
+        asyncio.run(scenario(uri))
+
+
+# What is left
+
+
+async def a_crawl(store: RedisClusterStore) -> list[Page]:
+    """Let all happen that can to a page; return those that are kept."""
+    kept = [page(n, n) for n in range(30)]
+    kept += [page(100 + n, 100 + n, fingerprint=5) for n in range(MOST_COMPARED + 4)]
+    for each in kept:
+        assert (await store.check_and_add(each)).decision is Decision.NEW
+    for each in kept[:20]:
+        assert (await store.check_and_add(replace(each, id=1000 + each.id))).is_duplicate
+    for each in kept[:5]:
+        assert (await store.check_and_add(each)).decision is Decision.SEEN
+    for each in kept[5:10]:
+        assert (await store.check_and_add(page(each.id, 900 + each.id))).reason is Reason.CHANGED
+    for each in kept[10:12]:  # now like another one: withdrawn
+        assert (await store.check_and_add(page(each.id, 1))).is_duplicate
+    return kept
+
+
+def test_nothing_is_left_of_what_is_forgotten():
+    async def scenario(uri: str) -> None:
+        async with store_of(uri, BOTH) as store:
+            for each in await a_crawl(store):
+                await store.forget(each.id)
+            await quiet(store)
+            assert held() == {}
+            stats = await store.stats()
+            assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
+
+    with empty() as uri:
+        asyncio.run(scenario(uri))
+
+
+def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch):
+    monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 0.001)
+
+    async def scenario(uri: str) -> None:
+        async with store_of(uri, BOTH, retention=3.0) as store:
+            for each in await a_crawl(store):
+                await store.confirm(each.id)
+            async with asyncio.timeout(60):
+                while (await store.stats()).pages or held():  # noqa: ASYNC110
+                    await asyncio.sleep(0.3)
+
+    with empty() as uri:
+        asyncio.run(scenario(uri))
+
+
+LIKE = {
+    "new": [Decision.NEW, Decision.NEW],
+    "refused": [Decision.DUPLICATE, Decision.NEW],
+    "duplicate": [Decision.DUPLICATE, Decision.NEW],
+    "changed": None,
+}
+"""What becomes of a page like that at which a crawler died, and of one that only seems so."""
+
+
+class Mourners:
+    """A crawler that lives, and others that die at a call; pages of a seed are alike."""
+
+    def __init__(self, uri: str, story: str, *, executes_last: bool) -> None:
+        self.uri, self.story, self.executes_last = uri, story, executes_last
+        self.alive = store_of(uri, BOTH)
+
+    async def die(self, last: int, arrived: Page) -> bool:
+        """Let a crawler die at its call of this number; False if it needs fewer."""
+        store = store_of(self.uri, BOTH, Mortal)
+        await store.open()
+        store._calls.left, store._calls.executes_last = last, self.executes_last
+        try:
+            await store.check_and_add(arrived)
+        except StoreUnavailableError:
+            return True
+        finally:
+            store._held.clear()
+            await store.close()
+        return False
+
+    async def play(self, last: int, monkeypatch) -> bool:
+        """Return whether the crawler died."""
+        seed, first = 100 * last, 10 * last
+        if self.story in {"refused", "duplicate"}:
+            await self.alive.check_and_add(page(first + 1, seed))
+        elif self.story == "changed":
+            await self.alive.check_and_add(page(first, seed + 1))
+        arrived = unlike(first, seed) if self.story == "refused" else page(first, seed)
+        with monkeypatch.context() as patch:
+            patch.setattr(redis_cluster, "LEASE", 0.05)
+            died = await self.die(last, arrived)
+        await asyncio.sleep(0.08)
+        like = [page(first + 5, seed), unlike(first + 4, seed), page(first + 3, seed + 1)]
+        verdicts = [await self.alive.check_and_add(each) for each in like]
+        if LIKE[self.story]:
+            assert [each.decision for each in verdicts[:2]] == LIKE[self.story]
+        for number in range(first, first + 6):
+            await self.alive.forget(number)
+        await quiet(self.alive)
+        return died
+
+
+@pytest.mark.parametrize("executes_last", [False, True])
+@pytest.mark.parametrize("story", LIKE)
+def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
+    story, executes_last, monkeypatch
+):
+    """And what the dead crawler left is cleared away by those that meet it."""
+    monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", 0.05)
+
+    async def scenario(uri: str) -> None:
+        mourners = Mourners(uri, story, executes_last=executes_last)
+        async with mourners.alive:
+            last = 1
+            while await mourners.play(last, monkeypatch):
+                last += 1
+            assert last > 10
+            # Pointers of pages that never came again; the end of their leases is the sweep's.
+            assert set(held()) <= {"page", "t1"}
+
+    with empty() as uri:
+        asyncio.run(scenario(uri))
