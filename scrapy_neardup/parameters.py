@@ -123,6 +123,7 @@ class Parameters:
             features=count,
             feature_size=size,
             shared_features=shared,
+            fewest=self.min_tokens - self.shingle_size + 1,
         )
 
     @property

@@ -64,6 +64,9 @@ class Sketcher:
         Two pages are near-duplicates if they resemble each other at least so much.
     features, feature_size, shared_features
         Broder's k, s and r; k = 0: pages aren't looked up by features.
+    fewest
+        A page with fewer shingles that are not furniture must agree with another in all of
+        them, as pages with so few words must.
     """
 
     bins: int
@@ -72,6 +75,7 @@ class Sketcher:
     features: int
     feature_size: int
     shared_features: int
+    fewest: int = 0
 
     def matching(self, *, by_distance: bool) -> Matching:
         """Return what a store has to know of it."""
@@ -123,11 +127,14 @@ class Sketcher:
         A bin holds furniture if its minimum is another one without it. Costs a sketch for
         each view that has some of it.
         """
-        known: dict[int, bytes] = {}
+        known: dict[int, tuple[bytes, bool]] = {}
         for shingles, minima in zip(page.views, page.minima, strict=True):
             if id(shingles) not in known:
-                known[id(shingles)] = self._mask(shingles, minima, furniture)
-        return replace(sketch, furniture=tuple(known[id(view)] for view in page.views))
+                own = _without(shingles, furniture)
+                known[id(shingles)] = self._mask(own, shingles, minima), len(own) < self.fewest
+        masks, few = zip(*(known[id(view)] for view in page.views), strict=True)
+        most_differing = 0.0 if any(few) else sketch.most_differing
+        return replace(sketch, furniture=masks, most_differing=most_differing)
 
     def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
         first = b_bit_sketch(minima[0][: self.bins], self.bits).tobytes()
@@ -137,16 +144,20 @@ class Sketcher:
         )
 
     def _mask(
-        self,
-        shingles: NDArray[np.uint64],
-        minima: NDArray[np.uint64],
-        furniture: NDArray[np.uint64],
+        self, own: NDArray[np.uint64], shingles: NDArray[np.uint64], minima: NDArray[np.uint64]
     ) -> bytes:
-        places = np.searchsorted(furniture, shingles).clip(max=len(furniture) - 1)
-        own = shingles[furniture[places] != shingles] if len(furniture) else shingles
         if len(own) == len(shingles):
             return bytes(self.bins * self.bits // 8)
         changed = self.minima(own) != minima if len(own) else np.ones(len(minima), np.bool_)
         return pack_bins(
             changed[: self.bins].astype(np.uint8) * np.uint8((1 << self.bits) - 1), self.bits
         ).tobytes()
+
+
+def _without(shingles: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return which of the ascending `shingles` aren't among the ascending `others`."""
+    if not len(others):
+        return shingles
+    places = np.searchsorted(others, shingles).clip(max=len(others) - 1)
+    own: NDArray[np.uint64] = shingles[others[places] != shingles]
+    return own

@@ -105,46 +105,54 @@ class Extractor:
             return self._extract(shallow(root))
 
     def _extract(self, root: HtmlElement) -> Content:
-        named = etree.XSLT.strparam(named_furniture(root))
-        content = _read(stylesheet(self.mode)(root, named=named))
-        if self.mode == "main" and not has_tokens(content.text, MIN_MAIN_TOKENS):
-            return _read(stylesheet("full")(root, named=named))
-        return content
+        named, apart = map(etree.XSLT.strparam, named_furniture(root))
+        if self.mode == "main":
+            content = _read(stylesheet("main")(root, named=named, apart=apart))
+            if has_tokens(content.text, MIN_MAIN_TOKENS):
+                return content
+        return _read(stylesheet("full")(root, named=named))
+
+
+_CONTENT, _NAMED, _APART = range(3)
 
 
 def _read(result: etree._XSLTResultTree) -> Content:
     page = result.getroot()
-    text = [page.text or ""]
-    core = [page.text or ""]
-    within = 0  # so many elements that are furniture by their name
+    kinds = [_CONTENT]  # of the named elements around a place, each with what is around it
+    texts = [(_CONTENT, page.text or "")]
+    sources: list[tuple[int, str]] = []
     titles: list[str] = []
-    images: set[str] = set()
     data: set[str] = set()
     for part in page:
         value = part.text or ""
         match part.tag:
+            case "named":
+                kinds.append(max(kinds[-1], _NAMED))
+            case "apart":
+                kinds.append(_APART)
+            case "end":
+                kinds.pop()
             case "source":
-                images.update(image_source(value))
+                sources.append((kinds[-1], value))
             case "title":
                 titles.append(value)
             case "data":
                 data.add(" ".join(value.split()))
             case "code" if is_state(value):
                 data.add(" ".join(value.split()))
-            case "named":
-                within += 1
-            case "end":
-                within -= 1
-        text.append(part.tail or "")
-        if not within:
-            core.append(part.tail or "")
+        texts.append((kinds[-1], part.tail or ""))
+    apart = sum(len(text.strip()) for kind, text in texts if kind == _APART)
+    kept = _NAMED if 2 * apart <= sum(len(text.strip()) for _, text in texts) else _APART
     return Content(
-        text="".join(text),
+        text="".join(text for kind, text in texts if kind <= kept),
         title=" ".join(titles[0].split()) if titles else "",
-        images=tuple(sorted(images)),
+        images=tuple(sorted({s for kind, value in sources if kind <= kept
+                             for s in image_source(value)})),
         data=tuple(sorted(data - {""})),
-        core="".join(core) if len(core) < len(text) else None,
-    )
+        core="".join(text for kind, text in texts if kind == _CONTENT)
+        if any(_CONTENT < kind <= kept for kind, _ in texts)
+        else None,
+    )  # fmt: skip
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:

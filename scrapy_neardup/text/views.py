@@ -13,9 +13,10 @@ pass of one compiled stylesheet, in time linear in its size.
     ``footer`` that are the page's own, and ARIA's landmark roles. A header or footer is
     the page's own unless it stands in an article, aside, main, nav or section, or in an
     element of such a role (HTML Accessibility API Mappings 1.0, section 3.5). Where next
-    to nothing remains, the full view counts.
+    to nothing remains, the full view counts. Elements that say the same by their name, such
+    as ``sidebar`` or ``site-footer``, are left out where they are no more than that.
 
-The ``core`` of either is what is left without the elements that are furniture by their name
+The ``core`` of either is what is left without any element that is furniture by its name
 (`scrapy_neardup.text.furniture`).
 
 Elements part words, except those that stand within text (``b``, ``span``, ``wbr``, ...).
@@ -55,9 +56,9 @@ _IN_SECTION = (
     f" or ancestor::*[{_has_role('article', 'complementary', 'main', 'navigation', 'region')}]"
 )
 
+_IS_IN = "(contains({0}, concat('|', @class, '|')) or contains({0}, concat('|', @id, '|')))"
 _IS_NAMED = (
-    "$named != '' and (contains($named, concat('|', @class, '|'))"
-    " or contains($named, concat('|', @id, '|')))"
+    f"$named != '' and {_IS_IN.format('$named')}"
     " and not(self::body or self::main or self::article or self::p or self::pre or self::code"
     " or self::h1 or self::h2 or self::h3 or self::h4 or self::h5 or self::h6)"
 )
@@ -67,6 +68,7 @@ _IS_NAMED = (
 _STYLESHEET = f"""
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
   <xsl:param name="named"/>
+  <xsl:param name="apart"/>
   <xsl:template match="/"><page><xsl:apply-templates/></page></xsl:template>
 
   <xsl:template match="{_WITHIN_TEXT}"><xsl:apply-templates/></xsl:template>
@@ -75,7 +77,11 @@ _STYLESHEET = f"""
     <xsl:if test="{{shown}}">
       <xsl:choose>
         <xsl:when test="{_IS_NAMED}">
-          <named/><xsl:apply-templates/><end/>
+          <xsl:choose>
+            <xsl:when test="{_IS_IN.format("$apart")}"><apart/></xsl:when>
+            <xsl:otherwise><named/></xsl:otherwise>
+          </xsl:choose>
+          <xsl:apply-templates/><end/>
         </xsl:when>
         <xsl:otherwise><xsl:apply-templates/></xsl:otherwise>
       </xsl:choose>
@@ -135,8 +141,9 @@ def stylesheet(view: View) -> etree.XSLT:
 
     Its result is one element with the text of the view, and in their places within it
     ``title``, ``source`` (of an image or other media), ``data`` (a JSON script) and ``code``
-    (a script), each with its text, and the empty ``named`` and ``end`` around what stands in
-    an element whose class or id is in the parameter ``named``: what `named_furniture` returns.
+    (a script), each with its text, and the empty ``named`` or ``apart``, and ``end``, around
+    what stands in an element whose class or id is in the parameters of these names: what
+    `named_furniture` returns.
     """
     return etree.XSLT(
         etree.XML(_STYLESHEET.format(**_VIEWS[view])),

@@ -101,6 +101,30 @@ def test_furniture_that_no_name_gives_away_is_learnt():
     assert judged(BEST, *pages, again)[-1].is_duplicate
 
 
+def test_the_first_pages_of_a_site_need_the_same_title():
+    static = " ".join(words(0, 1000))
+    pages = [f"{static} {' '.join(words(seed, 40))}" for seed in range(1, 5)]
+    titled = [Content(text, title=f"Page {number}") for number, text in enumerate(pages)]
+    assert [v.decision for v in judged(BEST, *titled)] == [Decision.NEW] * len(pages)
+    same = [Content(text, title="Page") for text in pages[:2]]
+    assert judged(BEST, *same)[1].is_duplicate
+    # Later pages don't.
+    others = [Content(" ".join(words(seed, 100)), title=str(seed)) for seed in range(5, 10)]
+    last = Content(" ".join([*words(9, 99), "other"]), title="Another")
+    assert judged(BEST, *others, last)[-1].is_duplicate
+
+
+def test_next_to_nothing_but_furniture_must_agree():
+    static = words(0, 300)
+    known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
+    short = [*static, *words(11, 25)]
+    assert judged(BEST, *known, short, short)[-1].is_duplicate
+    other = [*short[:-1], "other"]
+    assert judged(BEST, *known, short, other)[-1].decision is Decision.NEW
+    long = [*static, *words(11, 60)]
+    assert judged(BEST, *known, long, [*long[:-1], "other"])[-1].is_duplicate
+
+
 def test_crawlers_tell_each_other_what_is_furniture():
     static = words(0, 1000)
 

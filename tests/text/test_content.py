@@ -119,7 +119,8 @@ def test_furniture(furniture):
         "<div role=region><footer>x</footer></div>",
         "<div role=list>x</div>",
         "<div role=''>x</div>",
-        "<div class=nav id=footer>x</div>",
+        "<div class=menu id=ad>x</div>",
+        "<p class=nav id=footer>x</p>",
         "<main>x</main>",
         "<menu>x</menu>",
         "<address>x</address>",
@@ -128,6 +129,52 @@ def test_furniture(furniture):
 )
 def test_no_furniture(content):
     assert added(content) == "x"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sidebar",
+        "site-footer",
+        "breadcrumbs",
+        "navHeader",
+        "wide nav",
+        "cookie-banner",
+        "page_footer",
+    ],
+)
+def test_names_that_say_what_a_tag_would_say(name):
+    page = f"a b c d e <div class='{name}'>x</div> <ul id='{name}'><li>y</ul> <p class='{name}'>f"
+    assert words(page) == ["a", "b", "c", "d", "e", "f"]
+    assert words(page, "full") == ["a", "b", "c", "d", "e", "x", "y", "f"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<div class=has-sidebar>x</div>",
+        "<div class=no-footer>x</div>",
+        "<div class=header>x</div>",
+        "<div class=menu>x</div>",
+        "<div class=navy>x</div>",
+        "<div class=sidebar><h1>x</h1></div>",
+        "<div class=sidebar><div role=main>x</div></div>",
+        "<div class=footer><article>x</article></div>",
+        "<span class=footer>x</span>",
+    ],
+)
+def test_names_that_may_be_those_of_content(content):
+    assert words(f"a b c d e {content}") == ["a", "b", "c", "d", "e", "x"]
+
+
+def test_more_than_half_of_the_text_is_no_furniture():
+    page = "<p>a b c d e f<div class=sidebar>{}<img src=s.png></div>"
+    small = Extractor().extract(parse_html(page.format("x y").encode()))
+    assert (small.text.split(), small.images) == (["a", "b", "c", "d", "e", "f"], ())
+    large = Extractor().extract(parse_html(page.format("x " * 20).encode()))
+    assert large.text.split() == [*small.text.split(), *["x"] * 20]
+    assert large.core.split() == small.text.split()
+    assert large.images
 
 
 def test_where_next_to_nothing_remains_the_full_text_counts():
