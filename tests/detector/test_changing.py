@@ -1,0 +1,134 @@
+"""What ends every response and is never the same: learnt, and not judged."""
+
+import asyncio
+import random
+
+import pytest
+
+from scrapy_neardup.changing import ChangingEnds
+from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import Content
+
+CHANCE = random.Random(4)
+
+
+def words(seed, count):
+    chance = random.Random(seed)
+    return " ".join(f"w{chance.randrange(10**6)}" for _ in range(count))
+
+
+def sentence():
+    return words(CHANCE.random(), 16)
+
+
+def met(ends, number, query, *, last=sentence, after=""):
+    """Strip a page of 40 words that ends with what `last` says."""
+    text = f"\n Page {number}\n{words(number, 40)}\n\n{last()}\n{after} \n"
+    return ends.strip(Content(text), f"http://a.example/{number}{query}").text
+
+
+def taught(pages=4, **options):
+    ends = ChangingEnds()
+    for number in range(pages):
+        met(ends, number, "", **options)
+        met(ends, number, "?sid=1", **options)
+    return ends
+
+
+def test_a_last_line_that_changes_is_learnt_from_pages_met_again():
+    ends = taught(3)
+    assert met(ends, 3, "", last=lambda: "one").split()[-1] == "one"
+    own = f"Page 3 {words(3, 40)}".split()
+    assert met(ends, 3, "?sid=1", last=lambda: "another").split() == own  # the fourth that says so
+    assert met(ends, 4, "", last=lambda: "one").split()[-1] == words(4, 40).split()[-1]
+
+
+@pytest.mark.parametrize("after", ["© 2026", "© 2026\nAll rights reserved"])
+def test_what_follows_it_goes_along(after):
+    assert met(taught(after=after), 9, "", after=after).split()[-1] == words(9, 40).split()[-1]
+
+
+def test_not_further_than_three_lines_from_the_end():
+    after = "one\ntwo\nthree"
+    assert met(taught(after=after), 9, "", after=after).split()[-1] == "three"
+
+
+def test_lines_that_stay_the_same_stay():
+    assert met(taught(20, last=lambda: "last"), 21, "", last=lambda: "last").endswith("last\n \n")
+
+
+def test_other_pages_of_one_script_are_no_evidence():
+    """Products that share all but their last line: only what is met again counts."""
+    ends = ChangingEnds()
+    for page in "abcdefgh":
+        for number in range(5):
+            text = f"{words(page, 40)}\nProduct {page}{number}"
+            url = f"http://a.example/{page}?product={number}"
+            assert ends.strip(Content(text), url).text == text
+
+
+def test_one_page_does_not_speak_for_its_site():
+    ends = ChangingEnds()
+    for number in range(20):
+        met(ends, 1, f"?sid={number}")
+        met(ends, 1, "")
+    assert met(ends, 2, "", last=lambda: "last").split()[-1] == "last"
+
+
+def test_little_else_is_no_evidence():
+    ends = ChangingEnds()
+    for number in range(20):
+        for query in "", "?sid=1":
+            text = f"Loading {number}\n{sentence()}"
+            assert ends.strip(Content(text), f"http://a.example/{number}{query}").text == text
+
+
+def test_sites_are_known_apart():
+    content = Content(f"{words(1, 40)}\nlast")
+    ends = taught()
+    assert ends.strip(content, "http://b.example/") == content
+    assert ends.strip(content, None) == content
+    assert ends.strip(content, "http://[") == content
+    assert ends.strip(content, "http://u:p@A.example/").text == words(1, 40)
+
+
+def test_a_site_may_change_its_ways():
+    ends = taught(40)
+    for number in range(40, 80):
+        met(ends, number, "", last=lambda: "last")
+        met(ends, number, "?sid=1", last=lambda: "last")
+    assert met(ends, 90, "", last=lambda: "last").split()[-1] == "last"
+
+
+def test_the_core_loses_them_too_and_nothing_else_changes():
+    ends = taught()
+    own = words(1, 40)
+    content = Content(
+        f"menu\n{own}\nlast", title="t", images=("i",), data=("d",), core=own + "\nlast"
+    )
+    stripped = ends.strip(content, "http://a.example/x")
+    assert stripped == Content(f"menu\n{own}", title="t", images=("i",), data=("d",), core=own)
+    assert ends.strip(Content("only this"), "http://a.example/y") == Content("only this")
+
+
+def test_in_a_crawl():
+    async def run():
+        async with open_store("memory:") as store:
+            detector = Detector(Analyser(Parameters()), store)
+            decisions = []
+            for number in range(30):
+                for copy in range(2):
+                    content = Content(f"Page {number}\n{words(number, 40)}\n{sentence()}")
+                    verdict = await detector.judge(
+                        content,
+                        page_id=2 * number + copy,
+                        url=f"http://a.example/{number}{'?sid=1' * copy}",
+                    )
+                    decisions.append(str(verdict.decision))
+            return decisions
+
+    decisions = asyncio.run(run())
+    assert decisions[:2] == ["new", "new"]
+    assert decisions[-20:] == ["new", "duplicate"] * 10
