@@ -45,7 +45,7 @@ _MIN_CORE_TOKENS, _MIN_CORE_SHARE = 20, 0.15
 _EXCHANGE_PAGES = 32
 """New pages of a host after which crawlers tell each other what its furniture is."""
 
-_SCOPES = {"all": lambda _: "", "host": host, "domain": registered_domain}
+_SITES = {"host": host, "domain": registered_domain}
 
 
 class Analyser:
@@ -80,7 +80,7 @@ class Analyser:
         embedded = (*content.images, *content.data)
         known: dict[str, Any] = {
             "id": page_id,
-            "scope": scope_of(url, settings.scope),
+            "scope": scope_of(url, settings.scope, content.language),
             "title": digest(content.title, key=key, bits=32) if content.title else 0,
             "content": digest(*embedded, key=key, bits=32) if embedded else 0,
             "url": self._shown(url),
@@ -199,9 +199,14 @@ def page_id(identity: bytes) -> int:
     return int.from_bytes(blake2b(identity, digest_size=8).digest(), "little")
 
 
-def scope_of(url: str | None, scope: str) -> str:
-    """Return whom the page at `url` is compared with: all (``""``), a host, or a domain."""
-    return _SCOPES[scope](url or "")
+def scope_of(url: str | None, scope: str, language: str) -> str:
+    """Return whom a page is compared with: all (``""``), a host or domain, a language, both.
+
+    `scope` is one of `scrapy_neardup.parameters.SCOPES`.
+    """
+    kind, _, _ = scope.partition("+")
+    site = _SITES[kind](url or "") if kind in _SITES else ""
+    return f"{site} {language}" if scope.endswith("language") else site
 
 
 def _groups(url: str | None) -> tuple[str, ...]:

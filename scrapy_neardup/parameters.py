@@ -38,6 +38,9 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 
 _METHODS = ("simhash", "minwise", "both")
 
+SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
+"""Whom a page may be compared with."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
@@ -67,7 +70,9 @@ class Parameters:
     min_tokens
         Shorter texts are compared by equality of text, title, images and embedded data.
     scope
-        ``"all"``, ``"host"`` or ``"domain"``: whom a page is compared with.
+        Whom a page is compared with: ``"all"``, those of its ``"host"``, registered
+        ``"domain"`` or declared ``"language"`` (Manku et al. 2007, section 6), or
+        ``"host+language"`` or ``"domain+language"``.
     hash_key
         A secret that makes fingerprints unpredictable; None is the published default.
     store_urls
@@ -89,7 +94,7 @@ class Parameters:
     text: str = "main"
     ignore: Sequence[str] = ()
     min_tokens: int = 32
-    scope: Literal["all", "host", "domain"] = "all"
+    scope: str = "all"
     hash_key: bytes | None = None
     store_urls: bool | Literal["hash"] = True
 
@@ -106,7 +111,7 @@ class Parameters:
             )
         _whole("SHINGLE_SIZE", self.shingle_size, 1, 64)
         _whole("MIN_TOKENS", self.min_tokens, 0, 1_000_000)
-        _one_of("SCOPE", self.scope, "all", "host", "domain")
+        _one_of("SCOPE", self.scope, *SCOPES)
         _one_of("STORE_URLS", self.store_urls, True, False, "hash")
         if not callable(self.weights):
             _one_of("WEIGHTS", self.weights, "set", "tf", "sqrt", "log")

@@ -85,7 +85,7 @@ class Page:
         The page is too short for a simhash: only an equal fingerprint of another
         exact page is a match.
     scope
-        Pages are compared only within one scope (``""``, a host, a domain).
+        Pages are compared only within one scope (``""``, a host, a domain, a language).
     title, content
         32-bit digests (0: there is none) of the title, and of image sources and
         embedded data. A match whose title *and* content differ is no duplicate:

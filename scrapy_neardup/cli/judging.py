@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.parameters import PRESETS, SCOPES, Parameters
 from scrapy_neardup.stores import Store, open_store
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -77,10 +77,11 @@ _OPTIONS = (
     ),
     click.option(
         "--scope",
-        type=click.Choice(["all", "host", "domain"]),
+        type=click.Choice(SCOPES),
         default=_DEFAULT.scope,
-        help="Compare a page with all others, or with those of its host or registered domain."
-        " Pages without a URL are compared with each other.",
+        help="Compare a page with all others, or with those of its host, registered domain or"
+        " declared language. Pages without a URL are compared with each other, and so are"
+        " those that declare no language.",
     ),
     click.option(
         "--hash-key",

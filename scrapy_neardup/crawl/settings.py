@@ -22,7 +22,7 @@ from urllib.parse import quote
 from scrapy.utils.misc import load_object
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.parameters import PRESETS, Parameters, dotted_name
+from scrapy_neardup.parameters import PRESETS, SCOPES, Parameters, dotted_name
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -327,7 +327,7 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "TEXT": ("main", _callable_or("main", "full")),
     "IGNORE": ((), _strings),
     "MIN_TOKENS": (32, _whole()),
-    "SCOPE": ("all", _one_of("all", "host", "domain")),
+    "SCOPE": ("all", _one_of(*SCOPES)),
     "DENY": ((), _patterns),
     "HASH_KEY": (None, _key),
     "STORE_URLS": (True, _store_urls),

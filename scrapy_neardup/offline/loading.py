@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.detector import Detector, page_id, scope_of
-from scrapy_neardup.errors import InputError, StoreMismatchError
+from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.scan import Analysed, judge
 from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores import Matching
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page
 
@@ -37,7 +38,14 @@ def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
         A line is something else.
     StoreMismatchError
         A fingerprint was made with other parameters.
+    ConfigurationError
+        The parameters ask for more than a line says of its page.
     """
+    if parameters.matching != Matching() or parameters.scope.endswith("language"):
+        raise ConfigurationError(
+            "what scan prints says fingerprints, and neither features, sketches nor languages:"
+            " load the pages themselves, or use --preset paper and a --scope without language"
+        )
     schema = parameters.schema()
     with ExitStack() as stack:
         stack.enter_context(reading(path))
@@ -67,7 +75,7 @@ def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
         id=page_id(identity(name)),
         fingerprint=fingerprint,
         exact=tokens < parameters.min_tokens,
-        scope=scope_of(name, parameters.scope),
+        scope=scope_of(name, parameters.scope, ""),
         title=evidence >> 32,
         content=evidence & 0xFFFFFFFF,
         url=name,

@@ -5,6 +5,7 @@ Rule of this room: a tree is read and never changed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ class Content:
     core
         The text without what is furniture by its name, or None where nothing is
         (`scrapy_neardup.text.furniture`).
+    language
+        The language that the page declares, without region or script (``en``), or ``""``.
     """
 
     text: str
@@ -53,6 +56,7 @@ class Content:
     images: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     core: str | None = None
+    language: str = ""
 
 
 class Extractor:
@@ -107,16 +111,19 @@ class Extractor:
     def _extract(self, root: HtmlElement) -> Content:
         named, apart = map(etree.XSLT.strparam, named_furniture(root))
         if self.mode == "main":
-            content = _read(stylesheet("main")(root, named=named, apart=apart))
+            content = _read(stylesheet("main")(root, named=named, apart=apart), root)
             if has_tokens(content.text, MIN_MAIN_TOKENS):
                 return content
-        return _read(stylesheet("full")(root, named=named))
+        return _read(stylesheet("full")(root, named=named), root)
 
 
 _CONTENT, _NAMED, _APART = range(3)
 
+_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+_PRIMARY = re.compile(r"[A-Za-z]{2,8}(?![A-Za-z0-9])")
 
-def _read(result: etree._XSLTResultTree) -> Content:
+
+def _read(result: etree._XSLTResultTree, root: HtmlElement) -> Content:
     page = result.getroot()
     kinds = [_CONTENT]  # of the named elements around a place, each with what is around it
     texts = [(_CONTENT, page.text or "")]
@@ -152,7 +159,14 @@ def _read(result: etree._XSLTResultTree) -> Content:
         core="".join(text for kind, text in texts if kind == _CONTENT)
         if any(_CONTENT < kind <= kept for kind, _ in texts)
         else None,
+        language=_language(root),
     )  # fmt: skip
+
+
+def _language(root: HtmlElement) -> str:
+    tag = (root.get("lang") or root.get("xml:lang") or root.get(_XML_LANG) or "").strip()
+    language = _PRIMARY.match(tag)
+    return language[0].lower() if language else ""
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:

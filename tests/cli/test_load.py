@@ -56,6 +56,12 @@ def test_fingerprints_made_otherwise_are_refused(call, site):
     assert "text is 'full' there and 'main' here" in result.stderr
 
 
+@pytest.mark.parametrize("option", [("--preset", "best"), ("--scope", "host+language")])
+def test_what_scan_does_not_print_is_not_made_up(call, option):
+    result = call("load", "--scanned", "-", *SQLITE, *option, stdin="", status=2)
+    assert "load the pages themselves" in result.stderr
+
+
 def test_an_error_on_the_way_says_how_to_go_on(call, site, tmp_path):
     lines = call("scan", "site").stdout
     many = lines * 15  # 135 pages: two batches and a bit

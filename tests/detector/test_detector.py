@@ -96,10 +96,18 @@ def test_min_tokens_is_the_boundary():
 
 
 @pytest.mark.parametrize(
-    ("scope", "name"), [("all", ""), ("host", "a.example.co.uk"), ("domain", "example.co.uk")]
+    ("scope", "name"),
+    [
+        ("all", ""),
+        ("host", "a.example.co.uk"),
+        ("domain", "example.co.uk"),
+        ("language", " cy"),
+        ("host+language", "a.example.co.uk cy"),
+        ("domain+language", "example.co.uk cy"),
+    ],
 )
 def test_scopes(scope, name):
-    page = analysed(Content(LONG), url="http://a.example.co.uk/x", scope=scope)
+    page = analysed(Content(LONG, language="cy"), url="http://a.example.co.uk/x", scope=scope)
     assert page.scope == name
 
 

@@ -177,6 +177,28 @@ def test_more_than_half_of_the_text_is_no_furniture():
     assert large.images
 
 
+@pytest.mark.parametrize(
+    ("attributes", "language"),
+    [
+        ('lang="en"', "en"),
+        ('lang=" en-GB "', "en"),
+        ('LANG="zh_Hant"', "zh"),
+        ('xml:lang="DE"', "de"),
+        ('lang="" xml:lang="gsw-CH"', "gsw"),
+        ('lang="{{ lang }}"', ""),
+        ('lang="english-speaking"', "english"),
+        ('lang="notalanguage1"', ""),
+        ("", ""),
+    ],
+)
+def test_the_declared_language(attributes, language):
+    html = f"<html {attributes}><body lang=fr><p>{BODY}"
+    assert MAIN.extract(parse_html(html.encode())).language == language
+    xhtml = f'<html xmlns="http://www.w3.org/1999/xhtml" {attributes}><body>{BODY}</body></html>'
+    if "=" in attributes and "LANG" not in attributes:
+        assert FULL.extract(etree.fromstring(xhtml)).language == language
+
+
 def test_where_next_to_nothing_remains_the_full_text_counts():
     page = "<nav>a b c d e f</nav><p>{}</p><footer>g</footer>"
     assert words(page.format("1 2 3 4 5")) == ["1", "2", "3", "4", "5"]
