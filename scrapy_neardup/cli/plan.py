@@ -6,12 +6,15 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil, exp, expm1, factorial, log2
 from typing import Any
 
 import click
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.tables import TableDesign
 
@@ -19,6 +22,10 @@ _ENTRY = 43
 """Bytes of an entry in memory besides its tables: six columns, two maps (measured)."""
 _ROW = 45
 """Bytes of an entry in a file of SQLite (measured)."""
+_FEATURE = 14
+"""Bytes of a feature in memory: a column and a map (measured)."""
+_SKETCHES = 4 / 3
+"""Sketches of a page: of one in three the views differ."""
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
@@ -48,8 +55,15 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     default=3,
     help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
 )
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    default="best",
+    help="Of NEARDUP_PRESET: its features and sketches are held too; one page in three is taken"
+    " to have two sketches.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def plan(*, pages: int, max_distance: int, as_json: bool) -> None:
+def plan(*, pages: int, max_distance: int, preset: str, as_json: bool) -> None:
     """Show the table designs for so many pages, and what each store needs for them.
 
     A design says which bits of a 64-bit fingerprint lead in each of its tables, so that
@@ -58,9 +72,9 @@ def plan(*, pages: int, max_distance: int, as_json: bool) -> None:
     fewer fingerprints a query; every design finds the same.
     """
     designs = list(_designs(pages, max_distance))
-    stores = list(_stores(pages, max_distance))
+    stores = list(_stores(pages, max_distance, Parameters(**PRESETS[preset]).matching))
     if as_json:
-        result = {"pages": pages, "max_distance": max_distance}
+        result = {"pages": pages, "max_distance": max_distance, "preset": preset}
         click.echo(json.dumps({**result, "designs": designs, "stores": stores}, indent=2))
         return
     click.echo(f"Designs for {pages:,} pages and a distance of {max_distance}:\n")
@@ -94,14 +108,19 @@ def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def _stores(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
+def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[str, Any]]:
     """Yield what a page takes in each store, in memory and on disk."""
     online = TableDesign.online(max_distance, pages)
     in_memory = online.bytes_per_fingerprint(log2(pages)) + _ENTRY
-    for store, on_disk in (("memory:", 0), ("sqlite:", _ROW)):
-        yield _store(store, online, in_memory, on_disk, estimate=False)
+    on_disk: float = _ROW
+    if matching != Matching():
+        sketches = _SKETCHES * matching.sketch_bytes
+        in_memory += _FEATURE * matching.features + sketches + 4 * (1 + _SKETCHES)
+        on_disk += 1.06 * (8 * matching.features + sketches)  # pages of the file aren't full
+    yield _store("memory:", online, in_memory, 0, estimate=False)
+    yield _store("sqlite:", online, in_memory, on_disk, estimate=False)
     with suppress(ConfigurationError):  # Redis takes no distance so large
-        layout = Layout.choose(max_distance, pages)
+        layout = replace(Layout.choose(max_distance, pages), matching=matching)
         yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
 
 
@@ -121,13 +140,21 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return what a page takes in Redis: an entry in each table, and one by page id.
 
     See `scrapy_neardup.stores.redis_layout`: an entry has six bytes in a table, eight more
-    (the page id) in the first one, and 21 in the tree of page ids.
+    (the page id) in the first one, and 21 in the tree of page ids, or 28 where that leads to
+    features and sketches; these follow the page id. A feature has six bytes in a tree.
     """
+    matching = layout.matching
     first, *others = (6 + 8, *[6] * (len(layout.design.tables) - 1))
     splits = layout.design.prefix_bits > 16
     tables = [_tree_bytes(width, pages, layout.split if splits else None)
               for width in (first, *others)]  # fmt: skip
-    return (sum(tables) + _tree_bytes(21, pages, layout.split)) / pages
+    identity = _tree_bytes(28 if layout.has_bodies else 21, pages, layout.split)
+    bodies = 0.0
+    if layout.has_bodies:
+        bodies = pages * (8 + 8 * matching.features + _SKETCHES * matching.sketch_bytes)
+    if matching.features:
+        bodies += _tree_bytes(6, matching.features * pages, layout.split)
+    return (sum(tables) + identity + bodies) / pages
 
 
 def _tree_bytes(width: int, pages: int, split: int | None) -> float:

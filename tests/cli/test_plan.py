@@ -5,8 +5,9 @@ import random
 import pytest
 from redis_servers import RedisServer
 
+from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Page, Sketch
 
 
 def planned(call, *args):
@@ -65,7 +66,7 @@ def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
                 await store.confirm(page.id)
             return (await store.stats()).memory_bytes / pages
 
-    for store in planned(call, "--pages", pages)["stores"][:2]:
+    for store in planned(call, "--pages", pages, "--preset", "paper")["stores"][:2]:
         path = tmp_path / "seen.db" if store["store"] == "sqlite:" else ""
         in_memory = asyncio.run(fill(f"{store['store']}{path}"))
         assert in_memory == pytest.approx(store["memory_bytes_per_page"], rel=0.1)
@@ -92,16 +93,58 @@ def test_what_a_page_takes_is_what_redis_takes(call):
         asyncio.run(run(server.uri))
         with server.client() as client:
             held = sum(client.memory_usage(key, samples=0) for key in client.scan_iter("nd:*"))
-    store = planned(call, "--pages", pages)["stores"][-1]
+    store = planned(call, "--pages", pages, "--preset", "paper")["stores"][-1]
     assert (store["store"], store["estimate"]) == ("redis:", True)
     assert held / pages == pytest.approx(store["memory_bytes_per_page"], rel=0.15)
     assert "estimate" in call("plan").stdout
 
 
+@pytest.mark.parametrize("preset", ["best", "compact"])
+def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
+    pages, chance = 10_000, random.Random(1)
+    matching = Parameters(**PRESETS[preset]).matching
+    size = matching.sketch_bytes
+
+    def new(number):
+        views = chance.randbytes(size), chance.randbytes(size)
+        views = views if number % 3 == 0 else views[:1] * 2
+        return Page(
+            id=chance.getrandbits(64),
+            fingerprint=chance.getrandbits(64),
+            features=tuple(chance.getrandbits(64) for _ in range(matching.features)),
+            sketch=Sketch(views=views, furniture=(bytes(size),) * 2, most_differing=0.1),
+        )
+
+    async def fill(uri):
+        async with open_store(uri, expected_pages=pages, matching=matching) as store:
+
+            async def keep(number):
+                page = new(number)
+                await store.check_and_add(page)
+                await store.confirm(page.id)
+
+            for start in range(0, pages, 100):
+                await asyncio.gather(*map(keep, range(start, start + 100)))
+            return ((await store.stats()).memory_bytes or 0) / pages
+
+    in_memory, in_file, in_redis = planned(call, "--pages", pages, "--preset", preset)["stores"]
+    path = tmp_path / "seen.db"
+    for store, uri in ((in_memory, "memory:"), (in_file, f"sqlite:{path}")):
+        held = asyncio.run(fill(uri))
+        assert held == pytest.approx(store["memory_bytes_per_page"], rel=0.1)
+    on_disk = path.stat().st_size / pages
+    assert on_disk == pytest.approx(in_file["disk_bytes_per_page"], rel=0.1)
+    with RedisServer() as server:
+        asyncio.run(fill(server.uri))
+        with server.client() as client:
+            held = sum(client.memory_usage(key, samples=0) for key in client.scan_iter("nd:*"))
+    assert held / pages == pytest.approx(in_redis["memory_bytes_per_page"], rel=0.15)
+
+
 @pytest.mark.parametrize(("pages", "measured"), [("1M", 47 + 26), ("10M", 84 + 24)])
 def test_redis_is_estimated_for_many_pages(call, pages, measured):
     """Against measured bytes of four and ten tables, and of the page ids."""
-    store = planned(call, "--pages", pages)["stores"][-1]
+    store = planned(call, "--pages", pages, "--preset", "paper")["stores"][-1]
     assert store["memory_bytes_per_page"] == pytest.approx(measured, rel=0.1)
 
 
