@@ -241,6 +241,7 @@ def arrivals(
     `titled`: each has a title of its own; otherwise all have that of the site.
     """
     site = name(chance)
+    root = f"http://{site.replace(' ', '-')}.test"
     around = _surroundings(chance, site)
     distinct: dict[Draft, None] = {}
     for draft in FAMILIES[family](chance):
@@ -250,7 +251,7 @@ def arrivals(
     served = [
         Arrival(
             page=page,
-            url=f"http://{site.replace(' ', '-')}.test/{page // 20}/{page}?sid={time}",
+            url=f"{root}/{page // 20}/{page}{_session(chance, time)}",
             html=around(draft, CHANGES[change](chance)),
             draft=draft,
         )
@@ -258,6 +259,11 @@ def arrivals(
         for time in range(times)
     ]
     return chance.sample(served, len(served))
+
+
+def _session(chance: Random, time: int) -> str:
+    """Return what a link to a page ends with, which may have led to it without a session."""
+    return f"?sid={chance.getrandbits(64):x}" if time else ""
 
 
 def _surroundings(chance: Random, site: str) -> Callable[[Draft, str], str]:
