@@ -35,6 +35,31 @@ def test_a_quick_run():
     } <= set(figures)
 
 
+def test_a_quick_run_in_a_cluster():
+    command = [sys.executable, str(BENCHMARKS / "redis_cluster.py"), "--quick"]
+    command += ["--presets", "paper", "best", "compact"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    figures = {line[:38].strip(): line[38:].split() for line in run.stdout.splitlines()[2:]}
+    assert figures["new, 1 at once: calls"] == ["7.0", "15.0", "7.0"]
+    assert figures["duplicate, 1 at once: calls"] == ["11.0", "27.0", "11.0"]
+    paper, best, compact = map(float, figures["bytes"])
+    assert 0 < paper < compact < best
+
+
+def test_a_quick_run_with_sketches():
+    command = [sys.executable, str(BENCHMARKS / "redis_sketches.py"), "--quick"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    figures = {line[:34].strip(): line[34:].split() for line in run.stdout.splitlines()[2:]}
+    paper, best, more, *_ = map(float, figures["bytes"])
+    assert abs(best - paper - more) <= 1
+    assert float(figures["bytes of sketches"][0]) > 8 + 64 + 256  # paper has none
+    assert {
+        "bytes of log, each new page",
+        "new, 1 at once: p99 µs",
+        "refused, 64 at once: server CPU µs",
+    } <= set(figures)
+
+
 @pytest.mark.parametrize("blocks", [4, 5])
 def test_pages_filled_in_bulk_are_those_of_as_many_calls(blocks, monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)

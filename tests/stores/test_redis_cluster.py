@@ -112,7 +112,7 @@ def meanwhile(step):
 
 
 def test_slots_move_in_a_storm():
-    storm = Storm(seed=7, pages=250)
+    storm = Storm(seed=7, pages=250, matching=CONFIRMED, tasks=16)
     with running_cluster() as cluster:
         slots = iter(range(0, 5000, 7))
 
@@ -133,7 +133,7 @@ def test_scripts_flushed_in_a_storm():
         time.sleep(0.02)
 
     with meanwhile(flush):
-        check(Storm(seed=8, pages=150), FOUR, cluster)
+        check(Storm(seed=8, pages=150, matching=BY_FEATURES), FOUR, cluster)
 
 
 def test_a_master_is_killed_and_its_replica_takes_over():

@@ -1,0 +1,147 @@
+"""What follows from looking at others in a cluster: values in, decisions out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from scrapy_neardup.stores import Matching
+from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims, Entry
+from scrapy_neardup.stores.redis_layout import MOST_COMPARED, Layout
+from scrapy_neardup.stores.redis_rivals import MOST_LOOKED_AT, Rivals
+from scrapy_neardup.verdict import Page, Sketch
+
+MATCHING = Matching(features=3, shared_features=2, sketch_bits=8, sketch_bytes=4)
+LAYOUT = Layout(3, 4, matching=MATCHING)
+FURNITURE = b"\xff\xff\xff\0"
+
+
+def sketch(view: bytes, furniture: bytes = bytes(4)) -> Sketch:
+    return Sketch(views=(view,), furniture=(furniture,), most_differing=0.25)
+
+
+PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), sketch=sketch(b"abcd"))
+
+
+def attempt(key: int, number: int = 0) -> Attempt:
+    return Attempt(key, number.to_bytes(4, "big"))
+
+
+def rivals(page: Page, *near: Attempt, sharing: dict[bytes, set[Attempt]] | None = None) -> Rivals:
+    mine = attempt(page.fingerprint, 2**32 - 1)
+    claims = Claims(granted=True, full=False, near=set(near), sharing=sharing or {}, old=None)
+    return Rivals(Arrival.of(page, LAYOUT), mine, claims, MATCHING)
+
+
+def entry(state: str, page: Page) -> Entry:
+    """Return what a look at the entry of `page` shows."""
+    arrived = Arrival.of(page, LAYOUT)
+    features = b"".join(sorted(arrived.features))
+    view = page.sketch.views[0] if page.sketch else b""
+    return Entry(state.encode(), page.id.to_bytes(8, "big"), arrived.evidence, features, view)
+
+
+OTHER = attempt(1 << 20 ^ 1)
+AFTER, BEFORE = attempt((1 << 20) + 2), attempt((1 << 20) - 2)
+
+
+@pytest.mark.parametrize("state", ["kept", "pending"])
+@pytest.mark.parametrize(
+    ("changes", "in_the_way"),
+    [
+        ({}, True),
+        ({"sketch": sketch(b"abcX")}, True),
+        ({"sketch": sketch(b"abXX")}, False),
+        ({"sketch": None}, True),
+        ({"title": 1}, True),
+        ({"title": 1, "content": 1}, False),
+        ({"scope": "a.example"}, False),
+    ],
+)
+def test_who_is_in_the_way(state, changes, in_the_way):
+    met = rivals(PAGE, OTHER)
+    looked = met.take({OTHER: entry(state, replace(PAGE, id=8, **changes))})
+    assert bool(looked.match or looked.must_wait or met.wounded) is in_the_way
+    assert bool(met.left()) is (in_the_way and state == "pending")
+
+
+def test_the_sketch_of_whoever_asks_decides():
+    strict = replace(PAGE, id=9, sketch=sketch(b"abcX", FURNITURE))
+    for asks, other, in_the_way in ((PAGE, strict, True), (strict, PAGE, False)):
+        met = rivals(asks, OTHER)
+        assert bool(met.take({OTHER: entry("kept", other)}).match) is in_the_way
+
+
+def test_the_smaller_goes_first():
+    met = rivals(PAGE, AFTER, BEFORE)
+    pending = entry("pending", replace(PAGE, id=8))
+    assert met.take({AFTER: pending}).must_wait is False
+    assert met.wounded == {AFTER}
+    assert met.take({BEFORE: pending}).must_wait is True
+    assert met.wounded == {AFTER}
+    # Its sketch isn't asked for again: it is a rival, whatever becomes of it.
+    assert not met.needs_body(BEFORE)
+    kept = entry("kept", replace(PAGE, id=8))._replace(features=b"", sketches=b"")
+    match = met.take({BEFORE: kept}).match
+    assert (match.attempt, match.resemblance) == (BEFORE, 1.0)
+
+
+def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
+    far = attempt(2**64 - 1)
+    feature = min(Arrival.of(PAGE, LAYOUT).features)
+    for features, in_the_way in (((1, 8, 9), False), ((1, 2, 9), True), ((2, 1, 9), False)):
+        met = rivals(PAGE, sharing={feature: {far}})
+        assert met.left() == [far]
+        looked = met.take({far: entry("kept", replace(PAGE, id=8, features=features))})
+        assert bool(looked.match) is in_the_way
+
+
+def test_a_feature_of_so_many_kept_pages_is_furniture():
+    one, two, three = Arrival.of(PAGE, LAYOUT).features
+    others = [attempt(number << 32) for number in range(MOST_UNDER_FEATURE)]
+    met = rivals(PAGE, sharing={one: set(others), two: set(others[1:]), three: set(others)})
+    refused = entry("kept", replace(PAGE, id=8, sketch=sketch(b"XXXX")))
+    met.take(dict.fromkeys(others[1:], refused))
+    assert met.furniture == frozenset()
+    met.take({others[0]: refused})
+    assert met.furniture == {one, three}
+
+
+def test_of_a_crowd_the_nearest_are_compared():
+    others = [attempt(1 << 20, number) for number in range(MOST_COMPARED + 1)]
+    entries = [
+        entry("kept", replace(PAGE, id=100 + number, sketch=sketch(b"XXXX")))
+        for number in range(MOST_COMPARED + 1)
+    ]
+    met = rivals(PAGE, *others)
+    assert met.take(dict(zip(others[1:], entries[1:], strict=True))).match is None
+    assert not met.is_crowded
+    entries[-1] = entries[-1]._replace(sketches=b"abcd")
+    met = rivals(PAGE, *others)
+    assert met.take(dict(zip(others, entries, strict=True))).match is None
+    assert met.is_crowded
+    assert met.left() == []
+    # The page itself comes first in any case.
+    own = entries[-1]._replace(page_id=PAGE.id.to_bytes(8, "big"))
+    met = rivals(PAGE, *others)
+    match = met.take(dict(zip(others, [*entries[:-1], own], strict=True))).match
+    assert match.is_another is False
+
+
+def test_so_many_are_looked_at_together():
+    others = [attempt(1 << 20 ^ number % 4, number) for number in range(2 * MOST_LOOKED_AT)]
+    met = rivals(PAGE, *others)
+    first = met.left()
+    assert len(first) == MOST_LOOKED_AT
+    assert {each.key for each in first} == {1 << 20, 1 << 20 ^ 1, 1 << 20 ^ 2}
+    met.take(dict.fromkeys(first, Entry(b"gone")))
+    assert not set(first) & set(met.left())
+
+
+def test_what_is_gone_is_taken_out_of_where_it_was_met():
+    one, two, _ = Arrival.of(PAGE, LAYOUT).features
+    met = rivals(PAGE, OTHER, sharing={one: {OTHER, AFTER}, two: {AFTER}})
+    looked = met.take({OTHER: Entry(b"gone"), AFTER: Entry(b"gone", features=b"01234567")})
+    assert looked.gone == {OTHER: {one}, AFTER: {b"01234567"}}
