@@ -93,8 +93,13 @@ local function start_of(f) return sub(f, 1, 4) end
 local function under_feature(f)
   local key = hash('f', f)
   local s, name, level = bucket(key, f)
-  local o, suffix, count = find(s, 6, start_of(f) .. '\0\0\0\0'), sub(f, 3, 4), 0
-  while sub(s, o + 6 * count + 1, o + 6 * count + 2) == suffix do count = count + 1 end
+  local q, r = byte(f, 3, 4)
+  local o, count = lower_bound(s, 6, q * 65536 + r * 256, 0), 0
+  local x, y = byte(s, o + 1, o + 2)
+  while x == q and y == r do
+    count = count + 1
+    x, y = byte(s, o + 6 * count + 1, o + 6 * count + 2)
+  end
   return s, o, count, key, name, level
 end
 
