@@ -97,6 +97,14 @@ def product_name(chance: Random) -> Iterator[Draft]:
         yield Draft(own, (own, template))
 
 
+def sections(chance: Random) -> Iterator[Draft]:
+    """Six templates, each under names of its own, among pages that have nothing in common."""
+    families = [product_name(chance) for _ in range(6)] + [unrelated(150, 300)(chance)]
+    while True:
+        for family in families:
+            yield next(family)
+
+
 def product_code(chance: Random) -> Iterator[Draft]:
     """The same with a code and a price within, and one heading for all."""
     heading, before, after = name(chance), prose(chance, 20, 50), prose(chance, 130, 250)
@@ -191,6 +199,7 @@ FAMILIES: dict[str, Family] = UNRELATED | {
     "branch": branch,
     "job": job,
     "product, name": product_name,
+    "products of 6 kinds": sections,
     "product, code": product_code,
     "product, description": product_description,
     "report": report,
