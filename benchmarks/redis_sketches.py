@@ -25,12 +25,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+
 from redis_servers import RedisServer
 from redis_store import K, Timing, used_memory
 
