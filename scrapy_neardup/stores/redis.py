@@ -122,7 +122,7 @@ class RedisStore(Store):
             int(LEASE * 1000),
             self._retention,
             *sketch_words(page, matching.sketch_bits),
-            b"".join(feature_keys(page)),
+            b"".join(feature_keys(page, matching)),
             key=key,
         )
         judged = _read(page, reply, matching.sketch_bits)

@@ -78,7 +78,7 @@ class Arrival:
     def of(cls, page: Page, layout: Layout) -> Self:
         """Return what a namespace of this layout stores of `page`."""
         key, evidence = key_and_evidence(page)
-        features = b"".join(feature_keys(page))
+        features = b"".join(feature_keys(page, layout.matching))
         size = layout.matching.sketch_bytes if layout.matching.sketch_bits else 0
         sketches, url = stored(page.sketch) if size else b"", url_bytes(page)
         count = len(sketches) // size if size else 0

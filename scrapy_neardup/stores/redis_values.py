@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scrapy_neardup.stores.base import Matching
 from scrapy_neardup.stores.confirmation import Compared, resemblance, stored
 from scrapy_neardup.stores.records import partition
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
@@ -51,13 +52,15 @@ def url_bytes(page: Page) -> bytes:
     return (page.url or "").encode("utf-8", "surrogatepass")
 
 
-def feature_keys(page: Page) -> list[bytes]:
-    """Return the features of `page` as they are looked up.
+def feature_keys(page: Page, matching: Matching) -> list[bytes]:
+    """Return the features of `page` as they are looked up; none where a store looks up none.
 
     Neither partitions nor places among a page's features meet there, and whatever features
     are made of, the first bytes of these are spread evenly; equal ones are those of equal
     features.
     """
+    if not matching.features:
+        return []
     _, mask = partition(page.scope, page.exact)
     return [
         ((feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask).to_bytes(8, "big")
@@ -68,6 +71,8 @@ def feature_keys(page: Page) -> list[bytes]:
 def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
     """Return what ``lua/sketches.lua`` compares a page by: four words, empty without a sketch.
 
+    So are they where a store keeps none (`bits` is 0).
+
     Returns
     -------
     most, sketch, furniture, shared
@@ -76,7 +81,7 @@ def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
         is none; how many bins of each that is, 4 bytes each.
     """
     sketch = page.sketch
-    if sketch is None:
+    if sketch is None or not bits:
         return b"", b"", b"", b""
     furniture = sketch.furniture
     if all(view == furniture[0] for view in furniture):

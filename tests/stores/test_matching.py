@@ -153,6 +153,19 @@ async def test_features_that_many_scopes_share_lead_each_to_its_own(store):
         assert await outcome(store, again) == (Decision.DUPLICATE, number)
 
 
+@on_store(PLACES)
+async def test_what_a_store_was_not_opened_for_counts_for_nothing(store):
+    first = page(1, FAR[0], features=(1, 2, 3), sketch=sketch(ZEROS, "2" * 16))
+    assert await outcome(store, first) == (Decision.NEW, None)
+    other = page(2, FAR[0] ^ 1, features=(4, 5, 6), sketch=sketch("1" * 16))
+    verdict = await store.check_and_add(other)
+    assert (verdict.match.page_id, verdict.match.resemblance) == (1, None)
+    assert await outcome(store, replace(first, id=3, fingerprint=FAR[1])) == (Decision.NEW, None)
+    assert await outcome(store, replace(first, fingerprint=FAR[2])) == (Decision.NEW, None)
+    assert await store.forget(1) == 0
+    assert await outcome(store, other) == (Decision.NEW, None)
+
+
 # Confirmation
 
 

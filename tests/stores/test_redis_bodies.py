@@ -72,7 +72,7 @@ class Site:
 def features_as_they_are(monkeypatch):
     """Let features that begin alike do so in the store too: they share buckets, and more."""
     monkeypatch.setattr(
-        redis, "feature_keys", lambda page: [f.to_bytes(8, "big") for f in page.features]
+        redis, "feature_keys", lambda page, _: [f.to_bytes(8, "big") for f in page.features]
     )
 
 
