@@ -30,10 +30,9 @@ import numpy as np
 import snowballstemmer
 from named_sites import add_site_options, named
 from sites import Site, load
-from trials import HEADINGS, Outcome, Trial, cells, crawl, fingerprint, play_all, pooled, seeded
+from trials import HEADINGS, Outcome, Reader, Trial, cells, crawl, play_all, pooled, preset, seeded
 
 from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
-from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import embedded
 from scrapy_neardup.stores.entries import Arrival, Entries
 from scrapy_neardup.verdict import Page, Verdict
@@ -52,7 +51,6 @@ while who whom why will with would you your yours yourself yourselves
 """
 
 _WORD = re.compile(r"\w+")
-Pages = list[Page | Verdict]
 
 
 @cache
@@ -74,34 +72,35 @@ def mapped(site: Site, change: Callable[[str], str]) -> Site:
     return replace(site, contents=contents)
 
 
-def by_idf(site: Site, pages: Pages, parameters: Parameters, *, known: bool) -> Pages:
+def by_idf(reader: Reader, *, known: bool) -> dict[int, Page | Verdict]:
     """Return the pages with simhashes of shingles weighted by their rarity."""
+    parameters, pages = reader.parameters, reader.all_pages()
     shingles = [
         features(
             token_hashes(content.text, key=parameters.hash_key),
             shingle_size=parameters.shingle_size,
         )[0]
-        for content in site.contents
+        for content in reader.contents
     ]
     pages_with: Counter[int] = Counter()
     if known:
         for found in shingles:
             pages_with.update(found.tolist())
-    weighted = []
-    for met, (page, found) in enumerate(zip(pages, shingles, strict=True), 1):
+    weighted = {}
+    for number, (page, found) in enumerate(zip(pages, shingles, strict=True)):
         values = found.tolist()
         if not known:
             pages_with.update(values)
         if isinstance(page, Page) and not page.exact:
             counts = np.array([pages_with[value] for value in values], np.float64)
-            weights = np.log1p((len(pages) if known else met) / counts)
-            weighted.append(replace(page, fingerprint=simhash_features(found, weights)))
+            weights = np.log1p((len(pages) if known else number + 1) / counts)
+            weighted[number] = replace(page, fingerprint=simhash_features(found, weights))
         else:
-            weighted.append(page)
+            weighted[number] = page
     return weighted
 
 
-def of_similar_length(pages: Pages) -> type[Entries]:
+def of_similar_length(pages: list[Page | Verdict]) -> type[Entries]:
     """Return entries that fit no page of another length."""
 
     class OfSimilarLength(Entries):
@@ -139,13 +138,15 @@ def play(trial: Varied) -> list[Outcome]:
             site = mapped(site, lambda word: "" if word in stop_words else word)
         case "stemmed":
             site = mapped(site, stemmed)
-    pages = fingerprint(site, parameters)
+    reader = Reader.of(site, parameters)
     if trial.variant.startswith("idf"):
-        pages = by_idf(site, pages, parameters, known=trial.variant == "idf of the site")
-    kind = of_similar_length(pages) if trial.variant.startswith("length") else Entries
-    order = list(range(len(pages)))
+        reader.pages = by_idf(reader, known=trial.variant == "idf of the site")
+    kind = Entries
+    if trial.variant.startswith("length"):
+        kind = of_similar_length(reader.all_pages())
+    order = list(range(len(site.pages)))
     with patch.object(embedded, "Entries", kind):
-        dropped = asyncio.run(crawl(pages, order, parameters))
+        dropped = asyncio.run(crawl(reader, order))
     score = site.judge(order, set(dropped))
     k = parameters.max_distance
     return [Outcome(label=trial.label, site=site.name, seed=trial.seed, order=0, k=k, score=score)]
@@ -159,9 +160,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="hash seeds (default 3)")
     options = parser.parse_args()
     bases = {
-        "simhash alone": Parameters(),
-        "simhash alone, 4-shingles": Parameters(shingle_size=4),
-        "best": Parameters(**PRESETS["best"]),
+        "simhash alone": preset("paper"),
+        "simhash alone, 4-shingles": preset("paper", shingle_size=4),
+        "best": preset("best"),
     }
     with named(options, parser) as sources:
         queue = [

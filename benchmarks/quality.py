@@ -35,6 +35,7 @@ from trials import (
     overridden,
     play_all,
     pooled,
+    preset,
 )
 
 from scrapy_neardup.parameters import PRESETS, Parameters
@@ -104,9 +105,9 @@ def section(done: dict[tuple[str, int], list[Outcome]]) -> None:
 
 
 def sweep(text: str) -> Configurations:
-    """Return every shingle size and weight."""
+    """Return simhash alone with every shingle size and weight."""
     return {
-        f"{size}-shingle {weights}": Parameters(shingle_size=size, weights=weights, text=text)
+        f"{size}-shingle {weights}": preset("paper", shingle_size=size, weights=weights, text=text)
         for size, weights in product(SIZES, WEIGHTS)
     }
 
@@ -128,7 +129,7 @@ def main() -> None:
     add_configuration_options(parser)
     parser.add_argument("--orders", type=int, default=0, help="random orders besides the own")
     parser.add_argument("--preset", nargs="+", choices=list(PRESETS), default=None,
-                        help="one or several, side by side (default paper)")  # fmt: skip
+                        help="one or several, side by side (default best)")  # fmt: skip
     parser.add_argument("--text", choices=["main", "full"], default="main")
     parser.add_argument("--stress", choices=get_args(Stress),
                         help="200 static words on every page, or on 80 of a section")  # fmt: skip
@@ -141,7 +142,7 @@ def main() -> None:
     if options.quick:
         options.preset, options.seeds, options.orders = list(PRESETS), 2, 1
         options.stress, options.show = options.stress or SECTION, 3
-    presets = options.preset or ["paper"]
+    presets = options.preset or ["best"]
     configurations = {
         name: replace(overridden(name, options), text=options.text) for name in presets
     }

@@ -19,16 +19,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from named_sites import add_site_options, named
 from sites import Source, load
-from trials import Outcome, Trial, fingerprint, play_all, pooled
+from trials import Outcome, Reader, Trial, play_all, pooled, preset
 
-from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.verdict import Page
 
 DISTANCES = tuple(range(9))
 CURVES = {
-    "3-shingles": Parameters(),
-    "4-shingles": Parameters(shingle_size=4),
-    "single words, counted": Parameters(shingle_size=1, weights="tf"),
+    "3-shingles": preset("paper"),
+    "4-shingles": preset("paper", shingle_size=4),
+    "single words, counted": preset("paper", shingle_size=1, weights="tf"),
 }
 BUCKETS = 128
 BLUE, ORANGE, GREY = "#1f5fa8", "#d9730d", "#8a8a8a"
@@ -43,8 +42,8 @@ def precision_recall(sources: list[Source], seeds: int) -> Figure:
         for source in sources
     ]
     queue += [
-        Trial(f"preset {preset}", source, Parameters(**PRESETS[preset]), seed)
-        for preset in ("best", "compact")
+        Trial(f"preset {name}", source, preset(name), seed)
+        for name in ("best", "compact")
         for seed in range(seeds)
         for source in sources
     ]
@@ -114,7 +113,7 @@ def fingerprints(sources: list[Source]) -> Figure:
 
 def _fingerprints(sources: list[Source]) -> Iterator[int]:
     for source in sources:
-        for page in fingerprint(load(source), Parameters()):
+        for page in Reader.of(load(source), CURVES["3-shingles"]).all_pages():
             if isinstance(page, Page) and not page.exact:
                 yield page.fingerprint
 

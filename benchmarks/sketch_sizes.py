@@ -22,11 +22,10 @@ from statistics import fmean
 import numpy as np
 from named_sites import add_site_options, named
 from sites import Source, load
-from trials import HEADINGS, Outcome, Trial, cells, fingerprint, play_all, pooled, seeded
+from trials import HEADINGS, Outcome, Reader, Trial, cells, play_all, pooled, preset, seeded
 
 from scrapy_neardup.fingerprints.broder import acceptance
 from scrapy_neardup.joins import self_join
-from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.sketches import SketchedPage
 
 BINS, BITS = (64, 128, 256, 512, 1024), (1, 2, 4, 8)
@@ -37,12 +36,12 @@ def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool
     """Print a line a size."""
     print(f"{'':20} {'bytes':>7}  {HEADINGS}")
     every = list(product(BINS, BITS))
-    for preset in presets:
+    for name in presets:
         queue = [
             Trial(
-                f"{preset} {bins} x {bits}",
+                f"{name} {bins} x {bits}",
                 source,
-                Parameters(**{**PRESETS[preset], "sketch": (bins, bits)}),
+                preset(name, sketch=(bins, bits)),
                 seed,
             )
             for (bins, bits), seed, source in product(
@@ -61,14 +60,14 @@ def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool
 
 def curve(sources: list[Source], seeds: int) -> None:
     """Print which pairs of pages share enough features, by resemblance."""
-    parameters = Parameters(**PRESETS["best"])
+    parameters = preset("best")
     count, size, shared = parameters.features
     expected = cache(partial(acceptance, features=count, size=size, threshold=shared))
     found: dict[float, list[tuple[bool, float]]] = defaultdict(list)
     for source in sources:
         pages = [
             page
-            for page in fingerprint(load(source), parameters)
+            for page in Reader.of(load(source), parameters).all_pages()
             if isinstance(page, SketchedPage)
         ]
         # The features are the core's.
@@ -76,7 +75,7 @@ def curve(sources: list[Source], seeds: int) -> None:
         for seed in range(seeds):
             hashed = [
                 page.features
-                for page in fingerprint(load(source), seeded(parameters, seed))
+                for page in Reader.of(load(source), seeded(parameters, seed)).all_pages()
                 if isinstance(page, SketchedPage)
             ]
             for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):

@@ -18,9 +18,8 @@ from urllib.parse import urlsplit
 
 from examples import exact
 from sites import read_page
-from trials import crawl, progress, seeded
+from trials import Reader, crawl, progress, seeded
 
-from scrapy_neardup.detector import Analyser
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content
 
@@ -56,12 +55,8 @@ def read(root: Path) -> list[list[Trapped]]:
 
 def dropped(pages: list[Trapped], parameters: Parameters) -> list[tuple[Trapped, Trapped]]:
     """Return which pages are dropped when they are met in this order, and their matches."""
-    analyser = Analyser(parameters)
-    seen = [
-        analyser.page(page.content, page_id=number, url=page.url)
-        for number, page in enumerate(pages)
-    ]
-    found = asyncio.run(crawl(seen, list(range(len(pages))), parameters))
+    reader = Reader(parameters, [page.content for page in pages], [page.url for page in pages])
+    found = asyncio.run(crawl(reader, list(range(len(pages)))))
     return [(pages[number], pages[match.page_id]) for number, match in found.items()]
 
 
@@ -82,6 +77,7 @@ def report(root: Path, configurations: dict[str, Parameters], seeds: int) -> Non
 
 
 def judge(label: str, traps: list[list[Trapped]], parameters: Parameters, seeds: int) -> None:
+    """Print what one configuration finds."""
     missed: Counter[tuple[Trapped, Trapped]] = Counter()
     across: Counter[tuple[Trapped, Trapped]] = Counter()
     pairs = 0

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from statistics import fmean
+from typing import Any, Self
 
 from sites import WORKERS, Score, Site, Source, load
 
@@ -21,6 +22,7 @@ from scrapy_neardup.detector import Analyser, Detector
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.confirmation import stored
+from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Page, Verdict
 
 
@@ -64,35 +66,64 @@ class Outcome:
     """Of features and sketches, a kept page."""
 
 
+def preset(name: str, **changed: Any) -> Parameters:
+    """Return the parameters of a preset, with some of them changed."""
+    return Parameters(**{**PRESETS[name], **changed})
+
+
 def seeded(parameters: Parameters, seed: int) -> Parameters:
     """Return the same with another hash; seed 0 is the default."""
     return replace(parameters, hash_key=f"seed {seed}".encode() if seed else None)
 
 
-def fingerprint(site: Site, parameters: Parameters) -> list[Page | Verdict]:
-    """Return what the analyser makes of each page of a site."""
-    analyser = Analyser(parameters)
-    return [
-        analyser.page(content, page_id=number, url=site.url(number))
-        for number, content in enumerate(site.contents)
-    ]
+class Reader(Analyser):
+    """An analyser that fingerprints each of these pages once, however often it is met."""
+
+    def __init__(self, parameters: Parameters, contents: list[Content], urls: list[str]) -> None:
+        super().__init__(parameters)
+        self.contents, self.urls = contents, urls
+        self.pages: dict[int, Page | Verdict] = {}
+
+    @classmethod
+    def of(cls, site: Site, parameters: Parameters) -> Self:
+        """Return the reader of a site, whose page ids are the pages' numbers."""
+        return cls(parameters, site.contents, [site.url(page) for page in range(len(site.pages))])
+
+    def page(self, content: Content, *, page_id: int, url: str | None) -> Page | Verdict:
+        """Return what is made of a page, anew if the crawl has changed its content."""
+        if content is not self.contents[page_id]:
+            return super().page(content, page_id=page_id, url=url)
+        if page_id not in self.pages:
+            self.pages[page_id] = super().page(content, page_id=page_id, url=url)
+        return self.pages[page_id]
+
+    def all_pages(self) -> list[Page | Verdict]:
+        """Return what is made of each page as it is."""
+        return [
+            self.page(content, page_id=number, url=url)
+            for number, (content, url) in enumerate(zip(self.contents, self.urls, strict=True))
+        ]
 
 
-async def crawl(
-    pages: list[Page | Verdict], order: list[int], parameters: Parameters
-) -> dict[int, Match]:
-    """Meet pages in an order; return which are dropped, and what they were found to repeat."""
+async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[int, Match]:
+    """Meet pages in an order; return which are dropped, and what they were found to repeat.
+
+    With `k`, at another distance than the reader's parameters say.
+    """
+    parameters = reader.parameters
     dropped = {}
     store = open_store(
         "memory:",
-        max_distance=parameters.max_distance,
-        expected_pages=len(pages),
+        max_distance=parameters.max_distance if k is None else k,
+        expected_pages=len(order),
         matching=parameters.matching,
     )
     async with store:
-        detector = Detector(Analyser(parameters), store)
+        detector = Detector(reader, store)
         for number in order:
-            verdict = await detector.decide(pages[number])
+            verdict = await detector.judge(
+                reader.contents[number], page_id=number, url=reader.urls[number]
+            )
             if verdict.decision is Decision.NEW:
                 await store.confirm(verdict.page_id)
             elif verdict.is_duplicate and verdict.match:
@@ -103,14 +134,13 @@ async def crawl(
 def play(trial: Trial) -> list[Outcome]:
     """Make all crawls of a trial."""
     site = load(trial.source)
-    base = seeded(trial.parameters, trial.seed)
-    pages = fingerprint(site, base)
+    parameters = seeded(trial.parameters, trial.seed)
+    reader = Reader.of(site, parameters)
     outcomes = []
-    for k in trial.distances or (base.max_distance,):
-        parameters = replace(base, max_distance=k)
+    for k in trial.distances or (parameters.max_distance,):
         for number, order in enumerate(site.orders(trial.shuffles)):
-            dropped = asyncio.run(crawl(pages, order, parameters))
-            kept = (page for at, page in enumerate(pages) if at not in dropped)
+            dropped = asyncio.run(crawl(reader, order, k))
+            kept = (page for at, page in reader.pages.items() if at not in dropped)
             outcomes.append(
                 Outcome(
                     label=trial.label,
@@ -184,7 +214,7 @@ def add_configuration_options(parser: argparse.ArgumentParser) -> None:
                         help="any field of scrapy_neardup.parameters.Parameters")  # fmt: skip
 
 
-def overridden(preset: str, options: argparse.Namespace) -> Parameters:
+def overridden(name: str, options: argparse.Namespace) -> Parameters:
     """Return the parameters of a preset as a command line changes them.
 
     Raises
@@ -192,14 +222,14 @@ def overridden(preset: str, options: argparse.Namespace) -> Parameters:
     SystemExit
         Something there is no parameter.
     """
-    changed = dict(PRESETS[preset])
+    changed = {}
     said = [*options.set, *([f"method={options.method}"] if options.method else [])]
     for one in said:
-        name, _, value = one.partition("=")
-        if name not in {each.name for each in fields(Parameters)}:
-            raise SystemExit(f"--set {one}: Parameters has no field {name!r}")
+        field_name, _, value = one.partition("=")
+        if field_name not in {each.name for each in fields(Parameters)}:
+            raise SystemExit(f"--set {one}: Parameters has no field {field_name!r}")
         try:
-            changed[name] = ast.literal_eval(value)
+            changed[field_name] = ast.literal_eval(value)
         except (SyntaxError, ValueError):
-            changed[name] = value
-    return Parameters(**changed)
+            changed[field_name] = value
+    return preset(name, **changed)
