@@ -59,7 +59,8 @@ def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> None:
     findings = judge(storm, asyncio.run(rage(cluster.uri, storm, layout=layout)))
     print(
         f"{storm}, {len(layout.permutations)} tables: {dict(findings.outcomes)}; confirmed late: "
-        f"{findings.late}, of these lapsed: {findings.excused}; refused: {findings.refused}"
+        f"{findings.late}, of these lapsed: {findings.excused}; refused: {findings.refused}, "
+        f"excepted: {findings.excepted}"
     )
     assert findings.pages >= storm.pages
     assert findings.outcomes["new"]

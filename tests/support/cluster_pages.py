@@ -20,8 +20,6 @@ from scrapy_neardup.verdict import Page, Sketch
 
 K = 3
 _MOST_DIFFERING = 0.25
-_FURNITURE = 1 << 32
-"""Features below this are furniture: so many pages have each that it leads nowhere."""
 _PAGES_OF_FURNITURE = 60
 
 
@@ -74,9 +72,7 @@ class Pages:
         return pages
 
     def _page(self) -> Page:
-        features = [
-            self._chance.getrandbits(64) | _FURNITURE for _ in range(self._matching.features)
-        ]
+        features = [self._chance.getrandbits(64) for _ in range(self._matching.features)]
         return self._furnished(
             Page(
                 id=self._id(),
@@ -153,10 +149,17 @@ class Pages:
         return self.repeats(replace(page, sketch=None), other)
 
     def keys(self, page: Page) -> Iterator[tuple[str, int, int]]:
-        """Yield what `page` shares with all that it could repeat, furniture apart."""
+        """Yield what `page` shares with all that it could repeat."""
         if self._matching.by_distance:
             for block in range(4):
                 yield "block", block, page.fingerprint >> 16 * block & 0xFFFF
         for place, feature in enumerate(page.features):
-            if feature >= _FURNITURE:
-                yield "feature", place, feature
+            yield "feature", place, feature
+
+    def links(self, page: Page, other: Page) -> list[tuple[str, int, int]] | None:
+        """Return the features that two pages have in common; None if they are near as well."""
+        bits = (page.fingerprint ^ other.fingerprint).bit_count()
+        if self._matching.by_distance and bits <= K:
+            return None
+        both = set(self.keys(page)) & set(self.keys(other))
+        return [key for key in both if key[0] == "feature"]

@@ -24,6 +24,7 @@ from cluster_pages import K, Pages
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions, redis_cluster
+from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
 from scrapy_neardup.stores.redis_cluster import RedisClusterStore
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_cluster_values import Attempt
@@ -96,7 +97,9 @@ class Findings:
     excused: int = 0
     """Those that had lapsed, by the evidence of the cluster."""
     refused: int = 0
-    """Pairs that met and were both kept, as a sketch said no."""
+    """Pairs of candidates that were both kept, as a sketch said no."""
+    excepted: int = 0
+    """Pairs that were both kept, as they had nothing in common but furniture."""
 
     @property
     def wrong(self) -> int:
@@ -283,7 +286,11 @@ def judge(storm: Storm, runs: list[Run]) -> Findings:
         said = [rule.repeats(one.page, two.page), rule.repeats(two.page, one.page)]
         kept = _overlap(one.surely_live(), two.surely_live())
         if kept and all(said):
-            findings.both_kept.append((one, two))
+            links = rule.links(one.page, two.page)
+            if links is not None and all(_is_furniture(alike[key], one, two) for key in links):
+                findings.excepted += 1
+            else:
+                findings.both_kept.append((one, two))
         findings.refused += kept and rule.are_candidates(one.page, two.page) and not all(said)
         together = one.start < two.end and two.start < one.end
         both_dropped = one.outcome == two.outcome == "duplicate"
@@ -300,6 +307,13 @@ def _kept_for(rule: Pages, run: Run, by_id: dict[int, list[Run]]) -> bool:
         and _overlap(other.possibly_live(), (run.start, run.end))
         for other in by_id[run.match]
     )
+
+
+def _is_furniture(having: list[Run], one: Run, two: Run) -> bool:
+    """Whether so many others that have the feature may have been kept when the later was."""
+    judged = max(one.start, two.start), max(one.end, two.end)
+    kept = sum(_overlap(run.possibly_live(), judged) for run in having)
+    return kept >= MOST_UNDER_FEATURE
 
 
 def _overlap(one: tuple[float, float], two: tuple[float, float]) -> bool:
