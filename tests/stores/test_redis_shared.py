@@ -10,7 +10,7 @@ from redis_servers import shared_cluster, shared_server
 from store_registry import PLACES, page
 
 from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.stores import open_store, redis, redis_cluster
+from scrapy_neardup.stores import open_store, redis, redis_cluster, redis_notices
 from scrapy_neardup.stores.redis_layout import prefix
 from scrapy_neardup.verdict import Decision
 
@@ -176,3 +176,25 @@ def test_the_memory_of_what_expired_comes_back(name, monkeypatch):
         # In a cluster the counters and, for ten minutes, the tombstones stay.
         left = {"redis": {"schema", "counters", "sweep"}, "redis-cluster": {"schema", "t1"}}
         assert kinds <= left[name]
+
+
+# Notices
+
+
+@on_both
+def test_of_many_topics_those_posted_to_last_stay(name, monkeypatch):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri, namespace="notices") as store:
+            for topic in ("a:b", "notices", "}"):
+                await store.exchange(topic, "one", b"1")
+            assert len(await store.exchange("a:b", "two", b"2")) == 2
+            await store.exchange("c", "one", b"1")  # and the oldest is gone
+            for topic, members in (("}", 2), ("a:b", 2), ("notices", 1)):
+                assert len(await store.exchange(topic, "two", b"2")) == members
+
+    monkeypatch.setattr(redis_notices, "MOST_TOPICS", 3)
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+        names = {key.decode().strip("{}") for key in keys(name)}
+        left = ("schema", "notices", "notices:%7D", "notices:a%3Ab", "notices:notices")
+        assert names == {prefix("notices") + each for each in left}

@@ -18,6 +18,8 @@
 --   UNSEEN  an entry that is in none of the first i tables differs in so many bits at least
 --   DEPTH   levels that a table may be split (smallest p - 16)    PAGE_DEPTH  a tree of page ids
 --   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
+-- and from what else decides (stores/base.py, Matching): BY_DISTANCE, FEATURES, SHARED_FEATURES,
+-- SKETCH and DIFFERING (sketches.lua), MOST_COMPARED, HAS_BODIES (whether there is any of it).
 
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
 local bxor, call, concat = bit.bxor, redis.call, table.concat

@@ -7,7 +7,7 @@
 --
 -- Where pages have features or sketches (stores/base.py, Matching), a record ends with the
 -- place of these, 4 bytes (bodies.lua), and
---   PREFIX fN:XX   Nth feature -> page ids
+--   PREFIX f:XX    feature -> place
 
 local ID = 8 -- bytes
 -- Bytes of the key that a record starts with. Five are as many as any prefix has bits; all
