@@ -82,3 +82,23 @@ def test_steps_go_on_while_the_server_is_away():
         await background.close()
 
     asyncio.run(scenario())
+
+
+def test_jobs_are_ended_by_close_and_left_undone_without_a_server():
+    async def scenario() -> None:
+        done = []
+
+        async def job(name: str, error: Exception | None = None) -> None:
+            await asyncio.sleep(0.01)
+            if error:
+                raise error
+            done.append(name)
+
+        background = Background()
+        background.soon(job("one"))
+        background.soon(job("two", StoreUnavailableError("away")))
+        background.soon(job("three"))
+        await background.close()
+        assert done == ["one", "three"]
+
+    asyncio.run(scenario())
