@@ -35,9 +35,10 @@ class Site:
     def __init__(self, seed: int, matching: Matching) -> None:
         self.rng = random.Random(seed)
         self.matching = matching
-        self.starts = [self.rng.getrandbits(32) & ~0xFFF00 for _ in range(40)]
+        # Each start leads to fewer entries than are listed under one.
+        starts = [self.rng.getrandbits(32) & ~0xFFF00 for _ in range(75)]
         self.prints = [self.rng.getrandbits(64) for _ in range(20)]
-        self.features = [self._feature() for _ in range(120)]
+        self.features = [start << 32 | self.rng.getrandbits(32) for start in 2 * starts]
         self.views = [self.rng.randbytes(matching.sketch_bytes) for _ in range(6)]
 
     def page(self, number: int) -> Page:
@@ -54,9 +55,6 @@ class Site:
             features=() if exact else tuple(rng.choices(self.features, k=matching.features)),
             sketch=None if exact or rng.random() < 0.1 else self._sketch(),
         )
-
-    def _feature(self) -> int:
-        return self.rng.choice(self.starts) << 32 | self.rng.getrandbits(32)
 
     def _sketch(self) -> Sketch | None:
         if not self.matching.sketch_bits:
