@@ -1,11 +1,13 @@
 """What ends every response of a site and is never the same: counters, times, a saying.
 
-Rule of this room: what changes is learnt from pages that are met again. An address that is
-met a second time, with nothing but parameters added (a session id, a campaign), shows the
-same page; where it is equal but for its last lines, these change with the response. A site
-of which several pages show this, and hardly any shows the contrary, is believed: from then on
-its pages are judged without their last lines. Everything is forgotten bit by bit, so that a
-site may change its ways.
+Rule of this room: what changes is learnt from pages that are met again. A path that is met a
+second time with other parameters (a session id, a campaign) may show the same page; where it
+is equal but for its last lines, these change with the response. A site of which several pages
+show this, and hardly any shows the contrary, is believed: from then on its pages are judged
+without their last lines. Everything is forgotten bit by bit, so that a site may change its ways.
+
+Parameters that were only added make sure that it is the same page. Where they differ
+(``?product=1``, ``?product=2``) it may be another one: then a path speaks once.
 
 Only what pages end with is looked at; what stands elsewhere ``NEARDUP_IGNORE`` can name.
 """
@@ -40,6 +42,8 @@ class ChangingEnds:
         # Page without its last lines -> its parameters and those lines; None once it was
         # counted, as one page must not speak for its site twice.
         self._met: OrderedDict[int, tuple[frozenset[str], Sequence[str]] | None] = OrderedDict()
+        # Paths that have spoken for their site with pages that may be others.
+        self._spoken: OrderedDict[int, None] = OrderedDict()
         # Site -> for each number of lines: pages where they changed, and where they didn't.
         self._seen: OrderedDict[str, list[list[float]]] = OrderedDict()
 
@@ -80,9 +84,19 @@ class ChangingEnds:
                     self._met.popitem(last=False)
             elif met := self._met[page]:
                 before, ends_before = met
-                if before <= parameters or parameters <= before:
+                added = before <= parameters or parameters <= before
+                if added or self._speaks(hash((site, path, length))):
                     self._count(site, length, changed=ends != ends_before)
                     self._met[page] = None
+
+    def _speaks(self, path: int) -> bool:
+        """Return whether a path hasn't spoken yet, and let it speak."""
+        if path in self._spoken:
+            return False
+        self._spoken[path] = None
+        if len(self._spoken) > MOST_LINES * _MOST_PAGES:
+            self._spoken.popitem(last=False)
+        return True
 
     def _count(self, site: str, length: int, *, changed: bool) -> None:
         seen = self._seen.setdefault(site, [[0.0, 0.0] for _ in range(MOST_LINES)])

@@ -10,6 +10,7 @@ The way of a page::
 
 from __future__ import annotations
 
+import re
 import secrets
 import zlib
 from contextlib import suppress
@@ -41,6 +42,10 @@ MIN_JUDGED_TOKENS = 5
 
 _MIN_CORE_TOKENS, _MIN_CORE_SHARE = 20, 0.15
 """A core of fewer tokens that is a smaller part of the text isn't the page's content."""
+
+_NUMBERING = re.compile(r"(?:\d+\.)+(?=\s|$)|\d+(?:\.\d+){2,}")
+"""In a title: the number of a chapter (``3.2. Layers``) or of a version (``5.15.8``). The same
+page has another one in the next edition."""
 
 _EXCHANGE_PAGES = 32
 """New pages of a host after which crawlers tell each other what its furniture is."""
@@ -77,11 +82,12 @@ class Analyser:
                 tokens=len(tokens),
                 detail=f"{len(tokens)} tokens of text, {MIN_JUDGED_TOKENS} are needed",
             )
+        named = [_NUMBERING.sub("", name) for name in (content.title, *content.headings)]
         embedded = (*content.images, *content.data)
         known: dict[str, Any] = {
             "id": page_id,
             "scope": scope_of(url, settings.scope, content.language),
-            "title": digest(content.title, key=key, bits=32) if content.title else 0,
+            "title": digest(*named, key=key, bits=32) if any(named) else 0,
             "content": digest(*embedded, key=key, bits=32) if embedded else 0,
             "url": self._shown(url),
             "tokens": len(tokens),

@@ -19,21 +19,21 @@ from scrapy_neardup.stores import Matching
 
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
-        "paper": MappingProxyType({}),
-        "best": MappingProxyType({"method": "both", "min_resemblance": 0.9, "shingle_size": 4}),
-        "compact": MappingProxyType(
-            {"min_resemblance": 0.9, "shingle_size": 4, "sketch": (128, 2)}
+        "best": MappingProxyType({}),
+        "compact": MappingProxyType({"method": "simhash", "sketch": (128, 2)}),
+        "paper": MappingProxyType(
+            {"method": "simhash", "min_resemblance": 0.0, "shingle_size": 3}
         ),
     }
 )
 """Name -> what differs from the defaults of `Parameters`.
 
-``paper``
-    Simhash alone, as in Manku et al. 2007: nothing is confirmed.
 ``best``
     Candidates by simhash and by features, confirmed by sketches of 256 bytes a view.
 ``compact``
     Candidates by simhash, confirmed by sketches of 32 bytes a view.
+``paper``
+    Simhash alone, as in Manku et al. 2007: nothing is confirmed.
 """
 
 _METHODS = ("simhash", "minwise", "both")
@@ -84,12 +84,12 @@ class Parameters:
         Naming the setting whose value can't be used.
     """
 
-    method: Literal["simhash", "minwise", "both"] = "simhash"
+    method: Literal["simhash", "minwise", "both"] = "both"
     max_distance: int = 3
     features: tuple[int, int, int] = (8, 8, 1)
-    min_resemblance: float = 0.0
+    min_resemblance: float = 0.9
     sketch: tuple[int, int] = (1024, 2)
-    shingle_size: int = 3
+    shingle_size: int = 4
     weights: Weights = "set"
     text: str = "main"
     ignore: Sequence[str] = ()

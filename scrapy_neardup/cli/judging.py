@@ -21,9 +21,10 @@ _OPTIONS = (
     click.option(
         "--preset",
         type=click.Choice(list(PRESETS)),
-        default="paper",
-        help="Defaults of the options below: simhash alone; or min-wise features too, and each"
-        " match confirmed by sketches of 256 bytes (best) or 32 bytes (compact).",
+        default="best",
+        help="Defaults of the options below: fingerprints and min-wise features find a page that"
+        " may be repeated, and sketches of 256 bytes confirm it (best); fingerprints find it, and"
+        " 32 bytes confirm it (compact); fingerprints alone decide (paper).",
     ),
     click.option(
         "--method",
@@ -48,7 +49,7 @@ _OPTIONS = (
         "--shingle-size",
         metavar="N",
         type=click.IntRange(1, 64),
-        help="Words in a shingle.  [default: 3; 4 with best and compact]",
+        help="Words in a shingle.  [default: 4; 3 with paper]",
     ),
     click.option(
         "--weights",

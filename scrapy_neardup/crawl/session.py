@@ -117,6 +117,7 @@ class Session:
                 settings.base,
                 max_distance=settings.parameters.max_distance,
                 schema=settings.parameters.schema(),
+                matching=settings.parameters.matching,
             )
         self._store = GuardedStore(
             store,

@@ -26,7 +26,7 @@ from scrapy_neardup.errors import (
     StoreCorruptError,
     StoreMismatchError,
 )
-from scrapy_neardup.stores.base import Store, StoreStats
+from scrapy_neardup.stores.base import Matching, Store, StoreStats
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
@@ -42,13 +42,14 @@ class BasedStore(Store):
         Packed with page ids, for distances up to `max_distance` or more.
     name
         What to call the base in errors: its path.
-    max_distance, schema
+    max_distance, schema, matching
         Those of `store`.
 
     Raises
     ------
     ConfigurationError
-        The base has no page ids or too few tables, or pages are compared by scope.
+        The base has no page ids or too few tables, pages are compared by scope, or by more
+        than fingerprints.
     StoreMismatchError
         Its fingerprints were made with other parameters, or it isn't known with which.
 
@@ -66,8 +67,9 @@ class BasedStore(Store):
         *,
         max_distance: int,
         schema: Mapping[str, str | int | float],
+        matching: Matching,
     ) -> None:
-        _check(base, name, max_distance, schema)
+        _check(base, name, max_distance, schema, matching)
         self._store = store
         self._base = base
         self._name = name
@@ -142,8 +144,18 @@ def _verdict(page: Page, decision: Decision, reason: Reason, match: Match) -> Ve
 
 
 def _check(
-    base: PackedIndex, name: str, max_distance: int, schema: Mapping[str, str | int | float]
+    base: PackedIndex,
+    name: str,
+    max_distance: int,
+    schema: Mapping[str, str | int | float],
+    matching: Matching,
 ) -> None:
+    if matching != Matching():
+        raise ConfigurationError(
+            f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to"
+            " confirm a match: set NEARDUP_PRESET to 'paper', also for what is packed"
+            " (scan --preset paper)"
+        )
     if not base.rows.has_ids:
         raise ConfigurationError(
             f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"

@@ -47,6 +47,8 @@ class Content:
     core
         The text without what is furniture by its name, or None where nothing is
         (`scrapy_neardup.text.furniture`).
+    headings
+        The text of each ``h1`` in the view, white space collapsed.
     language
         The language that the page declares, without region or script (``en``), or ``""``.
     """
@@ -56,6 +58,7 @@ class Content:
     images: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     core: str | None = None
+    headings: tuple[str, ...] = ()
     language: str = ""
 
 
@@ -129,6 +132,7 @@ def _read(result: etree._XSLTResultTree, root: HtmlElement) -> Content:
     texts = [(_CONTENT, page.text or "")]
     sources: list[tuple[int, str]] = []
     titles: list[str] = []
+    headings: list[str] = []
     data: set[str] = set()
     for part in page:
         value = part.text or ""
@@ -143,6 +147,8 @@ def _read(result: etree._XSLTResultTree, root: HtmlElement) -> Content:
                 sources.append((kinds[-1], value))
             case "title":
                 titles.append(value)
+            case "heading":
+                headings.append(" ".join(value.split()))
             case "data":
                 data.add(" ".join(value.split()))
             case "code" if is_state(value):
@@ -159,6 +165,7 @@ def _read(result: etree._XSLTResultTree, root: HtmlElement) -> Content:
         core="".join(text for kind, text in texts if kind == _CONTENT)
         if any(_CONTENT < kind <= kept for kind, _ in texts)
         else None,
+        headings=tuple(headings),
         language=_language(root),
     )  # fmt: skip
 

@@ -100,6 +100,9 @@ _STYLESHEET = f"""
     <xsl:if test="@shadowrootmode"><xsl:call-template name="block"/></xsl:if>
   </xsl:template>
 
+  <xsl:template match="h1">
+    <heading><xsl:value-of select="."/></heading><xsl:call-template name="block"/>
+  </xsl:template>
   <xsl:template match="title"><title><xsl:value-of select="."/></title></xsl:template>
   <xsl:template match="svg//title"/>
 
@@ -140,10 +143,10 @@ def stylesheet(view: View) -> etree.XSLT:
     """Return the stylesheet that reads a page.
 
     Its result is one element with the text of the view, and in their places within it
-    ``title``, ``source`` (of an image or other media), ``data`` (a JSON script) and ``code``
-    (a script), each with its text, and the empty ``named`` or ``apart``, and ``end``, around
-    what stands in an element whose class or id is in the parameters of these names: what
-    `named_furniture` returns.
+    ``title``, ``heading`` (an h1), ``source`` (of an image or other media), ``data`` (a JSON
+    script) and ``code`` (a script), each with its text, and the empty ``named`` or ``apart``,
+    and ``end``, around what stands in an element whose class or id is in the parameters of
+    these names: what `named_furniture` returns.
     """
     return etree.XSLT(
         etree.XML(_STYLESHEET.format(**_VIEWS[view])),

@@ -66,7 +66,7 @@ def test_pairs_of_row_numbers(call, rows):
 
 
 def test_fingerprints_that_pairs_connect(call, rows, site):
-    verdicts = call("scan", site).stdout
+    verdicts = call("scan", site, "--preset", "paper").stdout
     found = rows(call("clusters", "--pairs", "-", stdin=call("pairs", "-", stdin=verdicts).stdout)
                  .stdout)  # fmt: skip
     assert [row["size"] for row in found] == [3, 3, 3]

@@ -9,6 +9,8 @@ from crawl_spiders import Visit
 from site_server import Site, page, text
 
 SQLITE = ["--store", "sqlite:pages.sqlite", "--namespace", "scrapybot.visit"]
+PAPER = ["--preset", "paper"]
+"""What scan prints says fingerprints alone."""
 
 
 def loaded(path):
@@ -31,9 +33,9 @@ def test_loading_twice_changes_nothing(call, site, tmp_path):
 
 
 def test_scanned_pages_make_the_same_store(call, site, tmp_path):
-    call("load", "site", "--store", "sqlite:a.sqlite", "--namespace", "n", "--jobs", 2)
-    scanned = call("scan", "site").stdout
-    load = ["load", "--scanned", "-", "--store", "sqlite:b.sqlite", "--namespace", "n"]
+    call("load", "site", *PAPER, "--store", "sqlite:a.sqlite", "--namespace", "n", "--jobs", 2)
+    scanned = call("scan", "site", *PAPER).stdout
+    load = ["load", "--scanned", "-", *PAPER, "--store", "sqlite:b.sqlite", "--namespace", "n"]
     result = call(*load, stdin=scanned)
     assert said(result) == "3 new, 6 duplicate, 0 seen, 0 unjudged"
     assert loaded("a.sqlite") == loaded("b.sqlite")
@@ -45,13 +47,13 @@ def test_scanned_pages_make_the_same_store(call, site, tmp_path):
     "[1]", "{}", "no", '{"page": 1, "fingerprint": "xyz"}', '{"page": "a", "fingerprint": "00"}'
 ])  # fmt: skip
 def test_what_scan_does_not_print_is_an_error_that_names_the_line(call, line):
-    result = call("load", "--scanned", "-", *SQLITE, stdin="\n" + line + "\n", status=2)
+    result = call("load", "--scanned", "-", *PAPER, *SQLITE, stdin="\n" + line + "\n", status=2)
     assert "-, line 2: not a page as scan prints it" in result.stderr
 
 
 def test_fingerprints_made_otherwise_are_refused(call, site):
-    scanned = call("scan", "site", "--text", "full").stdout
-    result = call("load", "--scanned", "-", *SQLITE, stdin=scanned, status=2)
+    scanned = call("scan", "site", *PAPER, "--text", "full").stdout
+    result = call("load", "--scanned", "-", *PAPER, *SQLITE, stdin=scanned, status=2)
     assert "line 1: its fingerprint was made with other parameters" in result.stderr
     assert "text is 'full' there and 'main' here" in result.stderr
 
@@ -63,11 +65,11 @@ def test_what_scan_does_not_print_is_not_made_up(call, option):
 
 
 def test_an_error_on_the_way_says_how_to_go_on(call, site, tmp_path):
-    lines = call("scan", "site").stdout
+    lines = call("scan", "site", *PAPER).stdout
     many = lines * 15  # 135 pages: two batches and a bit
-    result = call("load", "--scanned", "-", *SQLITE, stdin=many + "no\n", status=2)
+    result = call("load", "--scanned", "-", *PAPER, *SQLITE, stdin=many + "no\n", status=2)
     assert "128 pages were loaded; go on with --skip 128" in result.stderr
-    rest = call("load", "--scanned", "-", *SQLITE, "--skip", 128, stdin=many)
+    rest = call("load", "--scanned", "-", *PAPER, *SQLITE, "--skip", 128, stdin=many)
     assert rest.stderr.splitlines()[-1].startswith("7 pages")
 
 

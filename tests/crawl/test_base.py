@@ -10,6 +10,9 @@ from site_server import page, text
 
 from scrapy_neardup.cli import main
 
+PAPER = {"NEARDUP_PRESET": "paper"}
+"""A base holds fingerprints alone."""
+
 
 def command(*args, stdin=None):
     result = CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
@@ -23,7 +26,7 @@ def packed(tmp_path):
 
     def packed(*pages, scan=(), pack=()):
         lines = "".join(json.dumps({"url": url, "html": html}) + "\n" for url, html in pages)
-        scanned = command("scan", "-", *scan, stdin=lines)
+        scanned = command("scan", "-", "--preset", "paper", *scan, stdin=lines)
         path = tmp_path / "base.pack"
         command("pack", "-", "--output", path, *pack, stdin=scanned)
         return str(path)
@@ -45,7 +48,7 @@ def test_pages_of_the_base_are_known(crawl, site, packed):
     )
     paths = ["/a/1", "/a/2", "/b/1?x=1&y=2", "/b/3", "/c/1", "/c/2"]
     paths += ["/short/1", "/short/2", "/short/3"]
-    outcome = crawl(Visit, *paths, settings={"NEARDUP_BASE": base})
+    outcome = crawl(Visit, *paths, settings=PAPER | {"NEARDUP_BASE": base})
     assert outcome.notes == ["/a/1", "/b/1?x=1&y=2", "/c/1", "/short/1", "/short/3"]
     counted = outcome.counted()
     assert [counted[f"pages/{what}"] for what in ("seen", "new", "dropped")] == [3, 2, 4]
@@ -58,6 +61,7 @@ MISFITS = {
     "--max-distance 3": ([], ["--max-distance", "2"], {}),
     "NEARDUP_SCOPE must be 'all'": ([], [], {"NEARDUP_SCOPE": "host"}),
     "hash_key is ''": ([], [], {"NEARDUP_HASH_KEY": "secret"}),
+    "set NEARDUP_PRESET to 'paper'": ([], [], {"NEARDUP_PRESET": "compact"}),
 }
 
 
@@ -65,7 +69,7 @@ MISFITS = {
 def test_a_base_that_does_not_fit_stops_the_crawl(worker, site, crawl, packed, said):
     scan, pack, settings = MISFITS[said]
     base = packed((f"{site.url}/a/1", page(text("a", 1))), scan=scan, pack=pack)
-    part = crawl.part(Visit, "/a/1", settings={"NEARDUP_BASE": base, **settings})
+    part = crawl.part(Visit, "/a/1", settings=PAPER | {"NEARDUP_BASE": base, **settings})
     [outcome] = worker.crawl(part)
     assert "NEARDUP_BASE: " in outcome.error
     assert said in outcome.error
@@ -76,7 +80,7 @@ def test_a_file_without_ids_or_parameters_is_no_base(worker, site, crawl, tmp_pa
     raw, base = tmp_path / "f.u64", tmp_path / "f.pack"
     raw.write_bytes(bytes(range(80)))
     command("pack", raw, "--output", base)
-    part = crawl.part(Visit, "/a/1", settings={"NEARDUP_BASE": str(base)})
+    part = crawl.part(Visit, "/a/1", settings=PAPER | {"NEARDUP_BASE": str(base)})
     [outcome] = worker.crawl(part)
     assert "has no page ids" in outcome.error
     command("pack", raw, "--ids", raw, "--output", base)
@@ -95,7 +99,7 @@ def test_a_damaged_base_is_a_failing_store(crawl, site, packed):
         damaged = bytes(byte ^ 0xFF for byte in file.read(64))
         file.seek(24)
         file.write(damaged)
-    outcome = crawl(Visit, "/a1/1", settings={"NEARDUP_BASE": base}, errors=True)
+    outcome = crawl(Visit, "/a1/1", settings=PAPER | {"NEARDUP_BASE": base}, errors=True)
     assert outcome.notes == ["/a1/1"]
     assert outcome.counted()["unjudged/store-error"] == 1
     assert "base.pack" in outcome.logged("ERROR")[0]

@@ -59,13 +59,21 @@ def test_lines_that_stay_the_same_stay():
     assert met(taught(20, last=lambda: "last"), 21, "", last=lambda: "last").endswith("last\n \n")
 
 
-def test_other_pages_of_one_script_are_no_evidence():
-    """Products that share all but their last line: only what is met again counts."""
+def test_session_ids_that_differ_are_evidence_too():
     ends = ChangingEnds()
-    for page in "abcdefgh":
-        for number in range(5):
-            text = f"{words(page, 40)}\nProduct {page}{number}"
-            url = f"http://a.example/{page}?product={number}"
+    for number in range(4):
+        met(ends, number, "?sid=1")
+        met(ends, number, "?sid=2")
+    assert met(ends, 9, "", last=lambda: "last").split()[-1] == words(9, 40).split()[-1]
+
+
+def test_other_pages_of_few_scripts_are_no_evidence():
+    """Products that share all but their last line: one path speaks once."""
+    ends = ChangingEnds()
+    for script in "abc":
+        for number in range(30):
+            text = f"{words(number // 3, 40)}\nProduct {script}{number}"
+            url = f"http://a.example/{script}?product={number}"
             assert ends.strip(Content(text), url).text == text
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.verdict import Decision, Page, Reason
@@ -21,9 +21,11 @@ def analysed(content, url="http://example.com/a", **settings):
 def judged(*contents, **settings):
     """Judge each content as a page of its own, in order, over one memory store."""
 
+    parameters = Parameters(**settings)
+
     async def run():
-        async with open_store("memory:", max_distance=3) as store:
-            detector = Detector(Analyser(Parameters(**settings)), store)
+        async with open_store("memory:", matching=parameters.matching) as store:
+            detector = Detector(Analyser(parameters), store)
             return [
                 await detector.judge(content, page_id=number, url=f"http://h{number}.test/")
                 for number, content in enumerate(contents)
@@ -67,9 +69,23 @@ def test_equal_text_is_not_an_equal_page(ours, theirs, scope):
 
 
 def test_a_title_alone_does_not_make_another_page():
-    _, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"))
+    _, second = judged(Content(LONG, "A"), Content(LONG, "A (print)"), **PRESETS["paper"])
     assert second.decision is Decision.DUPLICATE
     assert second.match.distance == 0
+
+
+def test_what_a_title_says():
+    def title(title, *headings):
+        return analysed(Content(LONG, title, headings=headings)).title
+
+    assert title("") == 0
+    assert title("A") == title("A") != title("B")
+    assert len({title("A"), title("A", "B"), title("A", "C"), title("", "A"), title("A B")}) == 5
+    assert title("Chapter 19. Boost") == title("Chapter 21. Boost") != title("Chapter 19. Other")
+    assert title("3.2. Layers") == title("3.11. Layers")
+    assert title("Qt 5.15.8") == title("Qt 5.15.10") != title("Qt")
+    assert title("Report 2025") != title("Report 2026")
+    assert title("Screw 3.5 mm") != title("Screw 4.5 mm")
 
 
 @pytest.mark.parametrize("text", ["", " \n", "one two three four", "!? … —"])
@@ -129,7 +145,7 @@ def test_a_secret_key_changes_every_fingerprint():
 @pytest.mark.parametrize(
     "change",
     [
-        {"shingle_size": 4}, {"weights": "tf"}, {"text": "full"}, {"ignore": (".ad",)},
+        {"shingle_size": 3}, {"weights": "tf"}, {"text": "full"}, {"ignore": (".ad",)},
         {"min_tokens": 10}, {"scope": "host"}, {"hash_key": b"secret"},
     ],
 )  # fmt: skip

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,19 +37,32 @@ from scrapy_neardup.verdict import Page
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
+@contextmanager
+def running(folder):
     with (
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",  # not 8787, which another may have
-            local_directory=tmp_path_factory.mktemp("dask"),
+            local_directory=folder,
             host="127.0.0.1",
-        ) as running,
-        Client(running) as client,
+        ) as cluster,
+        Client(cluster) as client,
     ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("dask")) as client:
+        yield client
+
+
+@pytest.fixture
+def mortal(tmp_path):
+    """A scheduler for one test, which kills its workers."""
+    with running(tmp_path / "dask") as client:
         yield client
 
 
@@ -108,37 +122,36 @@ def die_once(state, task):
     return state, number
 
 
-def test_a_worker_that_is_killed_costs_nothing_but_time(client, tmp_path):
+def test_a_worker_that_is_killed_costs_nothing_but_time(mortal, tmp_path):
     flag = str(tmp_path / "flag")
     tasks = [(flag, number) for number in range(40)]
-    results = list(Cluster(client)(die_once, tasks, jobs=1, start=list, arguments=("ab",)))
+    results = list(Cluster(mortal)(die_once, tasks, jobs=1, start=list, arguments=("ab",)))
     assert results == [(["a", "b"], number) for number in range(40)]
     assert Path(flag).exists()
 
 
-def test_pairs_with_a_worker_killed_in_the_middle(client, files):
+def test_pairs_with_a_worker_killed_in_the_middle(mortal, files):
     job = PairJob(collection=source(files, "a", "b"))
     expected = pairs(job)
-    client.wait_for_workers(2, timeout=30)
-    processes = client.run(os.getpid)
+    mortal.wait_for_workers(2, timeout=30)
+    processes = mortal.run(os.getpid)
     found = []
-    for number, part in enumerate(in_small_tasks(client, job).run()):
+    for number, part in enumerate(in_small_tasks(mortal, job).run()):
         if number == 5:
             os.kill(next(iter(processes.values())), signal.SIGKILL)
         found += zip(*(column.tolist() for column in part[:3]), strict=True)
     assert sorted(found) == expected
-    client.wait_for_workers(2, timeout=30)
-    assert client.run(os.getpid) != processes
+    mortal.wait_for_workers(2, timeout=30)
+    assert mortal.run(os.getpid) != processes
 
 
 def always_die(state, task):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_task_that_kills_its_workers_is_an_error(client):
+def test_a_task_that_kills_its_workers_is_an_error(mortal):
     with pytest.raises(NeardupError, match="took several workers with it"):
-        list(Cluster(client)(always_die, [1], jobs=1, start=list, arguments=()))
-    client.wait_for_workers(2, timeout=60)
+        list(Cluster(mortal)(always_die, [1], jobs=1, start=list, arguments=()))
 
 
 def test_errors_of_tasks_come_back(client, files):

@@ -177,6 +177,14 @@ def test_more_than_half_of_the_text_is_no_furniture():
     assert large.images
 
 
+def test_headings():
+    html = (
+        f"<h1>Big\n <b>news</b></h1>{BODY}<nav><h1>no</h1></nav><article><h1>More</h1><h2>x</h2>"
+    )
+    assert MAIN.extract(parse_html(html.encode())).headings == ("Big news", "More")
+    assert words(html)[:2] == ["big", "news"]
+
+
 @pytest.mark.parametrize(
     ("attributes", "language"),
     [
