@@ -99,7 +99,7 @@ def fingerprints(sources: list[Source]) -> Figure:
     random = np.sort(np.random.default_rng(1).integers(0, 2**64, len(distinct), np.uint64))
     expected = np.bincount(_leading(random[1:] ^ random[:-1]), minlength=64) / len(differing)
     leading.plot(range(64), expected, color=ORANGE, label="random numbers")
-    leading.set(xlabel="leading differing bit of neighbours", xlim=(30, 63))
+    leading.set(xlabel="leading differing bit of neighbours", xlim=(30, 63), ylim=(0, 0.24))
     leading.legend(fontsize=8, loc="upper left")
 
     shift = np.uint64(64 - BUCKETS.bit_length() + 1)
