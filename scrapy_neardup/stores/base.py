@@ -18,6 +18,9 @@ The rule, applied by `check_and_add` in one atomic step:
    Hamming distance k of its fingerprint (0 for an exact page), and those that share at
    least `Matching.shared_features` features with it, less those that `contradicts` it
    and, where both have sketches, those that its sketch doesn't confirm (`confirmation.py`).
+   An entry with `another_title` is repeated by next to equal text only: of the sketches a
+   tenth of the bins may differ that otherwise may, and where one of the two has none, the
+   fingerprints must be equal.
 2. The entry with the page's own id is a candidate: SEEN, and nothing changes.
 3. Any other candidate: DUPLICATE of the nearest (smallest page id among equals); its
    count of collapsed pages grows by one (`Match.count`); the page's own old entry is
@@ -25,7 +28,8 @@ The rule, applied by `check_and_add` in one atomic step:
 4. Otherwise NEW: the page is stored as pending, in place of its own old entry, whose
    count ends with it.
 5. Where there is no room for it (its buckets are full, or hundreds of entries are near
-   and contradict it): UNJUDGED (overflow), and nothing changes.
+   and other pages by what they say beside their text): UNJUDGED (overflow), and nothing
+   changes.
 
 So no two stored pages are duplicates under the rule in force.
 """
@@ -196,3 +200,13 @@ def contradicts(page: Page, title: int, content: int) -> bool:
     no evidence.
     """
     return page.title != title and page.content != content
+
+
+def another_title(ours: int, theirs: int) -> bool:
+    """Whether the digests of two pages' titles say that the pages are about different things.
+
+    Products of a shop share a long template and differ in one name, in title and heading:
+    their text is nearly equal, and the title says what is not. A page without a title (0)
+    says nothing.
+    """
+    return ours != theirs and 0 not in {ours, theirs}

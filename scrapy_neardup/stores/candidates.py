@@ -28,9 +28,10 @@ from scrapy_neardup.stores.rowmap import RowMap
 from scrapy_neardup.tables import HammingIndex
 
 MOST_CONTRADICTED: Final = 512
-"""So many entries may be near a new page and contradict it. Where a site serves one text
-under more titles and contents than that, fingerprints say nothing, and to look at all of
-them would take longer than to process the page. As many entries have the same key."""
+"""So many entries may be near a new page and other pages by their evidence, title and content.
+Where a site serves one text under more of these than that, fingerprints say nothing, and to
+look at all of them would take longer than to process the page. As many entries have the same
+key."""
 MOST_UNDER_FEATURE: Final = 16
 """So many entries are found by one value of one feature. A feature that more distinct pages
 share is furniture, not content: it leads to the wrong ones, and a page of the site would
@@ -110,7 +111,7 @@ class Candidates:
         -------
         candidates, rejected
             Distance, page id and row of each, ascending; and how many entries within k
-            contradict it or are of another partition.
+            don't fit it (`Entries.fits`).
 
         Notes
         -----

@@ -10,14 +10,19 @@ page repeats an entry if in each view
 
     differing <= most_differing * counted
 
-so that where next to nothing but furniture is left, all of it must agree.
+so that where next to nothing but furniture is left, all of it must agree. Where the entry has
+another title (`base.another_title`), only a tenth of that may differ.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from scrapy_neardup.verdict import Sketch
+
+OTHER_TITLE: Final = 0.1
+"""By so much is the share of bins smaller that may differ where titles do: where pages of a
+resemblance of 0.9 are duplicates, those must have 0.99."""
 
 
 class Compared(NamedTuple):
@@ -89,10 +94,11 @@ class Comparison:
             compared.append(Compared(word.bit_count(), counted))
         return compared
 
-    def confirmed(self, entry: bytes) -> float | None:
+    def confirmed(self, entry: bytes, *, another_title: bool = False) -> float | None:
         """Return the estimated resemblance if the page repeats the entry, else None."""
         compared = self.compare(entry)
-        if any(differing > self._most_differing * counted for differing, counted in compared):
+        most = self._most_differing * (OTHER_TITLE if another_title else 1)
+        if any(differing > most * counted for differing, counted in compared):
             return None
         return resemblance(compared, self._bits)
 

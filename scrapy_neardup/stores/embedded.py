@@ -200,7 +200,8 @@ class EmbeddedIndex:
             if page.sketch is None or not sketches:
                 return row, page_id, distance, None
             comparison = comparison or Comparison(page.sketch, self._sketch_bits)
-            resemblance = comparison.confirmed(sketches)
+            other = self._entries.has_another_title(row, page)
+            resemblance = comparison.confirmed(sketches, another_title=other)
             if resemblance is not None:
                 return row, page_id, distance, resemblance
         return None

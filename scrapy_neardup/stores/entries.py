@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.stores.base import Matching, contradicts
+from scrapy_neardup.stores.base import Matching, another_title, contradicts
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.stores.sketches import SketchHeap
 from scrapy_neardup.verdict import Page
@@ -99,10 +99,25 @@ class Entries:
         return sum(column.itemsize * len(column) for column in columns) + self.sketches.nbytes
 
     def fits(self, row: int, arrived: Arrival) -> bool:
-        """Whether the entry is of the page's partition and doesn't contradict it."""
-        return self.tags[row] == arrived.tag and not contradicts(
-            arrived.page, self.titles[row], self.contents[row]
+        """Whether the entry is of the page's partition and by its evidence no other page.
+
+        It doesn't contradict the page. Where it has another title, there are sketches to
+        compare, or their keys are equal.
+        """
+        page = arrived.page
+        if self.tags[row] != arrived.tag:
+            return False
+        if contradicts(page, self.titles[row], self.contents[row]):
+            return False
+        return (
+            not self.has_another_title(row, page)
+            or (page.sketch is not None and row in self.sketches)
+            or self.keys[row] == arrived.key
         )
+
+    def has_another_title(self, row: int, page: Page) -> bool:
+        """Whether the entry and the page have titles that differ."""
+        return another_title(page.title, self.titles[row])
 
     def distance(self, row: int, arrived: Arrival) -> int:
         """Return the Hamming distance of the entry's key and the page's."""

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.stores.confirmation import OTHER_TITLE
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
@@ -31,7 +32,8 @@ CAP = 4096
 """Entries that a bucket may hold which can't be split further."""
 
 MOST_CONTRADICTED = 512
-"""Entries that may be near a new page and contradict it; as in the embedded stores."""
+"""Entries that may be near a new page and other pages by their evidence; as in the embedded
+stores."""
 
 MOST_COMPARED = 64
 """Candidates, the nearest ones, that a page is compared with; as in the embedded stores."""
@@ -161,6 +163,7 @@ class Layout:
             "FEATURES": self.matching.features,
             "SHARED_FEATURES": self.matching.shared_features,
             "SKETCH": self.matching.sketch_bytes if self.matching.sketch_bits else 0,
+            "OTHER_TITLE": repr(OTHER_TITLE),
             "DIFFERING": _differing(self.matching.sketch_bits or 8),
         }
         head = "".join(f"local {name} = {value}\n" for name, value in constants.items())

@@ -3,8 +3,8 @@
 Rule of this room: pure, so that the decisions of the protocol (docs/cluster.md) can be read
 in one place; `redis_cluster.py` makes the calls.
 
-An attempt that was met is nobody to a page if it has ended, contradicts the page, is no
-candidate after all, or isn't confirmed by the page's sketch. All others are its *rivals*:
+An attempt that was met is nobody to a page if it has ended, is another page by its evidence,
+is no candidate after all, or isn't confirmed by the page's sketch. All others are its *rivals*:
 one that is kept is what the page repeats; of two that are pending the one of smaller rank
 goes first.
 """
@@ -15,7 +15,7 @@ import heapq
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.stores.base import Matching, another_title
 from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
 from scrapy_neardup.stores.confirmation import Comparison
 from scrapy_neardup.stores.redis_cluster_values import (
@@ -27,7 +27,7 @@ from scrapy_neardup.stores.redis_cluster_values import (
     separate,
 )
 from scrapy_neardup.stores.redis_layout import MOST_COMPARED, MOST_CONTRADICTED
-from scrapy_neardup.stores.redis_values import contradict, id_bytes
+from scrapy_neardup.stores.redis_values import contradict, id_bytes, title_of
 
 MOST_LOOKED_AT = MOST_CONTRADICTED + MOST_COMPARED
 """Attempts, the nearest ones, that are looked at together."""
@@ -62,7 +62,7 @@ class Rivals:
     wounded
         Those that are to be ended, should they still be pending.
     contradicted
-        Kept entries within k bits that are another page.
+        Kept entries within k bits that are other pages by their evidence.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Rivals:
         """Take in the states of some of those that are left."""
         gone = {}
         must_wait = False
-        repeated: list[tuple[Kept, bytes]] = []
+        repeated: list[tuple[Kept, Entry]] = []
         for other, entry in looked.items():
             if entry.state == b"pending" and self._is_rival(other, entry):
                 if self._rank < (other.key, int.from_bytes(entry.page_id, "big"), other.token):
@@ -141,18 +141,18 @@ class Rivals:
                         other,
                         None,
                     )
-                    repeated.append((kept, entry.sketches))
+                    repeated.append((kept, entry))
         return Looked(self._first(repeated), gone, must_wait)
 
-    def _first(self, kept: list[tuple[Kept, bytes]]) -> Kept | None:
+    def _first(self, kept: list[tuple[Kept, Entry]]) -> Kept | None:
         """Return the first of these candidates that is confirmed, of the nearest ones."""
         kept.sort(key=lambda pair: pair[0][:3])
         others = [each.distance for each, _ in kept if each.is_another]
         self._candidates += others
-        for each, sketches in kept[: len(kept) - len(others) + MOST_COMPARED]:
+        for each, entry in kept[: len(kept) - len(others) + MOST_COMPARED]:
             if each.attempt in self._known:
                 return each._replace(resemblance=self._known[each.attempt])
-            confirmed, resemblance = self._compare(sketches)
+            confirmed, resemblance = self._compare(entry)
             if confirmed:
                 return each._replace(resemblance=resemblance)
         return None
@@ -163,31 +163,50 @@ class Rivals:
             return True
         if not self._fits(other, entry):
             return False
-        confirmed, resemblance = self._compare(entry.sketches)
+        confirmed, resemblance = self._compare(entry)
         if confirmed:
             self._known[other] = resemblance
         return confirmed
 
     def _fits(self, other: Attempt, entry: Entry) -> bool:
         """Whether it is a candidate; lists that were read at different moments can't tell."""
-        if contradict(self._arrived.evidence, entry.evidence):
-            if entry.state == b"kept" and self._distance(other) <= self._arrived.limit:
+        if other in self._known:
+            return True
+        distance = self._distance(other)
+        if contradict(self._arrived.evidence, entry.evidence) or (
+            distance > 0
+            and self._has_another_title(entry)
+            and self._comparison_with(entry) is None
+        ):
+            if entry.state == b"kept" and distance <= self._arrived.limit:
                 self.contradicted += 1
             return False
-        if other in self._known or self._distance(other) <= self._arrived.limit:
+        if distance <= self._arrived.limit:
             return True
         shared = len(self._arrived.features & separate(entry.features))
         return shared >= self._matching.shared_features
 
-    def _compare(self, sketches: bytes) -> tuple[bool, float | None]:
+    def _compare(self, entry: Entry) -> tuple[bool, float | None]:
         """Return whether the page's sketch confirms an entry, and their resemblance."""
-        sketch = self._arrived.page.sketch
-        if sketch is None or not sketches:
+        comparison = self._comparison_with(entry)
+        if comparison is None:
             return True, None
+        resemblance = comparison.confirmed(
+            entry.sketches, another_title=self._has_another_title(entry)
+        )
+        return resemblance is not None, resemblance
+
+    def _comparison_with(self, entry: Entry) -> Comparison | None:
+        """Return what compares an entry's sketches with the page's; None if one has none."""
+        sketch = self._arrived.page.sketch
+        if sketch is None or not entry.sketches:
+            return None
         if self._comparison is None:
             self._comparison = Comparison(sketch, self._matching.sketch_bits)
-        resemblance = self._comparison.confirmed(sketches)
-        return resemblance is not None, resemblance
+        return self._comparison
+
+    def _has_another_title(self, entry: Entry) -> bool:
+        return another_title(title_of(self._arrived.evidence), title_of(entry.evidence))
 
     def _distance(self, other: Attempt) -> int:
         return (other.key ^ self._mine.key).bit_count()

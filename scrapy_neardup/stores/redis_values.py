@@ -28,11 +28,12 @@ def key_and_evidence(page: Page) -> tuple[int, bytes]:
     """Return the key that stands for `page` in tables, and what an entry has to match besides.
 
     Evidence is 6 bytes: two each of the partition's tag and the digests of title and
-    content. By chance a 65,536th of all differing titles look the same there, which costs
-    nothing: only if content looks the same too, or a text equals it, is a page a duplicate.
+    content. By chance a 65,536th of all differing titles look the same there: such a page is
+    judged as if it had the other's title. None looks like none.
     """
     tag, mask = partition(page.scope, page.exact)
-    values = (tag, page.title, page.content)
+    title = page.title & 0xFFFF or min(page.title, 1)
+    values = (tag, title, page.content)
     evidence = b"".join((value & 0xFFFF).to_bytes(2, "big") for value in values)
     return page.fingerprint ^ mask, evidence
 
@@ -40,6 +41,11 @@ def key_and_evidence(page: Page) -> tuple[int, bytes]:
 def contradict(ours: bytes, theirs: bytes) -> bool:
     """Whether two pages' evidence says that they aren't duplicates, whatever their keys."""
     return ours[:2] != theirs[:2] or (ours[2:4] != theirs[2:4] and ours[4:] != theirs[4:])
+
+
+def title_of(evidence: bytes) -> int:
+    """Return what evidence has of a title; 0: there is none."""
+    return int.from_bytes(evidence[2:4], "big")
 
 
 def id_bytes(page_id: int) -> bytes:

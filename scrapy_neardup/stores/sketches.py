@@ -60,6 +60,10 @@ class SketchHeap:
             found += self._heap[(slot - 1) * size : slot * size]
         return bytes(found)
 
+    def __contains__(self, row: int) -> bool:
+        """Whether there are any for `row`."""
+        return self._size > 0 and self._first[row] > 0
+
     def set(self, row: int, sketches: bytes) -> None:
         """Keep sketches for a row that has none.
 

@@ -131,6 +131,28 @@ async def test_title_and_content_together_contradict(store):
     assert await outcome(store, page(11, SOMETHING, title=1, content=1)) == (Decision.DUPLICATE, 1)
 
 
+@on_store()
+async def test_another_title_is_repeated_by_equal_text_only(store):
+    await store.check_and_add(page(1, SOMETHING, title=1))
+    assert await outcome(store, page(2, SOMETHING, title=2)) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(3, SOMETHING ^ 1, title=2)) == (Decision.NEW, None)
+    # Not the nearest, but the nearest whose title allows it.
+    assert await outcome(store, page(4, SOMETHING ^ 0b11, title=1)) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(5, SOMETHING ^ 0b110, title=2)) == (Decision.DUPLICATE, 3)
+    # A page without a title repeats any, and any repeats it.
+    assert await outcome(store, page(6, SOMETHING ^ 0b1001)) == (Decision.DUPLICATE, 3)
+    await store.check_and_add(page(7, EVERYTHING))
+    assert await outcome(store, page(8, EVERYTHING - 7, title=3)) == (Decision.DUPLICATE, 7)
+
+
+@on_store()
+async def test_every_digest_of_a_title_is_one(store):
+    digests = (3, 2**16 - 1, 2 * 2**16, 3 * 2**16 + 2, 2**32 - 2)
+    for number, title in enumerate(digests):
+        new = page(number, SOMETHING ^ 1 << number, title=title)
+        assert await outcome(store, new) == (Decision.NEW, None)
+
+
 # Rule 2: the same page again
 
 
@@ -269,6 +291,19 @@ async def test_an_entry_that_is_no_candidate_is_replaced_at_any_distance(store):
         assert await outcome(store, again) == (Decision.NEW, None)
         await store.forget(1)
         await store.forget(number)
+
+
+@on_store()
+async def test_a_page_of_another_title_and_text_has_changed(store):
+    original = page(1, SOMETHING, title=1)
+    await store.check_and_add(original)
+    for title, flips in ((2, 0), (1, 0b111), (0, 0b111)):
+        again = page(1, SOMETHING ^ flips, title=title)
+        assert await outcome(store, again) == (Decision.SEEN, 1)
+    verdict = await store.check_and_add(replace(original, title=2, fingerprint=SOMETHING ^ 1))
+    assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
+    assert (await store.stats()).pages == 1
+    assert await outcome(store, replace(original, id=2)) == (Decision.NEW, None)
 
 
 # Rule 5: full buckets

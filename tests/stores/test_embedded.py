@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,6 +235,21 @@ def test_pages_that_contradict_all_that_are_near_are_not_remembered_for_ever(k, 
     assert index.stats(0).overflowed == 4
     assert index.check_and_add(page(9000, 5, title=7, content=0)).page_id == 6
     assert index.check_and_add(shell(6)).decision is Decision.SEEN
+
+
+def test_pages_near_each_other_with_titles_of_their_own_are_not_remembered_for_ever():
+    pairs = list(itertools.combinations(range(64), 2))  # any two differ in 2 or 4 bits
+
+    def product(number: int) -> Page:
+        one, other = pairs[number]
+        return page(number, 1 << one ^ 1 << other, title=number + 1)
+
+    index = EmbeddedIndex(4, 1000)
+    outcomes = [index.check_and_add(product(number)) for number in range(MOST_CONTRADICTED + 4)]
+    reasons = [outcome.reason for outcome in outcomes]
+    assert reasons == [Reason.UNMATCHED] * MOST_CONTRADICTED + [Reason.OVERFLOW] * 4
+    assert index.check_and_add(replace(product(6), id=9000, title=9000)).page_id == 6
+    assert index.check_and_add(product(6)).decision is Decision.SEEN
 
 
 STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "sketch"]

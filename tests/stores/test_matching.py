@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from dataclasses import replace
 
@@ -120,6 +121,18 @@ async def test_title_and_content_together_contradict(store):
 
 
 @on_store(MATCHING, matching=BY_FEATURES)
+async def test_another_title_is_repeated_by_equal_text_only(store):
+    await store.check_and_add(page(1, FAR[0], title=1, features=(1, 2, 3)))
+    other = page(2, 1, title=2, features=(1, 2, 3))
+    assert await outcome(store, other) == (Decision.NEW, None)
+    for title, fingerprint, match in ((2, FAR[0], 1), (1, FAR[1], 1), (0, FAR[1], 2)):
+        other = page(3, fingerprint, title=title, features=(1, 0, 0))
+        assert await outcome(store, other) == (Decision.DUPLICATE, match)
+    changed = page(1, FAR[1], title=3, features=(1, 2, 3))
+    assert (await store.check_and_add(changed)).reason is Reason.CHANGED
+
+
+@on_store(MATCHING, matching=BY_FEATURES)
 async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
     """Pages that have nothing but furniture in common are kept, and so is what is their own."""
     pages = [
@@ -221,6 +234,65 @@ async def test_every_view_must_confirm(store):
             await store.forget(bad.id)
 
 
+@on_store(MATCHING, matching=CONFIRMED)
+async def test_another_title_takes_a_sketch_that_is_ten_times_as_like(store):
+    first = page(1, FAR[0], title=1, features=(1, 2, 3), sketch=sketch(ZEROS))
+    await store.check_and_add(first)
+    # All 16 bins may differ in most_differing, and so 1.6 under another title.
+    like, unlike = (sketch(with_ones(count), most=1.0) for count in (1, 2))
+    for way in ({"features": (4, 5, 6)}, {"fingerprint": FAR[1]}):
+        other = replace(first, id=2, title=2, **way)
+        verdict = await store.check_and_add(replace(other, sketch=like))
+        assert (verdict.decision, verdict.match.page_id) == (Decision.DUPLICATE, 1)
+        assert verdict.match.resemblance == pytest.approx((15 / 16 - 1 / 16) / (15 / 16))
+        for title in (0, 1):
+            repeats = replace(other, title=title, sketch=unlike)
+            assert await outcome(store, repeats) == (Decision.DUPLICATE, 1)
+        assert await outcome(store, replace(other, sketch=unlike)) == (Decision.NEW, None)
+        await store.forget(2)
+    # In each view.
+    for views in ((ZEROS, with_ones(2)), (with_ones(2), ZEROS)):
+        other = replace(first, id=3, title=2, sketch=sketch(*views, most=1.0))
+        assert await outcome(store, other) == (Decision.NEW, None)
+        await store.forget(3)
+    # An entry without a title is like any other.
+    await store.check_and_add(page(4, FAR[2], sketch=sketch(ZEROS)))
+    other = page(5, FAR[2], title=2, sketch=unlike)
+    assert await outcome(store, other) == (Decision.DUPLICATE, 4)
+
+
+@on_store(MATCHING, matching=NEAR_CONFIRMED)
+async def test_another_title_without_a_sketch_takes_an_equal_fingerprint(store):
+    await store.check_and_add(page(1, FAR[0], title=1, sketch=sketch(ZEROS)))
+    await store.check_and_add(page(2, FAR[1], title=1))
+    for number, more in ((1, {}), (2, {"sketch": sketch(ZEROS)})):
+        base = FAR[number - 1]
+        equal = page(3, base, title=2, **more)
+        assert await outcome(store, equal) == (Decision.DUPLICATE, number)
+        near = page(3, base ^ 1, title=2, **more)
+        assert await outcome(store, near) == (Decision.NEW, None)
+        await store.forget(3)
+        for title in (0, 1):
+            near = page(3, base ^ 1, title=title, **more)
+            assert await outcome(store, near) == (Decision.DUPLICATE, number)
+
+
+@on_store(MATCHING, matching=NEAR_CONFIRMED)
+async def test_of_many_pages_with_titles_of_their_own_none_is_lost(store):
+    # Products on one template: any two differ in a bin or two of 16.
+    products = [
+        page(number, 0, title=number + 1, sketch=sketch(f"{ZEROS[:place]}{digit}".ljust(16, "0")))
+        for number, (place, digit) in enumerate(itertools.product(range(16), "1234567"))
+    ]
+    for each in products:
+        assert await outcome(store, each) == (Decision.NEW, None)
+    assert (await store.stats()).overflowed == 0
+    again = replace(products[5], id=1000, title=1000)
+    assert await outcome(store, again) == (Decision.DUPLICATE, 5)
+    assert await outcome(store, replace(again, title=0)) == (Decision.DUPLICATE, 0)
+    assert await outcome(store, products[-1]) == (Decision.SEEN, products[-1].id)
+
+
 @on_store(MATCHING, matching=NEAR_CONFIRMED)
 async def test_the_nearest_that_is_confirmed_wins(store):
     # Pairwise far enough apart in their sketches, all near each other in their fingerprints.
@@ -271,6 +343,20 @@ async def test_the_page_itself_is_seen_if_it_is_confirmed(store):
     # Nothing of what it was is left.
     assert await outcome(store, replace(first, id=2)) == (Decision.NEW, None)
     assert await outcome(store, replace(neither, id=3)) == (Decision.DUPLICATE, 1)
+
+
+@on_store(MATCHING, matching=NEAR_CONFIRMED)
+async def test_the_page_itself_is_seen_under_another_title_if_it_is_that_like(store):
+    first = page(1, FAR[0], title=1, sketch=sketch(ZEROS))
+    await store.check_and_add(first)
+    near = replace(first, fingerprint=FAR[0] ^ 1, title=2)
+    assert await outcome(store, near) == (Decision.SEEN, 1)
+    for title in (0, 1):
+        again = replace(near, title=title, sketch=sketch(with_ones(4)))
+        assert await outcome(store, again) == (Decision.SEEN, 1)
+    verdict = await store.check_and_add(replace(near, sketch=sketch(with_ones(1))))
+    assert verdict.reason is Reason.CHANGED
+    assert (await store.stats()).pages == 1
 
 
 @on_store(MATCHING, matching=BY_FEATURES)
@@ -397,7 +483,7 @@ class Site:
             fingerprint=(other if rng.random() < 0.2 else centre).fingerprint ^ flips,
             exact=exact,
             scope=rng.choice(("", "", "a.example")),
-            title=rng.randrange(3),
+            title=rng.choices((0, 1, 2), (3, 5, 2))[0],
             content=rng.randrange(2),
             features=() if exact else self._features(centre, other),
             sketch=self._sketch(centre) if not exact and rng.random() < 0.9 else None,

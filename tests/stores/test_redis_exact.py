@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_registry import page
 
-from scrapy_neardup.stores import Matching, StoreOptions
+from scrapy_neardup.stores import Matching, StoreOptions, redis_layout
 from scrapy_neardup.stores.confirmation import Comparison, stored
 from scrapy_neardup.stores.redis import RedisStore
 from scrapy_neardup.stores.redis_layout import Layout
@@ -83,18 +85,19 @@ def sketches(draw):
 
 
 @settings(deadline=None, max_examples=400)
-@given(sketches())
-def test_scripts_compare_sketches_as_python_does(case):
+@given(sketches(), st.booleans())
+def test_scripts_compare_sketches_as_python_does(case, another_title):
     bits, ours, theirs = case
     matching = Matching(sketch_bits=bits, sketch_bytes=len(ours.views[0]))
     script = Layout(K, 4, matching=matching).script("sketches", record="") + (
-        "return confirmed(sketch_of(ARGV[1], ARGV[2], ARGV[3], ARGV[4]), ARGV[5])"
+        "return confirmed(sketch_of(ARGV[1], ARGV[2], ARGV[3], ARGV[4]), ARGV[5], ARGV[6] == '1')"
     )
     words = sketch_words(page(1, 1, sketch=ours), bits)
-    counts = shared_server().client().eval(script, 0, *words, stored(theirs))
+    arguments = (*words, stored(theirs), int(another_title))
+    counts = shared_server().client().eval(script, 0, *arguments)
     comparison = Comparison(ours, bits)
     found = counts and resembling(counts, bits)
-    assert found == comparison.confirmed(stored(theirs))
+    assert found == comparison.confirmed(stored(theirs), another_title=another_title)
     if counts:
         compared = comparison.compare(stored(theirs))
         assert set(zip(counts[::2], counts[1::2], strict=True)) == set(compared)
@@ -209,4 +212,23 @@ def test_hundreds_of_pages_that_contradict_one_text_are_an_overflow():
             assert verdicts[512].reason is Reason.OVERFLOW
             assert (await store.stats()).overflowed == 1
 
+    asyncio.run(scenario(shared_server().uri))
+
+
+def test_many_pages_near_each_other_with_titles_of_their_own_are_an_overflow(monkeypatch):
+    async def scenario(uri: str) -> None:
+        options = StoreOptions(namespace="products", max_distance=4)
+        async with RedisStore(uri, options) as store:
+            pairs = itertools.combinations(range(64), 2)  # any two differ in 2 or 4 bits
+            products = [
+                page(number, 1 << one ^ 1 << other, title=number + 1)
+                for number, (one, other) in enumerate(itertools.islice(pairs, 41))
+            ]
+            verdicts = await asyncio.gather(*map(store.check_and_add, products))
+            assert [each.reason for each in verdicts[:40]] == [Reason.UNMATCHED] * 40
+            assert verdicts[40].reason is Reason.OVERFLOW
+            again = await store.check_and_add(replace(products[6], id=1000, title=1000))
+            assert again.match.page_id == 6
+
+    monkeypatch.setattr(redis_layout, "MOST_CONTRADICTED", 40)
     asyncio.run(scenario(shared_server().uri))

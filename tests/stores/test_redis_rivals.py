@@ -67,6 +67,27 @@ def test_who_is_in_the_way(state, changes, in_the_way):
     assert bool(met.left()) is (in_the_way and state == "pending")
 
 
+@pytest.mark.parametrize("state", ["kept", "pending"])
+@pytest.mark.parametrize(
+    ("changes", "bits", "in_the_way"),
+    [
+        ({}, 1, True),
+        ({"sketch": sketch(b"abcX")}, 0, False),
+        ({"sketch": None}, 1, False),
+        ({"sketch": None}, 0, True),
+        ({"sketch": sketch(b"abcX"), "title": 2}, 1, True),
+        ({"sketch": sketch(b"abcX"), "title": 0}, 1, True),
+        ({"sketch": None, "title": 0}, 1, True),
+    ],
+)
+def test_another_title_is_in_the_way_with_equal_text_only(state, changes, bits, in_the_way):
+    other = attempt(PAGE.fingerprint ^ bits)
+    met = rivals(replace(PAGE, title=2), other)
+    looked = met.take({other: entry(state, replace(PAGE, id=8, **{"title": 1, **changes}))})
+    assert bool(looked.match or looked.must_wait or met.wounded) is in_the_way
+    assert met.contradicted == (state == "kept" and bits > 0 and not in_the_way)
+
+
 def test_the_sketch_of_whoever_asks_decides():
     strict = replace(PAGE, id=9, sketch=sketch(b"abcX", FURNITURE))
     for asks, other, in_the_way in ((PAGE, strict, True), (strict, PAGE, False)):

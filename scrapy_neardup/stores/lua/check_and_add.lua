@@ -17,20 +17,33 @@ local KEY = ARGV[LAST + 1]
 local tables = tables_of(evidence)
 local NONE = {}
 
--- Of the page's kind and scope, and no other page by its title and content.
-local function fits(other)
+local function another_title(r)
+  local ours, theirs = sub(evidence, 3, 4), sub(r.evidence, 3, 4)
+  return ours ~= theirs and ours ~= '\0\0' and theirs ~= '\0\0'
+end
+
+-- Whether page and entry both have sketches.
+local function comparable(r)
+  if not page then return false end
+  local _, v = place_at(r.place)
+  return v > 0
+end
+
+-- Of the page's kind and scope, and no other page by its title and content; where it is so by
+-- its title alone, sketches tell, or else its key is the same, `d` bits away.
+local function fits(r, d)
+  local other = r.evidence
   return sub(evidence, 1, 2) == sub(other, 1, 2)
     and (sub(evidence, 3, 4) == sub(other, 3, 4) or sub(evidence, 5, 6) == sub(other, 5, 6))
+    and (d == 0 or not another_title(r) or comparable(r))
 end
 
 -- What the sketches of page and entry come to; nothing where one has none, nil if they differ
 -- or the server has evicted the entry's.
 local function compared(other, r, body)
-  if not page then return NONE end
-  local _, v = place_at(r.place)
-  if v == 0 then return NONE end
+  if not comparable(r) then return NONE end
   body = body or body_of(other, r)
-  return body and confirmed(page, sketch_in(body))
+  return body and confirmed(page, sketch_in(body), another_title(r))
 end
 
 -- Seen again: keep it from expiring, but write no more often than that needs.
@@ -89,7 +102,7 @@ local function nearest(below)
   end)
   for _, entry in ipairs(order) do
     local r = entry.r or record_of(entry.id)
-    if not r or not fits(r.evidence) then -- no record: the server has evicted it
+    if not r or not fits(r, entry.d) then -- no record: the server has evicted it
       if entry.d <= limit then contradicted = contradicted + 1 end
       if contradicted == MOST_CONTRADICTED then break end
     elseif not alive(entry.id, r, retention) then
@@ -112,8 +125,8 @@ if old and not (old_key and alive(id, old, retention)) then
   drop(id)
   old = nil
 end
-if old and fits(old.evidence) then
-  local d = distance(old_key, KEY)
+local d = old and distance(old_key, KEY)
+if old and fits(old, d) then
   local body = HAS_BODIES and body_of(id, old)
   local like = d <= limit or (body and shared_by(features, features_in(body)) >= SHARED_FEATURES)
   local counts = like and compared(id, old, body)

@@ -5,8 +5,8 @@
 -- the other, or one that stands for all where they are equal. Furniture has all bits set of
 -- the bins that hold what is on most pages of the site; it lies likewise, '' for none.
 --
--- Set in front of this text: SKETCH, bytes of the sketch of a view, and DIFFERING, how many
--- bins of a byte aren't 0, a literal of 256.
+-- Set in front of this text: SKETCH, bytes of the sketch of a view; DIFFERING, how many bins of
+-- a byte aren't 0, a literal of 256; OTHER_TITLE, see there.
 
 -- What a page is compared by; `most` is the share of bins that may differ, as text, '' where
 -- the page has no sketch. `shared` counts the bins of furniture of each view, 4 bytes each.
@@ -46,9 +46,10 @@ local function compare_view(ours, a, theirs, b, furniture, c, shared, most)
   return differing, BINS - shared + both
 end
 
--- What is counted of each view, two numbers each, if the page repeats the entry; else nil.
--- The bounds are those of confirmation.py, in the same doubles.
-local function confirmed(page, theirs)
+-- What is counted of each view, two numbers each, if the page repeats the entry, which has
+-- another title or not; else nil. The bounds are those of confirmation.py, in the same doubles.
+local function confirmed(page, theirs, another_title)
+  local most = another_title and page.most * OTHER_TITLE or page.most
   bins_of = bins_of or { byte(DIFFERING, 1, 256) }
   local ours, furniture = page.sketch, page.furniture
   local counts = {}
@@ -58,8 +59,8 @@ local function confirmed(page, theirs)
     local c, shared = 0, 0
     if #furniture > SKETCH then c = o end
     if #furniture > 0 then shared = number(page.shared, c / SKETCH * 4 + 1, c / SKETCH * 4 + 4) end
-    local differing, counted = compare_view(ours, a, theirs, b, furniture, c, shared, page.most)
-    if not differing or differing > page.most * counted then return nil end
+    local differing, counted = compare_view(ours, a, theirs, b, furniture, c, shared, most)
+    if not differing or differing > most * counted then return nil end
     counts[#counts + 1] = differing
     counts[#counts + 1] = counted
   end
