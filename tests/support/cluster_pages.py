@@ -4,7 +4,8 @@ Without features and sketches a group is a pair, some equal pages, a chain, or a
 fingerprints. With them its pages are variants of each other: near in their fingerprints or
 sharing features or both, with sketches that confirm that in both directions, in one (what
 one page holds to be furniture makes it stricter), or in none. Some features are furniture:
-pages of many groups have them, and their sketches say no.
+pages of many groups have them, and their sketches say no. Of the pages of any group some have
+titles, and where these differ, little else may.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Pages:
             case "chain":
                 for _ in range(chance.randint(2, 5)):
                     prints.append(self._flip(prints[-1], K))
-        return [Page(id=chance.getrandbits(64), fingerprint=one) for one in prints]
+        return [Page(id=self._id(), fingerprint=one, title=self._title()) for one in prints]
 
     def _variants(self) -> list[Page]:
         chance, base = self._chance, self._page()
@@ -79,6 +80,7 @@ class Pages:
                 fingerprint=self._chance.getrandbits(64),
                 features=tuple(features),
                 sketch=self._sketch(),
+                title=self._title(),
             )
         )
 
@@ -123,12 +125,16 @@ class Pages:
         if sketch is None or chance.random() < 0.25:
             return self._sketch()
         view = bytearray(sketch.views[0])
-        view[chance.randrange(size)] ^= 0x11  # two bins, if they have 4 bits
+        if chance.random() < 0.7:
+            view[chance.randrange(size)] ^= 0x11  # two bins, if they have 4 bits
         furniture = bytearray(size)
         if chance.random() < 0.3:
             for place in chance.sample(range(size), size - 1):
                 furniture[place] = 0xFF
         return replace(sketch, views=(bytes(view),), furniture=(bytes(furniture),))
+
+    def _title(self) -> int:
+        return self._chance.choice((0, 1, 1, 2))
 
     def _flip(self, fingerprint: int, bits: int) -> int:
         for bit in self._chance.sample(range(64), bits):
@@ -145,8 +151,8 @@ class Pages:
         return self._model.repeats(page, other)
 
     def are_candidates(self, page: Page, other: Page) -> bool:
-        """Whether all but a sketch says that one repeats the other."""
-        return self.repeats(replace(page, sketch=None), other)
+        """Whether all but sketches and titles says that one repeats the other."""
+        return self.repeats(replace(page, sketch=None, title=0), other)
 
     def keys(self, page: Page) -> Iterator[tuple[str, int, int]]:
         """Yield what `page` shares with all that it could repeat."""
