@@ -110,12 +110,18 @@ class Counts:
         return counts
 
     def _count(self) -> None:
-        waiting = np.concatenate(self._waiting)
+        pages = len(self._waiting)
+        found, times = np.unique(np.concatenate(self._waiting), return_counts=True)
         self._waiting.clear()
-        self.sum(
-            np.concatenate([self.shingles, waiting]),
-            np.concatenate([self.counts, np.ones(len(waiting), np.float32)]),
-        )
+        places = np.searchsorted(self.shingles, found)
+        known = np.zeros(len(found), np.bool_)
+        inside = places < len(self.shingles)
+        known[inside] = self.shingles[places[inside]] == found[inside]
+        self.counts[places[known]] += times[known]
+        # What is on one page of a batch alone is let go: furniture is on two of one soon.
+        new = ~known & (times > (pages > 1))
+        self.shingles = np.insert(self.shingles, places[new], found[new])
+        self.counts = np.insert(self.counts, places[new], times[new])
         if self.pages >= _BATCH:
             self._keep(self.counts >= _RARE * self.pages)
         if len(self.counts) > _MOST_SHINGLES:

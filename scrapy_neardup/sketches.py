@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import b_bit_sketch, broder_features, one_permutation_sketch
-from scrapy_neardup.fingerprints.minwise import pack_bins
+from scrapy_neardup.fingerprints.minwise import held_by, pack_bins
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page, Sketch
 
@@ -124,16 +124,17 @@ class Sketcher:
     def marked(self, sketch: Sketch, page: Shingled, furniture: NDArray[np.uint64]) -> Sketch:
         """Return the sketch of a page of which these shingles are furniture.
 
-        A bin holds furniture if its minimum is another one without it. Costs a sketch for
-        each view that has some of it.
+        A bin holds furniture if its minimum is another one without it.
         """
         known: dict[int, tuple[bytes, bool]] = {}
         for shingles, minima in zip(page.views, page.minima, strict=True):
             if id(shingles) not in known:
-                own = _without(shingles, furniture)
-                known[id(shingles)] = self._mask(own, shingles, minima), len(own) < self.fewest
-        masks, few = zip(*(known[id(view)] for view in page.views), strict=True)
-        most_differing = 0.0 if any(few) else sketch.most_differing
+                places = np.searchsorted(furniture, shingles).clip(max=len(furniture) - 1)
+                shared = shingles[furniture[places] == shingles]
+                few = len(shingles) - len(shared) < self.fewest
+                known[id(shingles)] = self._mask(minima, shared), few
+        masks, are_few = zip(*(known[id(view)] for view in page.views), strict=True)
+        most_differing = 0.0 if any(are_few) else sketch.most_differing
         return replace(sketch, furniture=masks, most_differing=most_differing)
 
     def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
@@ -143,21 +144,10 @@ class Sketcher:
             for view in minima
         )
 
-    def _mask(
-        self, own: NDArray[np.uint64], shingles: NDArray[np.uint64], minima: NDArray[np.uint64]
-    ) -> bytes:
-        if len(own) == len(shingles):
+    def _mask(self, minima: NDArray[np.uint64], furniture: NDArray[np.uint64]) -> bytes:
+        if not len(furniture):
             return bytes(self.bins * self.bits // 8)
-        changed = self.minima(own) != minima if len(own) else np.ones(len(minima), np.bool_)
+        held = held_by(minima, furniture)[: self.bins]
         return pack_bins(
-            changed[: self.bins].astype(np.uint8) * np.uint8((1 << self.bits) - 1), self.bits
+            held.astype(np.uint8) * np.uint8((1 << self.bits) - 1), self.bits
         ).tobytes()
-
-
-def _without(shingles: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return which of the ascending `shingles` aren't among the ascending `others`."""
-    if not len(others):
-        return shingles
-    places = np.searchsorted(others, shingles).clip(max=len(others) - 1)
-    own: NDArray[np.uint64] = shingles[others[places] != shingles]
-    return own

@@ -103,10 +103,39 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
     # its own, and that ends it (the second half of the algorithm).
     unfilled = np.flatnonzero(sketch == _UNFILLED)
     if len(unfilled):
-        throws = (unfilled + bins).astype(np.uint64)[:, None]
-        ranks = PUBLIC.mix(shingles + throws * _STEP) & _RANK
-        sketch[unfilled] = ranks.min(axis=1) | (constant(bins) << _THROW)
+        sketch[unfilled] = _last_throw(shingles, unfilled, bins)
     return sketch
+
+
+def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Say of each bin whether its minimum is that of one of these shingles of the set.
+
+    So the bins that would have another minimum without them.
+
+    Parameters
+    ----------
+    sketch
+        Shape (bins,), uint64, from `one_permutation_sketch`.
+    shingles
+        Shape (n,), uint64, distinct: some of those that it was made of.
+
+    Notes
+    -----
+    O(bins + n * throws) where the sketch took so many throws to fill: a handful, unless its
+    set is small.
+    """
+    shift = constant(65 - len(sketch).bit_length())
+    found = np.full(len(sketch), _UNFILLED)
+    _throw(found, shingles, np.uint64(0), shift)
+    thrown = sketch >> _THROW
+    last = thrown == len(sketch)
+    if throws := np.unique(thrown[(thrown > 0) & ~last]).tolist():
+        column = np.array(throws, np.uint64)[:, None]
+        _throw(found, PUBLIC.mix(shingles + column * _STEP), column, shift)
+    if last.any() and len(shingles):
+        found[last] = _last_throw(shingles, np.flatnonzero(last), len(sketch))
+    held: NDArray[np.bool_] = found == sketch
+    return held
 
 
 def empty_bins(sketch: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -241,6 +270,15 @@ def _throw(
     """Lower each bin to the least of what is thrown into it; an earlier throw is always less."""
     bins = (hashes >> shift).view(np.int64)
     np.minimum.at(sketch, bins.ravel(), ((hashes & _RANK) | (throws << _THROW)).ravel())
+
+
+def _last_throw(
+    shingles: NDArray[np.uint64], unfilled: NDArray[np.int64], bins: int
+) -> NDArray[np.uint64]:
+    throws = (unfilled + bins).astype(np.uint64)[:, None]
+    ranks = PUBLIC.mix(shingles + throws * _STEP) & _RANK
+    least: NDArray[np.uint64] = ranks.min(axis=1) | (constant(bins) << _THROW)
+    return least
 
 
 def _count_differing(words: NDArray[np.unsignedinteger], bits: int) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from scrapy_neardup.fingerprints.minwise import (
     b_bit_resemblance_many,
     b_bit_sketch,
     empty_bins,
+    held_by,
     one_permutation_sketch,
 )
 
@@ -116,6 +117,20 @@ def test_empty_bins_are_those_without_a_shingle():
         empty = empty_bins(one_permutation_sketch(shingles, 256))
         assert set(np.flatnonzero(~empty).tolist()) == set((shingles >> np.uint64(56)).tolist())
         assert abs(int(empty.sum()) - 256 * exp(-count / 256)) <= 30
+
+
+@given(HASH_SETS, st.integers(0, 2**32), BINS)
+@settings(deadline=None, max_examples=80)
+def test_a_bin_is_held_by_what_it_would_change_without(shingles, seed, bins):
+    shingles = np.array(sorted(shingles), np.uint64)
+    part = np.random.default_rng(seed).random(len(shingles)) < (seed % 4) / 3
+    sketch = one_permutation_sketch(shingles, bins)
+    held = held_by(sketch, shingles[part])
+    if part.all():
+        assert held.all()
+    else:
+        without = one_permutation_sketch(shingles[~part], bins)
+        assert (held == (without != sketch)).all()
 
 
 @given(HASH_SETS, BINS, BITS)
