@@ -17,6 +17,7 @@ from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page, Sketch
 
 _FEWEST_BINS = 16
+_LEADING = np.uint64(64 - 16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,8 +130,7 @@ class Sketcher:
         known: dict[int, tuple[bytes, bool]] = {}
         for shingles, minima in zip(page.views, page.minima, strict=True):
             if id(shingles) not in known:
-                places = np.searchsorted(furniture, shingles).clip(max=len(furniture) - 1)
-                shared = shingles[furniture[places] == shingles]
+                shared = _common(shingles, furniture)
                 few = len(shingles) - len(shared) < self.fewest
                 known[id(shingles)] = self._mask(minima, shared), few
         masks, are_few = zip(*(known[id(view)] for view in page.views), strict=True)
@@ -151,3 +151,14 @@ class Sketcher:
         return pack_bins(
             held.astype(np.uint8) * np.uint8((1 << self.bits) - 1), self.bits
         ).tobytes()
+
+
+def _common(shingles: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return which of the shingles are among the ascending `others`, of which there are some."""
+    # Most aren't, and their leading bits say so for a third of the time of a search.
+    leading = np.zeros(1 << 16, np.bool_)
+    leading[(others >> _LEADING).view(np.int64)] = True
+    shingles = shingles[leading[(shingles >> _LEADING).view(np.int64)]]
+    places = np.searchsorted(others, shingles).clip(max=len(others) - 1)
+    common: NDArray[np.uint64] = shingles[others[places] == shingles]
+    return common
