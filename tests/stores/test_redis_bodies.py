@@ -39,7 +39,9 @@ class Site:
         starts = [self.rng.getrandbits(32) & ~0xFFF00 for _ in range(75)]
         self.prints = [self.rng.getrandbits(64) for _ in range(20)]
         self.features = [start << 32 | self.rng.getrandbits(32) for start in 2 * starts]
-        self.views = [self.rng.randbytes(matching.sketch_bytes) for _ in range(6)]
+        # Three that are much like each other, and three that are so.
+        starts = [self.rng.randbytes(max(matching.sketch_bytes - 1, 0)) for _ in range(2)]
+        self.views = [start + bytes([last]) for start in starts for last in (0, 1, 0x11)]
 
     def page(self, number: int) -> Page:
         rng, matching = self.rng, self.matching
@@ -62,7 +64,7 @@ class Site:
         first, second = self.rng.sample(self.views, 2)
         return Sketch(
             views=(first, self.rng.choice((first, second))),
-            furniture=(self.rng.randbytes(1) * len(first),) * 2,
+            furniture=(bytes([self.rng.choice((0, 0xF0, 0xFF))]) * len(first),) * 2,
             most_differing=self.rng.choice((0.2, 0.6)),
         )
 
