@@ -252,6 +252,7 @@ async def rage(  # noqa: C901, PLR0915, one story
         run.ended_by = min(run.ended_by, leases.over[entry.name])
     for store in stores:
         await store._background.close()
+        await store._calls.close()  # some outlive a crawler that died
         await store._client.aclose()
     return runs
 
