@@ -29,8 +29,8 @@ local function comparable(r)
   return v > 0
 end
 
--- Of the page's kind and scope, and no other page by its title and content; where it is so by
--- its title alone, sketches tell, or else its key is the same, `d` bits away.
+-- Of the page's kind and scope, and by its evidence no other page. Where it has another title,
+-- there are sketches to compare, or its key, `d` bits away, is equal.
 local function fits(r, d)
   local other = r.evidence
   return sub(evidence, 1, 2) == sub(other, 1, 2)
