@@ -87,9 +87,9 @@ class Page:
     scope
         Pages are compared only within one scope (``""``, a host, a domain, a language).
     title, content
-        32-bit digests (0: there is none) of the title, and of image sources and
-        embedded data. A match whose title *and* content differ is no duplicate:
-        equal text is not an equal page.
+        32-bit digests (0: there is none) of the title and headings, and of image sources
+        and embedded data. A match whose title *and* content differ is no duplicate: equal
+        text is not an equal page. Where the title alone differs, next to equal text is.
     url
         What a drop is explained with, or None to store nothing.
     tokens

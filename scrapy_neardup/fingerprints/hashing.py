@@ -32,7 +32,8 @@ from scrapy_neardup.text import normalized_chunks
 
 HASH_VERSION = "ndx1-64"
 """Name, version and width of all that makes two fingerprints comparable: the tokens
-(`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties."""
+(`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties; and the
+features and sketches that `minwise` and `broder` make of shingles."""
 
 _WORD = 8
 _LONGEST = 64

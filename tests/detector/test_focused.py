@@ -36,7 +36,7 @@ def test_no_page_is_lost(preset, family):
 
 
 def test_simhash_alone_loses_what_differs_in_a_name():
-    count = judged("product, name", Parameters(), seeds=1, pages=12)
+    count = judged("product, code", Parameters(**PRESETS["paper"]), seeds=1, pages=12)
     assert count.lost.total() > count.pages.total() // 10
 
 
