@@ -26,6 +26,7 @@ from scrapy_neardup.fingerprints import digest, features, simhash_features, toke
 from scrapy_neardup.furniture import FEWEST, Furniture
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.sketches import Shingled, SketchedPage
+from scrapy_neardup.templates import Templates
 from scrapy_neardup.text import Content, Extractor
 from scrapy_neardup.urls import host, redact, registered_domain
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -144,6 +145,7 @@ class Detector:
         self._sketcher = analyser.parameters.sketcher
         self._furniture = Furniture()
         self._ends = ChangingEnds()
+        self._templates = Templates()
         self._name = secrets.token_hex(4)
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
@@ -173,12 +175,19 @@ class Detector:
             sketch = self._sketcher.marked(sketch, shingled, furniture)
         if self._furniture.pages(shingled.groups[0]) < FEWEST:
             content = _folded(content, page.title)
+        if not self._titles_decide(shingled.groups[0]):
+            sketch = replace(sketch, other_title=1.0)
         page = replace(page, sketch=sketch, content=content)
         verdict = await self.store.check_and_add(page)
+        self._templates.learn(shingled.groups[0], page, verdict)
         if verdict.decision is Decision.NEW:
             self._furniture.learn(shingled.groups, shingled.shingles())
             await self._exchange(shingled.groups[0])
         return verdict
+
+    def _titles_decide(self, site: str) -> bool:
+        titles = self.analyser.parameters.titles
+        return titles == "strict" or (titles == "learn" and site in self._templates)
 
     async def _exchange(self, group: str) -> None:
         """Now and then, tell other crawlers what a host's furniture is, and hear it."""

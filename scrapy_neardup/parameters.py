@@ -38,6 +38,8 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 
 _METHODS = ("simhash", "minwise", "both")
 
+TITLES: Final = ("learn", "strict", "ignore")
+
 SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
 """Whom a page may be compared with."""
 
@@ -59,6 +61,10 @@ class Parameters:
     min_resemblance
         A candidate is a near-duplicate if its estimated resemblance is so high, in the
         view and in its core (`scrapy_neardup.text.Content`); 0: every candidate is.
+    titles
+        Whether next to all of the text must be equal where titles differ: ``"strict"``, it must;
+        ``"ignore"``, it needn't; ``"learn"``, on sites whose pages show that it must
+        (`scrapy_neardup.templates`). Only where `min_resemblance` confirms.
     sketch
         Bins and bits of the sketch from which it is estimated; it takes their product in
         bits, for each of two views that differ.
@@ -88,6 +94,7 @@ class Parameters:
     max_distance: int = 3
     features: tuple[int, int, int] = (8, 8, 1)
     min_resemblance: float = 0.9
+    titles: Literal["learn", "strict", "ignore"] = "learn"
     sketch: tuple[int, int] = (1024, 2)
     shingle_size: int = 4
     weights: Weights = "set"
@@ -103,6 +110,7 @@ class Parameters:
         _whole("MAX_DISTANCE", self.max_distance, 0, 8)
         _check_features(self.features)
         _check_resemblance(self.min_resemblance)
+        _one_of("TITLES", self.titles, *TITLES)
         _check_sketch(self.sketch)
         if self.method == "both" and not self.min_resemblance:
             raise ConfigurationError(

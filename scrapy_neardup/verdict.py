@@ -64,11 +64,15 @@ class Sketch:
         The share of bins in which another page's sketch may differ, in each view, if this
         page is to count as its duplicate. Where both hold the same furniture, a bin doesn't
         count.
+    other_title
+        By so much smaller that share is where titles differ: pages of a resemblance of 0.9 are
+        duplicates, and those must have 0.99.
     """
 
     views: tuple[bytes, ...]
     furniture: tuple[bytes, ...]
     most_differing: float
+    other_title: float = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

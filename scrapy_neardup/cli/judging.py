@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
-from scrapy_neardup.parameters import PRESETS, SCOPES, Parameters
+from scrapy_neardup.parameters import PRESETS, SCOPES, TITLES, Parameters
 from scrapy_neardup.stores import Store, open_store
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -37,6 +37,13 @@ _OPTIONS = (
         metavar="R",
         type=click.FloatRange(0, 1),
         help="Estimated resemblance that confirms it, such as 0.9; 0 confirms nothing.",
+    ),
+    click.option(
+        "--titles",
+        type=click.Choice(TITLES),
+        default=_DEFAULT.titles,
+        help="Whether next to all of the text must be equal where titles differ: on sites whose"
+        " pages show that it must, always, or never.",
     ),
     click.option(
         "--max-distance",

@@ -22,7 +22,7 @@ from urllib.parse import quote
 from scrapy.utils.misc import load_object
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.parameters import PRESETS, SCOPES, Parameters, dotted_name
+from scrapy_neardup.parameters import PRESETS, SCOPES, TITLES, Parameters, dotted_name
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -318,6 +318,7 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "MAX_DISTANCE": (3, _whole()),
     "FEATURES": ((8, 8, 1), _numbers("three numbers such as '6,14,2'")),
     "MIN_RESEMBLANCE": (0.9, _share),
+    "TITLES": ("learn", _one_of(*TITLES)),
     "SKETCH": ((1024, 2), _numbers("bins and bits such as '1024x2'")),
     "ACTION": (DROP, _one_of(*ACTIONS)),
     "PRIORITY_ADJUST": (-10, _whole()),

@@ -11,18 +11,14 @@ page repeats an entry if in each view
     differing <= most_differing * counted
 
 so that where next to nothing but furniture is left, all of it must agree. Where the entry has
-another title (`base.another_title`), only a tenth of that may differ.
+another title (`base.another_title`), only the page's `other_title` of that may differ.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from scrapy_neardup.verdict import Sketch
-
-OTHER_TITLE: Final = 0.1
-"""By so much is the share of bins smaller that may differ where titles do: where pages of a
-resemblance of 0.9 are duplicates, those must have 0.99."""
 
 
 class Compared(NamedTuple):
@@ -57,11 +53,12 @@ class Comparison:
     A sketch is one long integer: all of its bins are compared in a handful of operations.
     """
 
-    __slots__ = ("_bits", "_most_differing", "_shifts", "_size", "_views")
+    __slots__ = ("_bits", "_most_differing", "_other_title", "_shifts", "_size", "_views")
 
     def __init__(self, sketch: Sketch, bits: int) -> None:
         self._bits = bits
         self._most_differing = sketch.most_differing
+        self._other_title = sketch.other_title
         self._size = len(sketch.views[0])
         # A word that is shifted so, and joined with itself, has in the lowest bit of each
         # bin whether any bit of the bin is set.
@@ -97,7 +94,7 @@ class Comparison:
     def confirmed(self, entry: bytes, *, another_title: bool = False) -> float | None:
         """Return the estimated resemblance if the page repeats the entry, else None."""
         compared = self.compare(entry)
-        most = self._most_differing * (OTHER_TITLE if another_title else 1)
+        most = self._most_differing * (self._other_title if another_title else 1)
         if any(differing > most * counted for differing, counted in compared):
             return None
         return resemblance(compared, self._bits)

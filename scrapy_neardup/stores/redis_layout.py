@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.base import Matching
-from scrapy_neardup.stores.confirmation import OTHER_TITLE
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
@@ -163,7 +162,6 @@ class Layout:
             "FEATURES": self.matching.features,
             "SHARED_FEATURES": self.matching.shared_features,
             "SKETCH": self.matching.sketch_bytes if self.matching.sketch_bits else 0,
-            "OTHER_TITLE": repr(OTHER_TITLE),
             "DIFFERING": _differing(self.matching.sketch_bits or 8),
         }
         head = "".join(f"local {name} = {value}\n" for name, value in constants.items())

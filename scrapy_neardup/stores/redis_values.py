@@ -82,19 +82,20 @@ def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
     Returns
     -------
     most, sketch, furniture, shared
-        The share of bins that may differ, in digits that stand for the same double; what is
-        stored; the furniture of all views, one for all where it is the same, empty if there
-        is none; how many bins of each that is, 4 bytes each.
+        The share of bins that may differ, and that under another title, in digits that stand
+        for the same doubles; what is stored; the furniture of all views, one for all where it
+        is the same, empty if there is none; how many bins of each that is, 4 bytes each.
     """
     sketch = page.sketch
     if sketch is None or not bits:
         return b"", b"", b"", b""
+    most = sketch.most_differing
     furniture = sketch.furniture
     if all(view == furniture[0] for view in furniture):
         furniture = furniture[:1]
     counts = [int.from_bytes(view, "big").bit_count() // bits for view in furniture]
     return (
-        repr(sketch.most_differing).encode(),
+        f"{most!r} {most * sketch.other_title!r}".encode(),
         stored(sketch),
         b"".join(furniture) if any(counts) else b"",
         b"".join(count.to_bytes(4, "big") for count in counts),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operator import eq
 
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.confirmation import OTHER_TITLE, Compared, resemblance
+from scrapy_neardup.stores.confirmation import Compared, resemblance
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
 
@@ -117,7 +117,7 @@ class ModelStore:
         has_another_title = len({page.title, entry.page.title} - {0}) == 2
         if compared is None:
             return not has_another_title or _distance(entry, page) == 0
-        most = page.sketch.most_differing * (OTHER_TITLE if has_another_title else 1)
+        most = page.sketch.most_differing * (page.sketch.other_title if has_another_title else 1)
         return all(differing <= most * counted for differing, counted in compared)
 
     def _verdict(

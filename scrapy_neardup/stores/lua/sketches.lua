@@ -6,13 +6,14 @@
 -- the bins that hold what is on most pages of the site; it lies likewise, '' for none.
 --
 -- Set in front of this text: SKETCH, bytes of the sketch of a view; DIFFERING, how many bins of
--- a byte aren't 0, a literal of 256; OTHER_TITLE, see there.
+-- a byte aren't 0, a literal of 256.
 
--- What a page is compared by; `most` is the share of bins that may differ, as text, '' where
--- the page has no sketch. `shared` counts the bins of furniture of each view, 4 bytes each.
+-- What a page is compared by; `most` is the share of bins that may differ, and that under another
+-- title, as text, '' where the page has no sketch. `shared` counts the bins of furniture of each view, 4 bytes each.
 local function sketch_of(most, sketch, furniture, shared)
   if most == '' then return nil end
-  return { most = tonumber(most), sketch = sketch, furniture = furniture, shared = shared }
+  local usual, other = string.match(most, '(%S+) (%S+)')
+  return { most = tonumber(usual), other = tonumber(other), sketch = sketch, furniture = furniture, shared = shared }
 end
 
 local BINS = byte(DIFFERING, 256) * SKETCH
@@ -49,7 +50,7 @@ end
 -- What is counted of each view, two numbers each, if the page repeats the entry, which has
 -- another title or not; else nil. The bounds are those of confirmation.py, in the same doubles.
 local function confirmed(page, theirs, another_title)
-  local most = another_title and page.most * OTHER_TITLE or page.most
+  local most = another_title and page.other or page.most
   bins_of = bins_of or { byte(DIFFERING, 1, 256) }
   local ours, furniture = page.sketch, page.furniture
   local counts = {}

@@ -1,0 +1,53 @@
+"""Which sites make their pages from a template and little else: shops, catalogues, references.
+
+Rule of this room: a site is taken for one when its own pages have shown it. Two pages whose
+texts resemble each other are near-duplicates even if their titles differ: editions, spellings,
+a title with the name of the mirror. But where several pages, each with a title of its own, turn
+out to repeat the same one, what tells them apart is the title, and from then on next to all of
+the text must be equal where titles differ (`scrapy_neardup.verdict.Sketch`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from scrapy_neardup.verdict import Decision, Page, Verdict
+
+SHOWN = 4
+"""Titles among the pages that repeat one page, its own not counted."""
+
+_MOST_PAGES = 65_536
+_MOST_SITES = 4096
+
+
+class Templates:
+    """What a crawl knows of the titles of pages that repeat each other."""
+
+    def __init__(self) -> None:
+        self._titles: OrderedDict[int, int] = OrderedDict()
+        self._repeats: OrderedDict[int, set[int]] = OrderedDict()
+        self._sites: OrderedDict[str, None] = OrderedDict()
+
+    def __contains__(self, site: str) -> bool:
+        return site in self._sites
+
+    def learn(self, site: str, page: Page, verdict: Verdict) -> None:
+        """Take note of a page that was judged."""
+        if verdict.decision is Decision.NEW:
+            self._titles[page.id] = page.title
+            _bounded(self._titles, _MOST_PAGES)
+        elif verdict.decision is Decision.DUPLICATE and verdict.match is not None:
+            other = verdict.match.page_id
+            if page.title and self._titles.get(other, page.title) not in {0, page.title}:
+                titles = self._repeats.setdefault(other, set())
+                _bounded(self._repeats, _MOST_PAGES)
+                titles.add(page.title)
+                if len(titles) >= SHOWN:
+                    self._sites[site] = None
+                    _bounded(self._sites, _MOST_SITES)
+
+
+def _bounded(known: OrderedDict[int, int] | OrderedDict[int, set[int]] | OrderedDict[str, None],
+             most: int) -> None:  # fmt: skip
+    if len(known) > most:
+        known.popitem(last=False)
