@@ -1,4 +1,4 @@
-"""The notice board: what stays where it has bounds, and what is written."""
+"""The notice board: who reads what, what stays where it has bounds, and what is written."""
 
 from __future__ import annotations
 
@@ -8,10 +8,29 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from store_registry import on_store
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.notices import MOST_MEMBERS, MOST_TOPICS, Notice, NoticeBoard
 from scrapy_neardup.stores.sqlite_admin import sqlite_admin
+
+
+@on_store()
+async def test_members_read_what_all_have_posted(store):
+    assert await store.exchange("x", "a", b"1") == [b"1"]
+    assert sorted(await store.exchange("x", "b", b"2")) == [b"1", b"2"]
+    assert sorted(await store.exchange("x", "a", b"1")) == [b"1", b"2"]
+    assert sorted(await store.exchange("x", "a", b"\xff\0")) == [b"2", b"\xff\0"]
+    assert await store.exchange("y", "b", b"") == [b""]
+    assert (await store.stats()).pages == 0
+
+
+@on_store()
+async def test_a_board_has_bounds(store):
+    for number in range(200):
+        values = await store.exchange("x", str(number), str(number).encode())
+        assert str(number).encode() in values
+        assert len(values) <= 64
 
 
 def test_what_changes_is_told():

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from full_buckets import check_full_buckets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from redis_servers import RedisServer, all_binaries, shared_server
@@ -19,7 +20,7 @@ from scrapy_neardup.stores.confirmation import Comparison, stored
 from scrapy_neardup.stores.redis import RedisStore
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.stores.redis_values import resembling, sketch_words
-from scrapy_neardup.verdict import Decision, Reason, Sketch
+from scrapy_neardup.verdict import Reason, Sketch
 
 K = 3
 AT_ONCE = 512
@@ -179,26 +180,11 @@ def test_40_000_verdicts_are_those_of_brute_force(binary):
 
 def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
     async def scenario(uri: str) -> None:
-        rng = random.Random(5)
         options = StoreOptions(namespace="full")
         async with RedisStore(uri, options, layout=Layout(K, 4, cap=40)) as store:
-            kept = []
-            for number in range(1, 200):  # the first half is the same: no design spreads these
-                candidate = page(number, rng.getrandbits(32))
-                verdict = await store.check_and_add(candidate)
-                if verdict.decision is Decision.UNJUDGED:
-                    break
-                if verdict.decision is Decision.NEW:
-                    kept.append(candidate)
-            assert verdict.reason is Reason.OVERFLOW
-            assert len(kept) == 40
-            stats = await store.stats()
-            assert (stats.pages, stats.overflowed) == (40, 1)
-            again = await store.check_and_add(page(1000, kept[0].fingerprint))
-            assert again.match.page_id == kept[0].id
-            await store.forget(kept[0].id)
-            assert (await store.check_and_add(candidate)).decision is Decision.NEW
+            await check_full_buckets(store, 40)
 
+    shared_server().client().flushall()
     asyncio.run(scenario(shared_server().uri))
 
 

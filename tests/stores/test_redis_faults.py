@@ -20,7 +20,7 @@ from redis_servers import (
     shared_cluster,
     shared_server,
 )
-from store_registry import PLACES, page
+from store_registry import PLACES, SOMETHING, decision
 
 from scrapy_neardup.errors import (
     ConfigurationError,
@@ -31,12 +31,7 @@ from scrapy_neardup.errors import (
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision
 
-ONE = 0x0123456789ABCDEF
 PATIENCE = "?socket_timeout=0.5"
-
-
-async def decision(store, number: int, fingerprint: int = ONE) -> Decision:
-    return (await store.check_and_add(page(number, fingerprint))).decision
 
 
 async def fails_to_open(uri: str, kind: type[StoreError], *words: str) -> None:
@@ -316,7 +311,7 @@ def test_a_full_server():
             assert await decision(store, 1) is Decision.NEW
             client.config_set("maxmemory", "1")
             with pytest.raises(StoreUnavailableError, match="is full"):
-                await decision(store, 2, ~ONE & 2**64 - 1)
+                await decision(store, 2, ~SOMETHING & 2**64 - 1)
             client.config_set("maxmemory", "0")
             assert await decision(store, 2) is Decision.DUPLICATE
             assert (await store.stats()).pages == 1
@@ -407,7 +402,7 @@ def test_an_emptied_server_gets_the_record_again_or_refuses(flushed):
             async with open_store(server.uri, max_distance=2) as other:
                 assert await decision(other, 100) is Decision.NEW
                 with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
-                    await decision(store, 3, ~ONE & 2**64 - 1)
+                    await decision(store, 3, ~SOMETHING & 2**64 - 1)
                 assert (await other.stats()).pages == 1
 
     async def other_tables(server: RedisServer) -> None:

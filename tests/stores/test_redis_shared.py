@@ -7,24 +7,19 @@ import time
 
 import pytest
 from redis_servers import shared_cluster, shared_server
-from store_registry import PLACES, page
+from store_registry import PLACES, SOMETHING, decision, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store, redis, redis_cluster, redis_notices
 from scrapy_neardup.stores.redis_layout import prefix
 from scrapy_neardup.verdict import Decision
 
-ONE = 0x0123456789ABCDEF
 on_both = pytest.mark.parametrize("name", ["redis", "redis-cluster"])
 
 
 def keys(name: str) -> set[bytes]:
     nodes = [shared_server()] if name == "redis" else shared_cluster().masters
     return {key for node in nodes for key in node.client().scan_iter(count=1000)}
-
-
-async def decision(store, number: int, fingerprint: int = ONE) -> Decision:
-    return (await store.check_and_add(page(number, fingerprint))).decision
 
 
 # Parameters
@@ -102,7 +97,7 @@ def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch
     async def scenario(uri: str) -> None:
         async with open_store(uri) as dead, open_store(uri) as alive:
             for number in range(5):
-                await decision(dead, number, ONE * number % 2**64)
+                await decision(dead, number, SOMETHING * number % 2**64)
             dead._pending.clear()  # nobody renews them
             assert await decision(alive, 10) is Decision.DUPLICATE
             await asyncio.sleep(0.4)
@@ -140,13 +135,13 @@ def test_what_was_not_seen_for_long_matches_no_more(name):
     async def scenario(uri: str) -> None:
         async with open_store(uri, retention=2) as store:
             await store._background.close()  # without the sweep, expiry is up to each call
-            for number, fingerprint in ((1, 0), (2, ONE), (3, 2**64 - 1)):
+            for number, fingerprint in ((1, 0), (2, SOMETHING), (3, 2**64 - 1)):
                 await decision(store, number, fingerprint)
                 await store.confirm(number)
             for _ in range(3):
                 await asyncio.sleep(1.2)
                 assert await decision(store, 10, 0) is Decision.DUPLICATE  # keeps 1
-                assert await decision(store, 2, ONE) is Decision.SEEN  # keeps itself
+                assert await decision(store, 2, SOMETHING) is Decision.SEEN  # keeps itself
             assert await decision(store, 11, 2**64 - 1) is Decision.NEW
 
     with PLACES[name]() as place:

@@ -24,7 +24,6 @@ from scrapy_neardup.errors import (
     ConfigurationError,
     StoreLockedError,
     StoreMismatchError,
-    StoreUnavailableError,
 )
 from scrapy_neardup.stores import Store, open_store, write_behind
 from scrapy_neardup.stores.embedded import EmbeddedIndex
@@ -397,29 +396,6 @@ def test_what_fails_to_open_isn_t_locked(tmp_path, monkeypatch):
                 await asyncio.sleep(0.05)
         else:
             raise AssertionError("it is still locked")
-
-    asyncio.run(scenario())
-
-
-def test_it_must_be_open(tmp_path):
-    async def scenario() -> None:
-        store = open_store(f"sqlite:{tmp_path}/pages.db")
-        await store.close()
-        for _ in range(2):
-            for call in (
-                store.check_and_add(page(1, 2)),
-                store.confirm(1),
-                store.forget(1),
-                store.stats(),
-            ):
-                with pytest.raises(StoreUnavailableError, match=r"pages\.db isn't open"):
-                    await call
-            await store.open()
-            await store.open()
-            await add(store, page(1, 2))
-            await store.confirm(1)
-            await store.close()
-            await store.close()
 
     asyncio.run(scenario())
 

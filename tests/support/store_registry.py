@@ -1,14 +1,15 @@
 """Every store that the behaviour suite runs over, and how a test gets a fresh one.
 
 A store is added here and nowhere else: `PLACES` maps its name to a context manager that
-yields the `Place` of an empty store and removes it afterwards. It is entered once a test,
-and once an example by the state machine.
+yields the `Place` of an empty store and removes it afterwards. It is entered once a test
+(by `on_store`, or by the fixture ``place`` of ``tests/stores/``), and once an example by the
+state machine.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +18,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from redis_servers import shared_cluster, shared_server
 
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores import Store, open_store
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Decision, Page
+
+SOMETHING = 0x0123456789ABCDEF
+EVERYTHING = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -73,17 +78,11 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
 }
 
 
-MATCHING: tuple[str, ...] = ("memory", "redis", "redis-cluster", "sqlite")
-"""Those that match by features and sketches."""
-
-
-def on_store(
-    names: Iterable[str] = PLACES, **options: object
-) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
+def on_store(**options: object) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
     """Make a scenario, ``async def test_…(store)``, into a test over all stores."""
 
     def decorate(scenario: Callable[[Store], Awaitable[None]]) -> object:
-        @pytest.mark.parametrize("name", sorted(names))
+        @pytest.mark.parametrize("name", sorted(PLACES))
         def test(name: str) -> None:
             async def play(place: Place) -> None:
                 async with open_store(place.uri, **options) as store:
@@ -101,3 +100,21 @@ def on_store(
 
 def page(page_id: int, fingerprint: int, **more: object) -> Page:
     return Page(id=page_id, fingerprint=fingerprint, **more)
+
+
+async def outcome(store: Store, page: Page) -> tuple[Decision, int | None]:
+    """Judge a page; return the decision and the page id of the match."""
+    verdict = await store.check_and_add(page)
+    return verdict.decision, verdict.match and verdict.match.page_id
+
+
+async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> Decision:
+    """Judge a page that has nothing but an id and a fingerprint."""
+    return (await store.check_and_add(page(number, fingerprint))).decision
+
+
+def check_refusal(place: Place, k: int) -> None:
+    """A distance that a store can't search is refused before any page, by name and limit."""
+    message = f"NEARDUP_MAX_DISTANCE is {k}: .* takes {place.most_distance} bits at most"
+    with pytest.raises(ConfigurationError, match=message):
+        open_store(place.uri, max_distance=k)

@@ -1,0 +1,167 @@
+"""Which entries a page repeats: rule 1 of `scrapy_neardup/stores/base.py`, on every store."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from store_registry import EVERYTHING, SOMETHING, check_refusal, on_store, outcome, page
+
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.records import partition
+from scrapy_neardup.verdict import Decision, Match, Reason
+
+
+@pytest.mark.parametrize("k", range(9))
+def test_near_means_at_most_k_bits(k, place):
+    async def scenario() -> None:
+        rng = random.Random(k)
+        async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
+            for number in range(20):
+                fingerprint = rng.getrandbits(64)
+                await store.check_and_add(page(1000 * number, fingerprint))
+                for distance in range(12):
+                    flipped = sum(1 << bit for bit in rng.sample(range(64), distance))
+                    other = page(1000 * number + distance + 1, fingerprint ^ flipped)
+                    verdict = await store.check_and_add(other)
+                    if distance <= k:
+                        assert verdict.decision is Decision.DUPLICATE
+                        assert verdict.match == Match(page_id=1000 * number, distance=distance)
+                    else:
+                        assert verdict.decision is not Decision.SEEN
+                        await store.forget(other.id)
+
+    if k > place.most_distance:
+        check_refusal(place, k)
+    else:
+        asyncio.run(scenario())
+
+
+@on_store()
+async def test_scopes_never_meet(store):
+    assert await outcome(store, page(1, SOMETHING, scope="a.example")) == (Decision.NEW, None)
+    assert await outcome(store, page(2, SOMETHING, scope="b.example")) == (Decision.NEW, None)
+    assert await outcome(store, page(3, SOMETHING)) == (Decision.NEW, None)
+    assert await outcome(store, page(4, SOMETHING, scope="b.example")) == (Decision.DUPLICATE, 2)
+
+
+@on_store()
+async def test_scopes_never_meet_where_their_keys_do(store):
+    masks = {scope: partition(scope, exact=False).mask for scope in ("", "a.example", "b.example")}
+    for number, (scope, mask) in enumerate(masks.items()):
+        crafted = page(number, SOMETHING ^ mask, scope=scope)
+        assert await outcome(store, crafted) == (Decision.NEW, None)
+    for number, (scope, mask) in enumerate(masks.items()):
+        crafted = page(number + 10, SOMETHING ^ mask ^ 0b101, scope=scope)
+        assert await outcome(store, crafted) == (Decision.DUPLICATE, number)
+
+
+@on_store()
+async def test_exact_pages_match_equal_ones_only(store):
+    await store.check_and_add(page(1, SOMETHING, exact=True))
+    assert await outcome(store, page(2, SOMETHING ^ 1, exact=True)) == (Decision.NEW, None)
+    verdict = await store.check_and_add(page(3, SOMETHING, exact=True))
+    assert (verdict.decision, verdict.reason) == (Decision.DUPLICATE, Reason.EQUAL)
+    assert verdict.match == Match(page_id=1, distance=0)
+
+
+@on_store()
+async def test_exact_and_other_pages_never_meet(store):
+    for first, scope in ((0, ""), (10, "a.example")):
+        masks = [partition(scope, exact=exact).mask for exact in (False, True)]
+        crafted = SOMETHING ^ masks[0] ^ masks[1]
+        await store.check_and_add(page(first, SOMETHING, scope=scope))
+        for number, fingerprint in enumerate((SOMETHING, crafted), first + 1):
+            other = page(number, fingerprint, scope=scope, exact=True)
+            assert await outcome(store, other) == (Decision.NEW, None)
+        other = page(first + 3, crafted, scope=scope)
+        assert await outcome(store, other) == (Decision.NEW, None)
+
+
+@on_store()
+async def test_title_and_content_together_contradict(store):
+    await store.check_and_add(page(1, SOMETHING, title=1, content=1))
+    await store.confirm(1)
+    assert await outcome(store, page(2, SOMETHING, title=2, content=1)) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(3, SOMETHING, title=1, content=2)) == (Decision.DUPLICATE, 1)
+    # Equal keys side by side, each found by its own evidence.
+    assert await outcome(store, page(4, SOMETHING, title=4, content=4)) == (Decision.NEW, None)
+    assert await outcome(store, page(5, SOMETHING ^ 1, title=5, content=5)) == (Decision.NEW, None)
+    assert await outcome(store, page(6, SOMETHING, title=4, content=0)) == (Decision.DUPLICATE, 4)
+    assert await outcome(store, page(7, SOMETHING, title=0, content=5)) == (Decision.DUPLICATE, 5)
+    # None on both sides is the same, not a contradiction; none against one is another.
+    assert await outcome(store, page(8, SOMETHING)) == (Decision.NEW, None)
+    assert await outcome(store, page(9, SOMETHING)) == (Decision.DUPLICATE, 8)
+    # One of the twins goes, the others stay.
+    assert await store.forget(4) == 1
+    assert await outcome(store, page(10, SOMETHING, title=4, content=4)) == (Decision.NEW, None)
+    assert await outcome(store, page(11, SOMETHING, title=1, content=1)) == (Decision.DUPLICATE, 1)
+
+
+@on_store()
+async def test_another_title_is_repeated_by_equal_text_only(store):
+    await store.check_and_add(page(1, SOMETHING, title=1))
+    assert await outcome(store, page(2, SOMETHING, title=2)) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(3, SOMETHING ^ 1, title=2)) == (Decision.NEW, None)
+    # Not the nearest, but the nearest whose title allows it.
+    assert await outcome(store, page(4, SOMETHING ^ 0b11, title=1)) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(5, SOMETHING ^ 0b110, title=2)) == (Decision.DUPLICATE, 3)
+    # A page without a title repeats any, and any repeats it.
+    assert await outcome(store, page(6, SOMETHING ^ 0b1001)) == (Decision.DUPLICATE, 3)
+    await store.check_and_add(page(7, EVERYTHING))
+    assert await outcome(store, page(8, EVERYTHING - 7, title=3)) == (Decision.DUPLICATE, 7)
+
+
+@on_store()
+async def test_every_digest_of_a_title_is_one(store):
+    digests = (3, 2**16 - 1, 2 * 2**16, 3 * 2**16 + 2, 2**32 - 2)
+    for number, title in enumerate(digests):
+        new = page(number, SOMETHING ^ 1 << number, title=title)
+        assert await outcome(store, new) == (Decision.NEW, None)
+
+
+# Whatever the values
+
+
+@on_store(max_distance=6)
+async def test_the_largest_and_the_smallest_values(store):
+    wide = 2**32 - 1
+    for number, fingerprint in ((0, 0), (EVERYTHING, EVERYTHING)):
+        extreme = page(number, fingerprint, title=wide, content=wide, tokens=10**9)
+        assert await outcome(store, extreme) == (Decision.NEW, None)
+    same = page(1, 63, title=wide, content=wide)
+    assert await outcome(store, same) == (Decision.DUPLICATE, 0)
+    same = page(2, EVERYTHING - 63, title=wide, content=wide)
+    assert await outcome(store, same) == (Decision.DUPLICATE, EVERYTHING)
+    await store.confirm(EVERYTHING)
+    await store.confirm(0)
+    assert (await store.stats()).pending == 0
+
+
+@on_store()
+async def test_any_text_in_scope_and_url(store):
+    scopes = ("", "ü.example", "\ud800", "a" * 5000, "a\x00b", "'; DROP TABLE page; --")
+    for number, scope in enumerate(scopes):
+        odd = page(number, SOMETHING, scope=scope, url=f"https://{scope}/")
+        assert await outcome(store, odd) == (Decision.NEW, None)
+        await store.confirm(number)
+    for number, scope in enumerate(scopes):
+        verdict = await store.check_and_add(page(number + 10, SOMETHING, scope=scope))
+        assert verdict.match.page_id == number
+        if "\ud800" not in scope:
+            assert verdict.match.url == f"https://{scope}/"
+
+
+def test_namespaces_never_meet(place):
+    async def scenario() -> None:
+        for namespace in ("shop.example", "news.example", "shop.example2", "%", "名"):
+            async with open_store(place.uri, namespace=namespace) as store:
+                assert await outcome(store, page(1, SOMETHING)) == (Decision.NEW, None)
+                await store.confirm(1)
+        if place.survives:
+            async with open_store(place.uri, namespace="news.example") as store:
+                assert (await store.stats()).pages == 1
+                assert await outcome(store, page(2, SOMETHING)) == (Decision.DUPLICATE, 1)
+
+    asyncio.run(scenario())

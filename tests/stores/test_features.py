@@ -1,0 +1,191 @@
+"""Candidates by min-wise features, on every store, and what of a page a store is opened for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, ZEROS, sketch
+from store_registry import on_store, outcome, page
+
+from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.verdict import Decision, Reason
+
+
+@on_store(matching=BY_FEATURES)
+async def test_by_features_alone(store):
+    assert await outcome(store, page(1, FAR[0], features=(1, 2, 3))) == (Decision.NEW, None)
+    verdict = await store.check_and_add(page(2, FAR[1], features=(9, 2, 8)))
+    assert (verdict.decision, verdict.reason) == (Decision.DUPLICATE, Reason.NEAR)
+    assert (verdict.match.page_id, verdict.match.distance) == (1, 8)
+    assert verdict.match.resemblance is None
+    # An equal fingerprint is nothing to them, and a feature in another place is another one.
+    assert await outcome(store, page(3, FAR[0], features=(2, 3, 1))) == (Decision.NEW, None)
+    # The nearest of those that share one.
+    assert await outcome(store, page(4, 1, features=(1, 3, 5))) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(5, FAR[0], features=())) == (Decision.NEW, None)
+    assert await outcome(store, page(6, FAR[0], features=())) == (Decision.NEW, None)
+
+
+@on_store(matching=BY_FEATURES)
+async def test_exact_pages_are_compared_by_equality_in_any_case(store):
+    await store.check_and_add(page(1, FAR[0], exact=True))
+    assert await outcome(store, page(2, FAR[0], exact=True)) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(3, 1, exact=True)) == (Decision.NEW, None)
+    assert await outcome(store, page(4, FAR[0], features=(0, 0, 1))) == (Decision.NEW, None)
+
+
+@on_store(matching=BY_BOTH)
+async def test_by_either(store):
+    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
+    assert await outcome(store, page(2, 0b111, features=(4, 5, 6))) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(3, FAR[1], features=(4, 5, 3))) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(4, FAR[2], features=(4, 5, 6))) == (Decision.NEW, None)
+    # Near one and sharing a feature with another: the nearest, whatever found it.
+    assert await outcome(store, page(5, 0b11, features=(4, 0, 0))) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(6, FAR[2] ^ 1, features=(1, 0, 0))) == (Decision.DUPLICATE, 4)
+
+
+@on_store(matching=BY_TWO)
+async def test_as_many_features_as_asked_for(store):
+    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
+    assert await outcome(store, page(2, FAR[1], features=(1, 9, 9))) == (Decision.NEW, None)
+    # Two entries that share one each aren't one that shares two.
+    assert await outcome(store, page(3, FAR[2], features=(7, 2, 9))) == (Decision.NEW, None)
+    assert await outcome(store, page(4, FAR[3], features=(1, 7, 3))) == (Decision.DUPLICATE, 1)
+
+
+@on_store(matching=BY_FEATURES)
+async def test_scopes_never_meet(store):
+    features = (1, 2, 3)
+    for number, scope in enumerate(("", "a.example", "b.example")):
+        new = page(number, FAR[number], scope=scope, features=features)
+        assert await outcome(store, new) == (Decision.NEW, None)
+    for number, scope in enumerate(("", "a.example", "b.example")):
+        new = page(number + 10, FAR[4], scope=scope, features=features)
+        assert await outcome(store, new) == (Decision.DUPLICATE, number)
+
+
+@on_store(matching=BY_FEATURES)
+async def test_title_and_content_together_contradict(store):
+    features = (1, 2, 3)
+    await store.check_and_add(page(1, FAR[0], title=1, content=1, features=features))
+    other = page(2, FAR[0], title=2, content=2, features=features)
+    assert await outcome(store, other) == (Decision.NEW, None)
+    other = page(3, FAR[0], title=2, content=1, features=features)
+    assert await outcome(store, other) == (Decision.DUPLICATE, 1)
+    changed = page(1, FAR[0], title=3, content=3, features=features)
+    assert (await store.check_and_add(changed)).reason is Reason.CHANGED
+
+
+@on_store(matching=BY_FEATURES)
+async def test_another_title_is_repeated_by_equal_text_only(store):
+    await store.check_and_add(page(1, FAR[0], title=1, features=(1, 2, 3)))
+    other = page(2, 1, title=2, features=(1, 2, 3))
+    assert await outcome(store, other) == (Decision.NEW, None)
+    for title, fingerprint, match in ((2, FAR[0], 1), (1, FAR[1], 1), (0, FAR[1], 2)):
+        other = page(3, fingerprint, title=title, features=(1, 0, 0))
+        assert await outcome(store, other) == (Decision.DUPLICATE, match)
+    changed = page(1, FAR[1], title=3, features=(1, 2, 3))
+    assert (await store.check_and_add(changed)).reason is Reason.CHANGED
+
+
+@on_store(matching=BY_FEATURES)
+async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
+    """Pages that have nothing but furniture in common are kept, and so is what is their own."""
+    pages = [
+        page(number, number << 20, features=(5, 6, 100 + number), title=number, content=number)
+        for number in range(1, 500)
+    ]
+    for each in pages:
+        assert await outcome(store, each) == (Decision.NEW, None)
+    for each in pages[:10] + pages[-10:]:
+        found = replace(each, id=each.id + 10_000, features=(0, 0, each.features[2]))
+        assert await outcome(store, found) == (Decision.DUPLICATE, each.id)
+    # Of two entries both features lead to the first ones.
+    await store.confirm(1)
+    other = page(9000, 0, features=(5, 6, 0), title=2, content=0)
+    assert await outcome(store, other) == (Decision.DUPLICATE, 2)
+    other = page(9001, 0, features=(5, 6, 0), title=499, content=0)
+    assert await outcome(store, other) == (Decision.NEW, None)
+    # To withdraw those that it doesn't lead to is no error, and makes room for nobody else's.
+    for each in pages[1:]:
+        assert await store.forget(each.id) in (0, 1, 2)
+    assert (await store.stats()).pages == 2
+
+
+@on_store(matching=BY_FEATURES)
+async def test_features_that_many_scopes_share_lead_each_to_its_own(store):
+    for number in range(100):
+        new = page(number, number << 20, scope=f"{number}.example", features=(1, 2, 3))
+        assert await outcome(store, new) == (Decision.NEW, None)
+    for number in range(100):
+        again = page(number + 1000, 0, scope=f"{number}.example", features=(1, 0, 0))
+        assert await outcome(store, again) == (Decision.DUPLICATE, number)
+
+
+@on_store(matching=BY_FEATURES)
+async def test_the_page_itself_is_not_seen_by_its_distance_alone(store):
+    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
+    changed = await store.check_and_add(page(1, FAR[0], features=(4, 5, 6)))
+    assert (changed.decision, changed.reason) == (Decision.NEW, Reason.CHANGED)
+
+
+@on_store(matching=BY_BOTH)
+async def test_a_match_says_which_of_its_repeats_the_page_is(store):
+    await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))
+    counts = [
+        (await store.check_and_add(page(number, FAR[number % 3], features=(1, 0, 0)))).match.count
+        for number in range(2, 7)
+    ]
+    assert counts == [1, 2, 3, 4, 5]
+    assert (await store.check_and_add(page(1, FAR[0], features=(1, 2, 3)))).match.count == 0
+    assert await store.forget(1) == 5
+
+
+# What it was opened for
+
+
+@on_store()
+async def test_what_a_store_was_not_opened_for_counts_for_nothing(store):
+    first = page(1, FAR[0], features=(1, 2, 3), sketch=sketch(ZEROS, "2" * 16))
+    assert await outcome(store, first) == (Decision.NEW, None)
+    other = page(2, FAR[0] ^ 1, features=(4, 5, 6), sketch=sketch("1" * 16))
+    verdict = await store.check_and_add(other)
+    assert (verdict.match.page_id, verdict.match.resemblance) == (1, None)
+    assert await outcome(store, replace(first, id=3, fingerprint=FAR[1])) == (Decision.NEW, None)
+    assert await outcome(store, replace(first, fingerprint=FAR[2])) == (Decision.NEW, None)
+    assert await store.forget(1) == 0
+    assert await outcome(store, other) == (Decision.NEW, None)
+
+
+def test_features_sketches_and_notices_survive_where_entries_do(place):
+    async def scenario() -> None:
+        plain = page(1, FAR[0], features=(1, 2, 3))
+        single = page(2, FAR[1], features=(4, 5, 6), sketch=sketch(ZEROS, ZEROS))
+        double = page(3, FAR[2], features=(7, 8, 9), sketch=sketch(ZEROS, "1" * 16))
+        pages = (plain, single, double, page(4, FAR[3], exact=True))
+        async with open_store(place.uri, matching=CONFIRMED) as store:
+            for each in pages:
+                assert await outcome(store, each) == (Decision.NEW, None)
+                await store.confirm(each.id)
+            await store.exchange("a topic", "a", b"1")
+            await store.exchange("a topic", "b", b"2")
+        async with open_store(place.uri, matching=CONFIRMED) as store:
+            assert sorted(await store.exchange("a topic", "a", b"3")) == [b"2", b"3"]
+            for each in pages:
+                again = replace(each, id=10)
+                assert await outcome(store, again) == (Decision.DUPLICATE, each.id)
+            other = replace(double, id=11, sketch=sketch(ZEROS, ZEROS))
+            assert await outcome(store, other) == (Decision.NEW, None)
+            other = replace(single, id=12, fingerprint=FAR[4], features=(0, 5, 0))
+            assert await outcome(store, other) == (Decision.DUPLICATE, 2)
+        for matching in (None, BY_BOTH, replace(CONFIRMED, sketch_bits=2)):
+            with pytest.raises(StoreMismatchError):
+                await open_store(place.uri, matching=matching).open()
+
+    if not place.survives:
+        pytest.skip("nothing survives there")
+    asyncio.run(scenario())

@@ -1,0 +1,121 @@
+"""Every store against the oracle, `store_model.ModelStore`: the same verdicts and counts."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from matching_pages import Site
+from store_machine import StoreMachine
+from store_model import ModelStore
+from store_registry import FEW_EXAMPLES, PLACES, Place, check_refusal, page
+
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.verdict import Decision
+
+
+@pytest.mark.parametrize("k", range(9))
+def test_a_long_crawl_agrees_with_the_model(k, place):
+    async def scenario() -> None:
+        rng = random.Random(k)
+        model = ModelStore(k)
+        centres = [rng.getrandbits(64) for _ in range(6)]
+        async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
+            for _ in range(400):
+                flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(k + 4))})
+                arrival = page(
+                    rng.randrange(150),
+                    rng.choice(centres) ^ flips if rng.random() < 0.8 else rng.getrandbits(64),
+                    exact=rng.random() < 0.1,
+                    scope=rng.choice(("", "", "a.example")),
+                    title=rng.randrange(3),
+                    content=rng.randrange(2),
+                    url=rng.choice((None, "https://a.example/", "https://b.example/")),
+                )
+                assert await store.check_and_add(arrival) == model.check_and_add(arrival)
+                known = rng.randrange(150)
+                if rng.random() < 0.5:
+                    await store.confirm(known)
+                    model.confirm(known)
+                elif rng.random() < 0.2:
+                    assert await store.forget(known) == model.forget(known)
+            stats = await store.stats()
+            assert (stats.pages, stats.pending, stats.dropped) == model.counts()
+
+    if k > place.most_distance:
+        check_refusal(place, k)
+    else:
+        asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+@pytest.mark.parametrize(
+    "matching",
+    [
+        Matching(by_distance=False, features=4),
+        Matching(features=4, shared_features=2),
+        Matching(sketch_bits=8, sketch_bytes=16),
+        Matching(by_distance=False, features=4, sketch_bits=1, sketch_bytes=8),
+        Matching(features=4, sketch_bits=2, sketch_bytes=16),
+        Matching(features=6, shared_features=2, sketch_bits=4, sketch_bytes=16),
+    ],
+    ids=str,
+)
+def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, name):
+    async def scenario(place: Place, seed: int) -> None:
+        site = Site(seed, matching)
+        model = ModelStore(3, matching)
+        seen = set()
+        for _ in range(3):
+            async with open_store(place.uri, matching=matching, expected_pages=1000) as store:
+                for _ in range(250):
+                    arrival = site.page()
+                    ours, theirs = await store.check_and_add(arrival), model.check_and_add(arrival)
+                    assert ours == theirs
+                    assert (ours.match and ours.match.count) == (
+                        theirs.match and theirs.match.count
+                    )
+                    seen.add(ours.decision)
+                    known = site.rng.randrange(48)
+                    if site.rng.random() < 0.6:
+                        await store.confirm(known)
+                        model.confirm(known)
+                    elif site.rng.random() < 0.3:
+                        assert await store.forget(known) == model.forget(known)
+                stats = await store.stats()
+                assert (stats.pages, stats.pending, stats.dropped) == model.counts()
+            if not place.survives:
+                break
+            model.reopen(restores=not place.shared)
+        assert seen == {Decision.NEW, Decision.DUPLICATE, Decision.SEEN}
+
+    for seed in range(1 if name == "redis-cluster" else 3):
+        with PLACES[name]() as place:
+            asyncio.run(scenario(place, seed))
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_every_sequence_of_calls_agrees_with_the_model(name):
+    _play(name, FEW_EXAMPLES.get(name, 60))
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_many_sequences_of_calls_agree_with_the_model(name):
+    _play(name, examples=2000)
+
+
+def _play(name: str, examples: int) -> None:
+    machine = type("Machine", (StoreMachine,), {"place_name": name})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

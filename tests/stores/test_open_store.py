@@ -1,0 +1,111 @@
+"""Opening a store: which URIs and parameters are taken, and how others add a scheme."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from store_model import ModelStore
+from store_registry import PLACES, outcome, page
+
+from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, StoreStats, open_store
+from scrapy_neardup.stores.memory import MemoryStore
+from scrapy_neardup.verdict import Decision, Page, Verdict
+
+
+@pytest.mark.parametrize("uri", ["", "mem:", "file:x", "postgres://u:secret@h/", "C:\\x.db"])
+def test_an_unknown_scheme_names_the_known_ones_and_no_password(uri):
+    with pytest.raises(ConfigurationError, match=r"NEARDUP_STORE.*memory:.*sqlite:") as raised:
+        open_store(uri)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "setting"),
+    [
+        ({"max_distance": 9}, "NEARDUP_MAX_DISTANCE"),
+        ({"max_distance": -1}, "NEARDUP_MAX_DISTANCE"),
+        ({"expected_pages": 0}, "NEARDUP_EXPECTED_PAGES"),
+    ],
+)
+def test_parameters_that_no_store_accepts(options, setting):
+    with pytest.raises(ConfigurationError, match=setting):
+        open_store("memory:", **options)
+
+
+@pytest.mark.parametrize("uri", ["memory:", "sqlite:pages.db"])
+def test_entries_of_an_embedded_store_do_not_lapse(uri):
+    with pytest.raises(ConfigurationError, match="NEARDUP_RETENTION"):
+        open_store(uri, retention=60.0)
+
+
+def test_the_scheme_may_be_written_in_capitals():
+    assert isinstance(open_store("MEMORY:"), MemoryStore)
+
+
+@pytest.mark.parametrize("name", ["memory", "sqlite"])
+def test_an_embedded_store_must_be_open(name):
+    async def scenario(uri: str, survives: bool) -> None:
+        store = open_store(uri)
+        await store.close()
+        for number in range(2):
+            for call in (
+                store.check_and_add(page(1, 2)),
+                store.confirm(1),
+                store.forget(1),
+                store.stats(),
+            ):
+                with pytest.raises(StoreUnavailableError, match=r"(memory|pages\.db) isn't open"):
+                    await call
+            await store.open()
+            expected = Decision.SEEN if survives and number else Decision.NEW
+            assert (await store.check_and_add(page(1, 2))).decision is expected
+            await store.open()
+            assert (await store.stats()).pages == 1
+            await store.confirm(1)
+            await store.close()
+            await store.close()
+
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri, place.survives))
+
+
+def test_others_can_add_a_store(monkeypatch):
+    class ListStore(Store):
+        """The model behind the interface."""
+
+        def __init__(self, uri: str, options: StoreOptions) -> None:
+            self.uri, self.model = uri, ModelStore(options.max_distance)
+
+        async def open(self) -> None:
+            self.model.entries.clear()
+
+        async def close(self) -> None:
+            self.model.entries.clear()
+
+        async def check_and_add(self, page: Page) -> Verdict:
+            return self.model.check_and_add(page)
+
+        async def confirm(self, page_id: int) -> None:
+            self.model.confirm(page_id)
+
+        async def forget(self, page_id: int) -> int:
+            return self.model.forget(page_id)
+
+        async def stats(self) -> StoreStats:
+            pages, pending, dropped = self.model.counts()
+            return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=0)
+
+    async def scenario() -> None:
+        async with open_store("list:whatever//?", max_distance=2) as store:
+            assert store.uri == "list:whatever//?"
+            assert await outcome(store, page(1, 0b000)) == (Decision.NEW, None)
+            assert await outcome(store, page(2, 0b011)) == (Decision.DUPLICATE, 1)
+            assert await outcome(store, page(3, 0b111)) == (Decision.NEW, None)
+            await store.confirm(1)
+            assert await store.forget(1) == 0
+            assert (await store.stats()).pages == 2
+
+    monkeypatch.setitem(SCHEMES, "list", ListStore)
+    asyncio.run(scenario())
