@@ -6,10 +6,8 @@ import asyncio
 import random
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis.stateful import run_state_machine_as_test
 from matching_pages import Site
-from store_machine import StoreMachine
+from store_machine import StoreMachine, play
 from store_model import ModelStore
 from store_registry import FEW_EXAMPLES, PLACES, Place, check_refusal, page
 
@@ -99,23 +97,14 @@ def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, name):
 
 @pytest.mark.parametrize("name", sorted(PLACES))
 def test_every_sequence_of_calls_agrees_with_the_model(name):
-    _play(name, FEW_EXAMPLES.get(name, 60))
+    play(machine(name), FEW_EXAMPLES.get(name, 60))
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", sorted(PLACES))
 def test_many_sequences_of_calls_agree_with_the_model(name):
-    _play(name, examples=2000)
+    play(machine(name), examples=2000)
 
 
-def _play(name: str, examples: int) -> None:
-    machine = type("Machine", (StoreMachine,), {"place_name": name})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=30,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+def machine(name: str) -> type[StoreMachine]:
+    return type("Machine", (StoreMachine,), {"place_name": name})

@@ -5,8 +5,15 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 from store_model import ModelStore
 from store_registry import PLACES
 
@@ -80,3 +87,16 @@ class StoreMachine(RuleBasedStateMachine):
         if hasattr(self, "store"):
             self.close()
         self.stack.close()
+
+
+def play(machine: type[StoreMachine], examples: int) -> None:
+    """Play so many sequences of calls."""
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,169 @@
+"""When changes are written to a file, and what pages see meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from sqlite_files import add, kept
+from store_registry import EVERYTHING, page
+
+from scrapy_neardup.stores import Store, open_store, write_behind
+
+
+async def until(condition) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("it never came true")
+
+
+def test_a_change_is_written_within_an_interval_without_further_calls(tmp_path):
+    path = tmp_path / "pages.db"
+
+    async def scenario() -> None:
+        async with open_store(f"sqlite:{path}") as store:
+            await add(store, page(1, 0, url="x"), page(2, EVERYTHING))
+            await store.confirm(1)
+            assert kept(path) == {}
+            await until(lambda: kept(path) == {1: (0, 0, "x")})
+            await add(store, page(3, 0))
+            await until(lambda: kept(path) == {1: (0, 1, "x")})
+
+    asyncio.run(scenario())
+
+
+def test_many_changes_are_written_without_waiting_for_the_clock(tmp_path, monkeypatch):
+    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 3600.0)
+    path = tmp_path / "pages.db"
+    rows = write_behind.COMMIT_ROWS
+
+    async def scenario() -> None:
+        async with open_store(f"sqlite:{path}") as store:
+            for number in range(rows + rows // 2):
+                await add(store, page(number, number * 0x9E3779B97F4A7C15 % 2**64))
+                await store.confirm(number)
+            # Sequential calls never yield to the event loop for nothing.
+            assert len(kept(path)) == rows
+
+    asyncio.run(scenario())
+
+
+def test_pages_go_on_while_a_transaction_is_under_way(tmp_path, monkeypatch):
+    monkeypatch.setattr(write_behind, "COMMIT_ROWS", 5)
+    path = tmp_path / "pages.db"
+
+    async def crawl(store: Store, first: int) -> None:
+        for number in range(first, first + 60):
+            await add(store, page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=str(number)))
+            await asyncio.sleep(0)
+            match number % 4:
+                case 0:
+                    await store.forget(number)
+                case 1:
+                    await store.confirm(number)
+                    await add(store, page(number, number * 0x517CC1B727220A95 % 2**64, url="new"))
+                    await store.confirm(number)
+                case _:
+                    await store.confirm(number)
+                    verdict = await store.check_and_add(
+                        page(10_000 + number, number * 0x9E3779B97F4A7C15 % 2**64)
+                    )
+                    assert (verdict.match.page_id, verdict.match.url) == (number, str(number))
+
+    async def scenario() -> None:
+        async with open_store(f"sqlite:{path}") as store:
+            await asyncio.gather(*(crawl(store, 100 * group) for group in range(8)))
+        numbers = [100 * group + each for group in range(8) for each in range(60)]
+        assert {page_id: (count, url) for page_id, (_, count, url) in kept(path).items()} == {
+            number: (0, "new") if number % 4 == 1 else (1, str(number))
+            for number in numbers
+            if number % 4
+        }
+
+    asyncio.run(scenario())
+
+
+FULL_DISK = """
+    import asyncio, resource, sys
+    from scrapy_neardup.errors import StoreUnavailableError
+    from scrapy_neardup.stores import open_store
+    from scrapy_neardup.verdict import Decision, Page
+
+    def page(number):
+        fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+        return Page(id=number, fingerprint=fingerprint, url="x" * 200)
+
+    def limit(size):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    async def main():
+        store = open_store(sys.argv[1])
+        await store.open()
+        limit(400_000)
+        kept = failures = 0
+        while failures < 50:
+            try:
+                verdict = await store.check_and_add(page(kept))
+            except StoreUnavailableError as error:
+                assert "NEARDUP_STORE" in str(error)
+                failures += 1
+                continue
+            assert verdict.decision is Decision.NEW
+            kept += 1
+            try:
+                await store.confirm(verdict.page_id)
+            except StoreUnavailableError:
+                failures += 1
+        stats = await store.stats()
+        assert (stats.pages, stats.pending) == (kept, 0), stats
+        if sys.argv[2] == "recovers in time":
+            limit(resource.RLIM_INFINITY)
+            while (await tried(store, page(kept))) is None:
+                await asyncio.sleep(0.05)
+            await store.forget(kept)
+        if sys.argv[2] == "recovers at last":
+            limit(resource.RLIM_INFINITY)
+        try:
+            await store.close()
+        except StoreUnavailableError:
+            print("lost")
+        else:
+            print(kept)
+
+    async def tried(store, page):
+        try:
+            return await store.check_and_add(page)
+        except StoreUnavailableError:
+            return None
+
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a limit on file sizes stands for a full disk")
+@pytest.mark.parametrize("then", ["recovers in time", "recovers at last", "stays full"])
+def test_a_full_disk(then, tmp_path):
+    path = tmp_path / "pages.db"
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stderr == ""
+    if then == "stays full":
+        assert result.stdout == "lost\n"
+    else:
+        assert len(kept(path)) == int(result.stdout) >= write_behind.COMMIT_ROWS
+
+    async def scenario() -> None:
+        async with open_store(f"sqlite:{path}") as store:
+            assert (await store.stats()).pages == len(kept(path))
+
+    asyncio.run(scenario())

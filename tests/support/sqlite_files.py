@@ -1,0 +1,50 @@
+"""What a file of ``sqlite:PATH`` holds, and a crawl of two pages that leaves one."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from store_registry import page
+
+from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.stores.records import ENTRY
+from scrapy_neardup.verdict import Decision, Page
+
+
+def kept(path: Path) -> dict[int, tuple[int, int, str | None]]:
+    """Return what a file holds: page id -> key, duplicates, URL.
+
+    It is copied first, as a ``kill -9`` at this moment would leave it.
+    """
+    copies = path.with_name("copies")
+    shutil.rmtree(copies, ignore_errors=True)
+    copies.mkdir()
+    for suffix in ("", "-wal", "-journal"):
+        if path.with_name(path.name + suffix).exists():
+            shutil.copy(path.with_name(path.name + suffix), copies)
+    with closing(sqlite3.connect(copies / path.name)) as connection:
+        rows = connection.execute("SELECT entry, url FROM page").fetchall()
+    entries = [(ENTRY.unpack(entry), url) for entry, url in rows]
+    assert len({entry[1] for entry, _ in entries}) == len(entries)
+    return {page_id: (key, count, url) for (key, page_id, *_, count), url in entries}
+
+
+async def add(store: Store, *pages: Page) -> list[Decision]:
+    return [(await store.check_and_add(each)).decision for each in pages]
+
+
+def make(uri: str) -> None:
+    """Keep a page, open it again, and meet the page there."""
+
+    async def scenario() -> None:
+        async with open_store(uri) as store:
+            assert await add(store, page(1, 5)) == [Decision.NEW]
+            await store.confirm(1)
+        async with open_store(uri) as store:
+            assert await add(store, page(2, 5)) == [Decision.DUPLICATE]
+
+    asyncio.run(scenario())
