@@ -1,247 +1,20 @@
-"""What goes wrong between us and Redis: each fault with a real server, each heals by itself."""
+"""What goes wrong between us and Redis mid-crawl: with a real server, and it heals by itself."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import subprocess
 import threading
-import time
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 import redis
-from redis_servers import (
-    RedisServer,
-    all_binaries,
-    free_port,
-    server_binary,
-    shared_cluster,
-    shared_server,
-)
-from store_registry import PLACES, SOMETHING, decision
+from redis_servers import RedisServer, shared_cluster, shared_server
+from store_registry import PLACES, SOMETHING, decision, healed
 
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    StoreError,
-    StoreMismatchError,
-    StoreUnavailableError,
-)
+from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision
 
 PATIENCE = "?socket_timeout=0.5"
-
-
-async def fails_to_open(uri: str, kind: type[StoreError], *words: str) -> None:
-    """Opening raises that error, which says these words and shows no password."""
-    with pytest.raises(kind) as raised:
-        async with open_store(uri):
-            pass
-    message = str(raised.value)
-    assert "NEARDUP_STORE" in message
-    assert all(word in message for word in words), message
-    assert "secret" not in message
-
-
-async def healed(call, seconds: float = 20):
-    """Return what `call` returns once it doesn't fail any more."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            return await call()
-        except StoreUnavailableError:
-            assert time.monotonic() < end
-            await asyncio.sleep(0.05)
-
-
-# At the start
-
-
-def test_nobody_there():
-    port = free_port()
-    uri = f"redis://user:secret@127.0.0.1:{port}/0"
-    asyncio.run(fails_to_open(uri, StoreUnavailableError, f"redis://127.0.0.1:{port}/0"))
-    cluster = f"redis+cluster://user:secret@127.0.0.1:{port}"
-    asyncio.run(fails_to_open(cluster, StoreUnavailableError, f"127.0.0.1:{port}"))
-    sentinel = f"redis+sentinel://user:secret@127.0.0.1:{port}/mymaster"
-    asyncio.run(fails_to_open(sentinel, StoreUnavailableError, "mymaster"))
-
-
-def test_something_else_listens_there():
-    def answer(listener: socket.socket) -> None:
-        peer, _ = listener.accept()
-        with peer:
-            peer.recv(1000)
-            peer.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = threading.Thread(target=answer, args=(listener,))
-        server.start()
-        uri = f"redis://127.0.0.1:{listener.getsockname()[1]}"
-        asyncio.run(fails_to_open(uri, StoreUnavailableError, uri))
-        server.join()
-
-
-def test_a_node_of_a_cluster_is_no_single_redis():
-    with RedisServer("--cluster-enabled", "yes") as server:
-        asyncio.run(fails_to_open(server.uri, StoreError, "redis+cluster://"))
-
-
-def test_a_server_that_is_too_old(monkeypatch):
-    async def old(self, *_):
-        return {"redis_version": "5.0.14"}
-
-    monkeypatch.setattr(redis.asyncio.Redis, "info", old)
-    asyncio.run(fails_to_open(shared_server().uri, StoreError, "5.0.14", "6.2"))
-
-
-def test_passwords_and_users():
-    async def scenario(server: RedisServer) -> None:
-        place = f"127.0.0.1:{server.port}/0"
-        await fails_to_open(f"redis://{place}", StoreError, "refused user or password")
-        await fails_to_open(f"redis://:notsecret@{place}", StoreError, "refused")
-        await fails_to_open(f"redis://{place}?password=notsecret", StoreError, "refused")
-        for userinfo in (":sec%40ret", "default:sec%40ret", "crawler:other"):
-            async with open_store(f"redis://{userinfo}@{place}", namespace=userinfo) as store:
-                assert await decision(store, 1) is Decision.NEW
-        client = server.client(password="sec@ret")
-        client.execute_command("ACL", "SETUSER", "crawler", "-evalsha")
-        await fails_to_open_later(f"redis://crawler:other@{place}")
-
-    async def fails_to_open_later(uri: str) -> None:
-        with pytest.raises(StoreError, match="refused user or password"):
-            async with open_store(uri) as store:
-                await decision(store, 1)
-
-    with RedisServer("--requirepass", "sec@ret") as server:
-        rules = ("on", ">other", "~nd:*", "+@all", "-@dangerous", "+info")
-        server.client(password="sec@ret").execute_command("ACL", "SETUSER", "crawler", *rules)
-        asyncio.run(scenario(server))
-
-
-def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri):
-            pass
-
-    options = ("--maxmemory", "100mb", "--maxmemory-policy")
-    for policy in ("allkeys-lru", "noeviction"):
-        with RedisServer(*options, policy) as server:
-            asyncio.run(scenario(server.uri))
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "allkeys-lru" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "redis://:secret@host:port/0",
-        "redis+cluster://:secret@/",
-        "redis+cluster://:secret@host/3",
-        "redis+sentinel://:secret@host",
-        "redis+sentinel://:secret@host/name?what=1",
-    ],
-)
-def test_a_uri_that_cannot_be_read(uri):
-    with pytest.raises(ConfigurationError, match="NEARDUP_STORE") as raised:
-        open_store(uri)
-    assert "secret" not in str(raised.value)
-
-
-# Ways to reach it
-
-
-def test_database_numbers_are_apart():
-    async def scenario() -> None:
-        base = shared_server().uri.removesuffix("/0")
-        shared_server().client().flushall()
-        for number in (3, 4):
-            async with open_store(f"{base}/{number}") as store:
-                assert await decision(store, 1) is Decision.NEW
-                await store.confirm(1)
-
-    asyncio.run(scenario())
-
-
-def test_a_unix_socket(tmp_path_factory):
-    async def scenario(path: str) -> None:
-        async with open_store(f"unix://{path}?db=2") as store:
-            assert await decision(store, 1) is Decision.NEW
-
-    with RedisServer() as server:
-        path = f"{server.folder}/s"
-        server.stop()
-        server.options = ("--unixsocket", path)
-        server.start()
-        asyncio.run(scenario(path))
-
-
-def test_tls_with_a_certificate_of_our_own(tmp_path):
-    binaries = [path for path in all_binaries() if speaks_tls(path)]
-    if not binaries:
-        pytest.skip("no server here was built with TLS")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-         "-keyout", key, "-out", certificate],
-        check=True, capture_output=True,
-    )  # fmt: skip
-
-    async def scenario(port: int) -> None:
-        uri = f"rediss://:secret@127.0.0.1:{port}/0"
-        await fails_to_open(uri, StoreUnavailableError, "ertificate")
-        async with open_store(f"{uri}?ssl_ca_certs={certificate}") as store:
-            assert await decision(store, 1) is Decision.NEW
-
-    port = free_port()
-    options = ("--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file",
-               str(key), "--tls-auth-clients", "no", "--requirepass", "secret")  # fmt: skip
-    with RedisServer(*options, binary=binaries[0]):
-        asyncio.run(scenario(port))
-
-
-def speaks_tls(path: str) -> bool:
-    """Whether this server was built with TLS; without a certificate each refuses to start."""
-    command = [path, "--port", "0", "--tls-port", str(free_port())]
-    answer = subprocess.run(command, check=False, capture_output=True, text=True, timeout=20)
-    said = answer.stdout + answer.stderr
-    without = ("Bad directive", "Failed finding TLS support")
-    return "tls" in said.lower() and not any(words in said for words in without)
-
-
-@contextmanager
-def sentinel_of(master: RedisServer):
-    port = free_port()
-    path = Path(master.folder) / "sentinel.conf"
-    path.write_text(f"port {port}\nsentinel monitor pages 127.0.0.1 {master.port} 1\n")
-    command = [server_binary(), path, "--sentinel", "--dir", master.folder]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        yield port
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_a_sentinel_names_the_master():
-    async def scenario(port: int) -> None:
-        uri = f"redis+sentinel://127.0.0.1:{port},localhost:{port}/pages/1"
-
-        async def judge() -> Decision:
-            async with open_store(uri) as store:
-                return await decision(store, 1)
-
-        assert await healed(judge) is Decision.NEW
-        await fails_to_open(uri.replace("pages", "others"), StoreUnavailableError, "others")
-
-    with RedisServer() as master, sentinel_of(master) as port:
-        asyncio.run(scenario(port))
-
-
-# Mid-crawl
 
 
 def test_killed_and_started_again():
@@ -375,6 +148,9 @@ def test_closed_while_calls_wait(paused):
 
     with RedisServer() as server:
         asyncio.run(scenario(server))
+
+
+# Emptied
 
 
 @pytest.mark.parametrize("flushed", [False, True])

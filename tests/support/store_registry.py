@@ -9,6 +9,7 @@ state machine.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from redis_servers import shared_cluster, shared_server
 
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.verdict import Decision, Page
 
@@ -111,6 +112,17 @@ async def outcome(store: Store, page: Page) -> tuple[Decision, int | None]:
 async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> Decision:
     """Judge a page that has nothing but an id and a fingerprint."""
     return (await store.check_and_add(page(number, fingerprint))).decision
+
+
+async def healed(call, seconds: float = 20):
+    """Return what `call` returns once it doesn't fail any more."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return await call()
+        except StoreUnavailableError:
+            assert time.monotonic() < end
+            await asyncio.sleep(0.05)
 
 
 def check_refusal(place: Place, k: int) -> None:
