@@ -1,30 +1,12 @@
-"""What of a page is judged: a decided outcome for each kind of element."""
+"""What of a page is its text: a decided outcome for each kind of element."""
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
-from lxml import etree
-from parsel import Selector
+from extracted import added, content, words
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.text import Content, Extractor, normalize, parse_html
-
-BODY = "<blockquote>1 2 3 4 5 6 7 8 9 10</blockquote>"
-MAIN, FULL = Extractor(), Extractor("full")
-
-
-def words(html, mode="main", ignore=()):
-    text = Extractor(mode, ignore).extract(parse_html(html)).text
-    return normalize(text).decode().split()
-
-
-def added(fragment, mode="main", ignore=()):
-    """The words that `fragment` adds to a page with enough main text."""
-    found = words(BODY + fragment, mode, ignore)
-    assert found[:10] == [str(n) for n in range(1, 11)]
-    return " ".join(found[10:])
+from scrapy_neardup.text import Extractor, parse_html
 
 
 @pytest.mark.parametrize(
@@ -177,36 +159,6 @@ def test_more_than_half_of_the_text_is_no_furniture():
     assert large.images
 
 
-def test_headings():
-    html = (
-        f"<h1>Big\n <b>news</b></h1>{BODY}<nav><h1>no</h1></nav><article><h1>More</h1><h2>x</h2>"
-    )
-    assert MAIN.extract(parse_html(html.encode())).headings == ("Big news", "More")
-    assert words(html)[:2] == ["big", "news"]
-
-
-@pytest.mark.parametrize(
-    ("attributes", "language"),
-    [
-        ('lang="en"', "en"),
-        ('lang=" en-GB "', "en"),
-        ('LANG="zh_Hant"', "zh"),
-        ('xml:lang="DE"', "de"),
-        ('lang="" xml:lang="gsw-CH"', "gsw"),
-        ('lang="{{ lang }}"', ""),
-        ('lang="english-speaking"', "english"),
-        ('lang="notalanguage1"', ""),
-        ("", ""),
-    ],
-)
-def test_the_declared_language(attributes, language):
-    html = f"<html {attributes}><body lang=fr><p>{BODY}"
-    assert MAIN.extract(parse_html(html.encode())).language == language
-    xhtml = f'<html xmlns="http://www.w3.org/1999/xhtml" {attributes}><body>{BODY}</body></html>'
-    if "=" in attributes and "LANG" not in attributes:
-        assert FULL.extract(etree.fromstring(xhtml)).language == language
-
-
 def test_where_next_to_nothing_remains_the_full_text_counts():
     page = "<nav>a b c d e f</nav><p>{}</p><footer>g</footer>"
     assert words(page.format("1 2 3 4 5")) == ["1", "2", "3", "4", "5"]
@@ -214,11 +166,6 @@ def test_where_next_to_nothing_remains_the_full_text_counts():
     assert words(page.format("- - - - - . . . . . !")) == [*"abcdef", "g"]
     assert words(page.format("漢字漢字漢")) == [*"漢字漢字漢"]
     assert words("<header><main>x</main></header>") == ["x"]
-
-
-def test_full_text_brings_its_images():
-    page = parse_html("<nav>a<img src=nav.png></nav><p>b<img src=main.png></p>")
-    assert MAIN.extract(page).images == ("main.png", "nav.png")
 
 
 @pytest.mark.parametrize(
@@ -266,113 +213,7 @@ def test_cdata_is_a_comment_in_html():
     assert "var" not in added("<script>//<![CDATA[\nvar x\n//]]></script>")
 
 
-@pytest.mark.parametrize(
-    ("html", "title"),
-    [
-        ("<title>A  title\n here </title>", "A title here"),
-        ("<p>x", ""),
-        ("<title></title>", ""),
-        ("<title>one</title><title>two</title>", "one"),
-        ("<svg><title>picture</title></svg><title>late</title>", "late"),
-        ("<svg><title>picture</title></svg>", ""),
-        ("<title>a &amp; b &lt;i&gt;</title>", "a & b <i>"),
-        ("<body><p>x<title>in the body</title>", "in the body"),
-    ],
-)
-@pytest.mark.parametrize("mode", ["main", "full"])
-def test_title(html, title, mode):
-    assert Extractor(mode).extract(parse_html(html + BODY)).title == title
-
-
-def content(html, ignore=()):
-    return Extractor(ignore=ignore).extract(parse_html(f"<title>t</title>{html}{BODY}"))
-
-
-@pytest.mark.parametrize(
-    ("html", "images"),
-    [
-        ("<img src=b.png><img src=a.png><img src=b.png>", ("a.png", "b.png")),
-        ("<img src=' a.png '>", ("a.png",)),
-        ("<img src=p.gif data-src=a.png>", ("a.png", "p.gif")),
-        ("<img srcset='a.png 1x, b.png 2x'>", ("a.png",)),
-        ("<picture><source srcset='a, b 2x'><img src=c></picture>", ("a", "c")),
-        ("<video src=v poster=p><source src=w></video>", ("p", "v", "w")),
-        ("<audio src=a.mp3></audio><embed src=e.swf>", ("a.mp3", "e.swf")),
-        ("<iframe src=//tube/embed/1></iframe>", ("//tube/embed/1",)),
-        ("<object data=o.pdf><img src=i.png></object>", ("i.png", "o.pdf")),
-        ("<svg><image href=i.png /><image xlink:href=j.png /></svg>", ("i.png", "j.png")),
-        ("<noscript><img src=real.jpg></noscript>", ("real.jpg",)),
-        ("<img src='data:image/gif;base64,R0lGOD'><img src=''><img>", ()),
-        ("<img src='blob:x'><iframe src='about:blank'></iframe>", ()),
-        ("<iframe src='JavaScript:x'></iframe>", ()),
-        ("<img src=px.gif width=1 height=1><img src=px2.gif height=0>", ()),
-        ("<noscript><iframe src=ns.html height=0 width=0></iframe></noscript>", ()),
-        ("<img src=a.png width=100 height=50%>", ("a.png",)),
-        ("<nav><img src=logo.png></nav><footer><img src=f.png></footer>", ()),
-        ("<img src='a.png?id=1&_=1700000000#top'>", ("a.png?id=1",)),
-        ("<img src='a.png?1700000000'>", ("a.png",)),
-        ("<img src='../../a/b.png'><img src=./c.png><img src=...>", ("...", "a/b.png", "c.png")),
-        ("<img src='a.png?12345'>", ("a.png?12345",)),
-        ("<img src='a.png?X-Amz-Date=1&id=7&X-Amz-Signature=2&Expires=3'>", ("a.png?id=7",)),
-        ("<img src='a.php?photo=1'><img src='a.php?photo=2'>", ("a.php?photo=1", "a.php?photo=2")),
-    ],
-)  # fmt: skip
-def test_images(html, images):
-    assert content(html).images == images
-
-
-def test_an_image_within_the_page_counts():
-    source = "data:image/png;base64," + "A" * 2_000
-    assert content(f"<img src='{source}'>").images == (source,)
-
-
-@pytest.mark.parametrize(
-    ("html", "data"),
-    [
-        ('<script type="application/json">{"a":\n  1}</script>', ('{"a": 1}',)),
-        ('<script type="application/ld+JSON; charset=utf-8">[1]</script>', ("[1]",)),
-        ("<script type=text/json>2</script><script type=text/json>1</script>", ("1", "2")),
-        ("<script type=application/json> </script>", ()),
-        ("<script>window.__NEXT_DATA__ = {a: 1}</script>", ("window.__NEXT_DATA__ = {a: 1}",)),
-        ("<script>window['__STATE__']=[1]</script>", ("window['__STATE__']=[1]",)),
-        ("<script>var __A__ = JSON.parse('1')</script>", ("var __A__ = JSON.parse('1')",)),
-        ("<script>__A__='%7B%7D'</script>", ("__A__='%7B%7D'",)),
-        ("<script>__NUXT__=(function(a){}(1))</script>", ("__NUXT__=(function(a){}(1))",)),
-        ("<script>self.__next_f.push([1, 'x'])</script>", ("self.__next_f.push([1, 'x'])",)),
-        ("<script>var ytInitialData = {}</script>", ("var ytInitialData = {}",)),
-        ("<script>var a = {x: 1}; f.push([1])</script>", ()),
-        ("<script>window.__nonce = 'abc'; window.__CF$cv$params={r:'1'}</script>", ()),
-        ("<script>dataLayer = [{page: 1}]</script>", ()),
-        ("<script src=a.js>window.__A__ = {}</script>", ()),
-        ("<script nonce=abc>f()</script>", ()),
-        ("<nav><script type=application/json>1</script></nav>", ()),
-    ],
-)  # fmt: skip
-def test_data(html, data):
-    assert content(html).data == data
-    assert content("").data == ()
-
-
-@pytest.mark.parametrize(
-    "unit", ["a", "__", "__a ", "__a' ", "nitialState", "_", "__a = ", "?_=1&", "\\"]
-)
-def test_hostile_scripts_take_no_quadratic_time(unit):
-    text = unit * (500_000 // len(unit))
-    page = content(f"<script>{text}</script><script>{text} =</script><img src='{text}'>")
-    assert page.data == ()
-
-
-def test_application_shells_differ_in_their_data():
-    shell = "<div id=root>Please wait while this page is being loaded</div><script>{}</script>"
-    one, two = (content(shell.format(f"window.__INITIAL_STATE__ = {{id: {n}}}")) for n in (1, 2))
-    assert one.text == two.text
-    assert one.data != two.data
-
-
-def test_photo_pages_differ_in_their_images():
-    one, two = (content(f"<img src=/photos/{n}.jpg>") for n in (1, 2))
-    assert (one.text, one.data) == (two.text, two.data)
-    assert one.images != two.images
+# Left out on demand
 
 
 @pytest.mark.parametrize(
@@ -424,64 +265,3 @@ def test_bad_selectors(selector):
 def test_bad_mode():
     with pytest.raises(ConfigurationError, match="NEARDUP_TEXT"):
         Extractor("other")
-
-
-PAGES = [
-    "<title>t</title><nav>n</nav><p class=ad>a<b>b</b>c</p>d<script>window.__A__={}</script>"
-    + BODY,
-    "<p>x",
-    "<!-- c --><html><body><header>x</header>" + "<div>y" * 300,
-    "<table><tr><td>a",
-]
-
-
-@pytest.mark.parametrize("html", PAGES)
-@pytest.mark.parametrize("extractor", [MAIN, FULL, Extractor(ignore=(".ad", "b", "title"))])
-def test_the_tree_stays_as_it_is(html, extractor):
-    root = parse_html(html)
-    before, elements = etree.tostring(root.getroottree()), list(root.iter())
-    extractor.extract(root)
-    assert etree.tostring(root.getroottree()) == before
-    assert list(root.iter()) == elements
-
-
-def test_pickle():
-    for extractor in (MAIN, FULL, Extractor(ignore=(".ad", "p + p"))):
-        copy = pickle.loads(pickle.dumps(extractor))
-        for html in PAGES:
-            assert copy.extract(parse_html(html)) == extractor.extract(parse_html(html))
-    assert pickle.loads(pickle.dumps(Content("a", "b", ("c",), ("d",)))).images == ("c",)
-
-
-@pytest.mark.parametrize("html", PAGES)
-def test_a_tree_of_parsel(html):
-    """What Scrapy hands over."""
-    assert MAIN.extract(Selector(text=html).root) == MAIN.extract(parse_html(html))
-
-
-def test_a_part_of_a_tree():
-    """An element is read on its own; what stands around it does not matter."""
-    root = parse_html(f"<nav>x</nav><main>{BODY}</main>tail")
-    part = root.find(".//main")
-    alone = MAIN.extract(part)
-    assert normalize(alone.text).split() == normalize(BODY).split()[1:-1]
-    assert Extractor(ignore=(".ad",)).extract(part) == alone
-
-
-def test_headers_far_down_are_content():
-    """How far up a header is looked at is bounded."""
-    assert added("<div>" * 50 + "<header>x</header>") == ""
-    assert added("<div>" * 100 + "<header>x</header>") == "x"
-    deep = "<div>" * 2_000 + "<header>x</header><footer>y</footer><title>z</title>" * 10_000
-    assert len(normalize(content(deep).text).split()) == 20_010
-
-
-def test_siblings_and_attributes_take_no_quadratic_time():
-    """Thousands of equal siblings of every kind that a template looks at."""
-    many = "".join(
-        f"<div role=list>a</div><img src={n}><script>b</script><header>c</header><i>d</i>"
-        for n in range(20_000)
-    )
-    page = content(f"<div>{many}</div>")
-    assert len(page.images) == 20_000
-    assert len(normalize(page.text).split()) == 40_010

@@ -1,0 +1,72 @@
+"""Trees that are extracted from: whoever made them, they stay as they are; none takes long."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from extracted import BODY, FULL, MAIN, added, content
+from lxml import etree
+from parsel import Selector
+
+from scrapy_neardup.text import Content, Extractor, normalize, parse_html
+
+PAGES = [
+    "<title>t</title><nav>n</nav><p class=ad>a<b>b</b>c</p>d<script>window.__A__={}</script>"
+    + BODY,
+    "<p>x",
+    "<!-- c --><html><body><header>x</header>" + "<div>y" * 300,
+    "<table><tr><td>a",
+]
+
+
+@pytest.mark.parametrize("html", PAGES)
+@pytest.mark.parametrize("extractor", [MAIN, FULL, Extractor(ignore=(".ad", "b", "title"))])
+def test_the_tree_stays_as_it_is(html, extractor):
+    root = parse_html(html)
+    before, elements = etree.tostring(root.getroottree()), list(root.iter())
+    extractor.extract(root)
+    assert etree.tostring(root.getroottree()) == before
+    assert list(root.iter()) == elements
+
+
+def test_pickle():
+    for extractor in (MAIN, FULL, Extractor(ignore=(".ad", "p + p"))):
+        copy = pickle.loads(pickle.dumps(extractor))
+        for html in PAGES:
+            assert copy.extract(parse_html(html)) == extractor.extract(parse_html(html))
+    assert pickle.loads(pickle.dumps(Content("a", "b", ("c",), ("d",)))).images == ("c",)
+
+
+@pytest.mark.parametrize("html", PAGES)
+def test_a_tree_of_parsel(html):
+    """What Scrapy hands over."""
+    assert MAIN.extract(Selector(text=html).root) == MAIN.extract(parse_html(html))
+
+
+def test_a_part_of_a_tree():
+    """An element is read on its own; what stands around it does not matter."""
+    root = parse_html(f"<nav>x</nav><main>{BODY}</main>tail")
+    part = root.find(".//main")
+    alone = MAIN.extract(part)
+    assert normalize(alone.text).split() == normalize(BODY).split()[1:-1]
+    assert Extractor(ignore=(".ad",)).extract(part) == alone
+
+
+def test_headers_far_down_are_content():
+    """How far up a header is looked at is bounded."""
+    assert added("<div>" * 50 + "<header>x</header>") == ""
+    assert added("<div>" * 100 + "<header>x</header>") == "x"
+    deep = "<div>" * 2_000 + "<header>x</header><footer>y</footer><title>z</title>" * 10_000
+    assert len(normalize(content(deep).text).split()) == 20_010
+
+
+def test_siblings_and_attributes_take_no_quadratic_time():
+    """Thousands of equal siblings of every kind that a template looks at."""
+    many = "".join(
+        f"<div role=list>a</div><img src={n}><script>b</script><header>c</header><i>d</i>"
+        for n in range(20_000)
+    )
+    page = content(f"<div>{many}</div>")
+    assert len(page.images) == 20_000
+    assert len(normalize(page.text).split()) == 40_010
