@@ -103,6 +103,11 @@ def rows(tallies: dict[str, Tally], budget: int) -> Iterator[tuple[str, list[str
 
     yield row("requests", lambda t: f"{t.requests:,}")
     yield row("requests saved", lambda t: f"{1 - t.requests / budget:.3f}")
+    others = budget - tallies["none"].months.total()
+    yield row(
+        "  of others than months",
+        lambda t: f"{1 - (t.requests - t.months.total()) / others:.3f}",
+    )
     yield row("pages kept", lambda t: f"{t.kept:,}")
     yield row("pages dropped", lambda t: f"{t.dropped:,}")
     yield row("months of the calendar kept", lambda t: f"{t.months[False]:,}")

@@ -1,13 +1,18 @@
 """What ends every response of a site and is never the same: counters, times, a saying.
 
-Rule of this room: what changes is learnt from pages that are met again. A path that is met a
-second time with other parameters (a session id, a campaign) may show the same page; where it
-is equal but for its last lines, these change with the response. A site of which several pages
-show this, and hardly any shows the contrary, is believed: from then on its pages are judged
-without their last lines. Everything is forgotten bit by bit, so that a site may change its ways.
+Rule of this room: what changes is learnt from pages that are met again. Where a page is met
+a second time and is equal but for its last lines, these change with the response. A site of
+which several pages show this, and hardly any shows the contrary, is believed: from then on its
+pages are judged without their last lines, and a page that had been judged with them is judged
+with the same ones again. Everything is forgotten bit by bit, so that a site may change its ways.
 
-Parameters that were only added make sure that it is the same page. Where they differ
-(``?product=1``, ``?product=2``) it may be another one: then a path speaks once.
+Which page is met again is not for its text to say, or two products that share all but their
+last line would be one. It is
+
+- one whose path was met with other parameters: if they were only added (a session id, a
+  campaign), each time; if they differ (``?product=1``, ``?product=2``), once a path;
+- one of the same title and file name in another folder (an edition, a mirror, a printable
+  version), if its text is long and its last lines are a small part of it; once a file name.
 
 Only what pages end with is looked at; what stands elsewhere ``NEARDUP_IGNORE`` can name.
 """
@@ -16,8 +21,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
-from urllib.parse import urlsplit
+from dataclasses import dataclass, replace
+from posixpath import basename
+from urllib.parse import SplitResult, urlsplit
 
 from scrapy_neardup.text import Content
 
@@ -27,6 +33,9 @@ MOST_LINES = 3
 _FEWEST_CHARACTERS = 150
 """Of the rest of a page; less may be all template, and the last line all that it says."""
 
+_FEWEST_ELSEWHERE, _MOST_CHANGING = 500, 0.2
+"""Of the rest of a page in another folder; and its last lines as a share of that."""
+
 _BELIEVED = 4
 """Pages that have to show it; and three times as many as show the contrary."""
 
@@ -35,14 +44,26 @@ _MOST_PAGES = 20_000
 _MOST_SITES = 4096
 
 
+@dataclass(slots=True)
+class _Met:
+    """A page as it was first met, less some of its last lines."""
+
+    path: str
+    parameters: frozenset[str]
+    ends: tuple[str, ...]
+    """Its last lines."""
+    judged: tuple[str, ...]
+    """Those of them that were judged."""
+    counted: bool = False
+    """Whether it has spoken for its site; it must not twice."""
+
+
 class ChangingEnds:
     """What a crawl knows of the last lines of each site's pages."""
 
     def __init__(self) -> None:
-        # Page without its last lines -> its parameters and those lines; None once it was
-        # counted, as one page must not speak for its site twice.
-        self._met: OrderedDict[int, tuple[frozenset[str], Sequence[str]] | None] = OrderedDict()
-        # Paths that have spoken for their site with pages that may be others.
+        self._met: OrderedDict[int, _Met] = OrderedDict()
+        # Paths and file names that have spoken for their site with pages that may be others.
         self._spoken: OrderedDict[int, None] = OrderedDict()
         # Site -> for each number of lines: pages where they changed, and where they didn't.
         self._seen: OrderedDict[str, list[list[float]]] = OrderedDict()
@@ -59,41 +80,74 @@ class ChangingEnds:
         site = parts.netloc.rpartition("@")[2].lower()
         if not site:
             return content
-        lines = [line for line in content.text.split("\n") if line and not line.isspace()]
-        self._learn(site, parts.path, frozenset(parts.query.split("&")) - {""}, lines)
+        lines = _lines(content.text)
+        pages = self._pages(site, content.title, lines)
+        before = [self._met.get(page) for page in pages]
+        for length, met in enumerate(before, start=1):
+            if met is not None:
+                self._learn(site, parts, lines, length, met)
         changing = self._changing(site)
-        if not 0 < changing < len(lines):
+        if changing >= len(lines):
+            changing = 0
+        self._remember(pages, parts, lines, changing)
+        if not changing:
             return content
-        own, ends = lines[:-changing], set(lines[-changing:])
-        core = None
-        if content.core is not None:
-            core = "\n".join(line for line in content.core.split("\n") if line not in ends)
-        return replace(content, text="\n".join(own), core=core)
+        met = before[changing - 1] if changing <= len(before) else None
+        return _ending(content, lines, changing, met.judged if met is not None else ())
+
+    @staticmethod
+    def _pages(site: str, title: str, lines: Sequence[str]) -> list[int]:
+        """Return what tells the page without its last line, last two, ... from others."""
+        pages = []
+        for length in range(1, MOST_LINES + 1):
+            own = " ".join(lines[:-length])  # wherever its source breaks lines
+            if len(own) < _FEWEST_CHARACTERS:
+                break
+            pages.append(hash((site, title, own)))
+        return pages
 
     def _learn(
-        self, site: str, path: str, parameters: frozenset[str], lines: Sequence[str]
+        self, site: str, parts: SplitResult, lines: Sequence[str], length: int, met: _Met
     ) -> None:
-        for length in range(1, MOST_LINES + 1):
-            own, ends = lines[:-length], lines[-length:]
-            if sum(map(len, own)) < _FEWEST_CHARACTERS:
-                return
-            page = hash((site, path, *own))
-            if page not in self._met:
-                self._met[page] = (parameters, ends)
-                if len(self._met) > MOST_LINES * _MOST_PAGES:
-                    self._met.popitem(last=False)
-            elif met := self._met[page]:
-                before, ends_before = met
-                added = before <= parameters or parameters <= before
-                if added or self._speaks(hash((site, path, length))):
-                    self._count(site, length, changed=ends != ends_before)
-                    self._met[page] = None
+        if met.counted:
+            return
+        if met.path == parts.path:
+            parameters = _parameters(parts)
+            again = met.parameters <= parameters or parameters <= met.parameters
+            speaks = again or self._speaks(hash((site, parts.path, length)))
+        else:
+            own, ends = (sum(map(len, part)) for part in (lines[:-length], lines[-length:]))
+            name = basename(parts.path)
+            speaks = (
+                name == basename(met.path) != ""
+                and own >= _FEWEST_ELSEWHERE
+                and ends <= _MOST_CHANGING * own
+                and self._speaks(hash((site, name, length)))
+            )
+        if speaks:
+            self._count(site, length, changed=tuple(lines[-length:]) != met.ends)
+            met.counted = True
 
-    def _speaks(self, path: int) -> bool:
-        """Return whether a path hasn't spoken yet, and let it speak."""
-        if path in self._spoken:
+    def _remember(
+        self, pages: Sequence[int], parts: SplitResult, lines: Sequence[str], changing: int
+    ) -> None:
+        judged = lines[: len(lines) - changing]
+        for length, page in enumerate(pages, start=1):
+            if page not in self._met:
+                self._met[page] = _Met(
+                    path=parts.path,
+                    parameters=_parameters(parts),
+                    ends=tuple(lines[-length:]),
+                    judged=tuple(judged[len(lines) - length :]),
+                )
+        while len(self._met) > MOST_LINES * _MOST_PAGES:
+            self._met.popitem(last=False)
+
+    def _speaks(self, name: int) -> bool:
+        """Return whether a path or file name hasn't spoken yet, and let it speak."""
+        if name in self._spoken:
             return False
-        self._spoken[path] = None
+        self._spoken[name] = None
         if len(self._spoken) > MOST_LINES * _MOST_PAGES:
             self._spoken.popitem(last=False)
         return True
@@ -114,3 +168,25 @@ class ChangingEnds:
             if changed >= _BELIEVED and changed >= 3 * same:
                 return length
         return 0
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text that aren't blank, white space collapsed."""
+    return [" ".join(words) for line in text.split("\n") if (words := line.split())]
+
+
+def _parameters(parts: SplitResult) -> frozenset[str]:
+    return frozenset(parts.query.split("&")) - {""}
+
+
+def _ending(
+    content: Content, lines: Sequence[str], changing: int, judged: Sequence[str]
+) -> Content:
+    """Return `content`, of these lines, with others in place of the last ones."""
+    own, ends = lines[:-changing], set(lines[-changing:])
+    core = content.core
+    if core is not None:
+        found = _lines(core)
+        kept = [line for line in found if line not in ends]
+        core = "\n".join([*kept, *judged] if len(kept) < len(found) else kept)
+    return replace(content, text="\n".join([*own, *judged]), core=core)

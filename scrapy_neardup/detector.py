@@ -28,7 +28,7 @@ from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.sketches import Shingled, SketchedPage
 from scrapy_neardup.templates import Templates
 from scrapy_neardup.text import Content, Extractor
-from scrapy_neardup.urls import host, redact, registered_domain
+from scrapy_neardup.urls import host, redact, registered_domain, without_address
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class Analyser:
         """
         settings = self.parameters
         key = settings.hash_key
+        content = _without_address(content, url)
         tokens = token_hashes(content.text, key=key)
         if len(tokens) < MIN_JUDGED_TOKENS:
             return Verdict(
@@ -198,6 +199,17 @@ class Detector:
         with suppress(StoreError):  # the page was judged; what is missed is heard the next time
             heard = await self.store.exchange(group, self._name, mine)
             self._furniture.add_others(group, (value for value in heard if value != mine))
+
+
+def _without_address(content: Content, url: str | None) -> Content:
+    """Return what a page says beside its own address, which soft 404s like to repeat."""
+    return replace(
+        content,
+        text=without_address(content.text, url),
+        title=without_address(content.title, url),
+        headings=tuple(without_address(heading, url) for heading in content.headings),
+        core=None if content.core is None else without_address(content.core, url),
+    )
 
 
 def _folded(content: int, title: int) -> int:

@@ -7,10 +7,11 @@ is the one that tldextract carries).
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from hashlib import sha1
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
@@ -69,6 +70,25 @@ def registered_domain(url: str) -> str:
     """
     name = host(url)
     return _suffixes()(name).top_domain_under_public_suffix or name
+
+
+def without_address(text: str, url: str | None) -> str:
+    """Return `text` without the path of `url`, and what of the URL stands around it.
+
+    ``The requested page "/no/such/page" could not be found``: what a page says of its own
+    address tells it from no other page. O(length of the text).
+    """
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
+        return text
+    for path in {parts.path, unquote(parts.path)}:
+        if parts.netloc and len(path) > 1 and path in text:
+            name = re.escape(parts.netloc.rpartition("@")[2])
+            before = rf"(?:(?:(?:https?:)?//)?{name}|(?<![\w/]))"
+            query = f"(?:{re.escape('?' + parts.query)})?"
+            text = re.sub(rf"{before}{re.escape(path)}{query}(?![\w/]|[-.]\w)", " ", text)
+    return text
 
 
 @cache

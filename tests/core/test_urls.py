@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.urls import host, redact, registered_domain
+from scrapy_neardup.urls import host, redact, registered_domain, without_address
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,33 @@ def test_redact_never_shows_the_password(user, rest):
 def test_host_and_registered_domain(url, name, domain):
     assert host(url) == name
     assert registered_domain(url) == domain
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ('The page "/no/such" could not be found', 'The page "{}" could not be found'),
+        ("You asked for http://a.example/no/such?x=1.", "You asked for {}."),
+        ("See a.example/no/such, //a.example/no/such and /no/such", "See {}, {} and {}"),
+        ("/no/such/page", "/no/such/page"),
+        ("/no/such-page", "/no/such-page"),
+        ("/no/such.html", "/no/such.html"),
+        ("/even/no/such", "/even/no/such"),
+        ("no/such", "no/such"),
+    ],
+)
+def test_a_page_without_its_own_address(text, rest):
+    assert without_address(text, "http://me:secret@a.example/no/such?x=1") == rest.format(*"   ")
+
+
+def test_an_address_may_be_written_in_either_way():
+    text = without_address("/caf%C3%A9 or /café", "http://a.example/caf%C3%A9")
+    assert text.split() == ["or"]
+
+
+@pytest.mark.parametrize(
+    "url", [None, "", "page.html", "a/b", "http://a.example/", "http://[bad/"]
+)
+def test_what_has_no_path_is_in_no_text(url):
+    text = "a/b http://a.example/ page.html /"
+    assert without_address(text, url) == text

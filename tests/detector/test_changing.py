@@ -23,10 +23,11 @@ def sentence():
     return words(CHANCE.random(), 16)
 
 
-def met(ends, number, query, *, last=sentence, after=""):
+def met(ends, number, query, *, folder="", length=40, last=sentence, after="", title=""):
     """Strip a page of 40 words that ends with what `last` says."""
-    text = f"\n Page {number}\n{words(number, 40)}\n\n{last()}\n{after} \n"
-    return ends.strip(Content(text), f"http://a.example/{number}{query}").text
+    text = f"\n Page {number}\n{words(number, length)}\n\n{last()}\n{after} \n"
+    url = f"http://a.example/{folder}{number}{query}"
+    return ends.strip(Content(text, title), url).text
 
 
 def taught(pages=4, **options):
@@ -40,9 +41,68 @@ def taught(pages=4, **options):
 def test_a_last_line_that_changes_is_learnt_from_pages_met_again():
     ends = taught(3)
     assert met(ends, 3, "", last=lambda: "one").split()[-1] == "one"
-    own = f"Page 3 {words(3, 40)}".split()
-    assert met(ends, 3, "?sid=1", last=lambda: "another").split() == own  # the fourth that says so
-    assert met(ends, 4, "", last=lambda: "one").split()[-1] == words(4, 40).split()[-1]
+    # The fourth that says so. That it was judged with the first one's last line is remembered.
+    own = f"Page 3 {words(3, 40)} ".split(" ")
+    assert met(ends, 3, "?sid=1", last=lambda: "another").split() == [*own[:-1], "one"]
+    assert met(ends, 4, "", last=lambda: "one").split() == f"Page 4 {words(4, 40)}".split()
+    assert met(ends, 4, "?sid=1").split() == f"Page 4 {words(4, 40)}".split()
+
+
+def folders(count=4, **options):
+    """Return what is known after these pages were met in two folders."""
+    ends = ChangingEnds()
+    for number in range(count):
+        met(ends, number, "", folder="a/", **options)
+        met(ends, number, "", folder="b/", **options)
+    return ends
+
+
+def learnt(ends):
+    return met(ends, 99, "", last=lambda: "last").split()[-1] != "last"
+
+
+def test_file_names_met_again_in_another_folder_are_evidence():
+    assert learnt(folders(length=100))
+    assert not learnt(folders(3, length=100))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"length": 40}, id="a short page"),
+        pytest.param({"length": 100, "last": lambda: words(CHANCE.random(), 40)}, id="a long end"),
+        pytest.param({"length": 100, "last": lambda: "last"}, id="nothing that changes"),
+    ],
+)
+def test_in_another_folder_it_has_to_be_the_same_page(options):
+    assert not learnt(folders(30, **options))
+
+
+def test_other_titles_in_another_folder_are_other_pages():
+    ends = ChangingEnds()
+    for number in range(30):
+        for folder in "ab":
+            met(ends, number, "", folder=f"{folder}/", length=100, title=folder)
+    assert not learnt(ends)
+
+
+def test_one_file_name_speaks_once():
+    """Indexes of folders, each with the text of another, and a list of their own at the end."""
+    ends = ChangingEnds()
+    for number in range(30):
+        for folder in "ab":
+            url = f"http://a.example/{folder}{number}/index.html"
+            ends.strip(Content(f"{words(number, 100)}\n{sentence()}"), url)
+    assert not learnt(ends)
+
+
+def test_white_space_tells_no_pages_apart():
+    ends = ChangingEnds()
+    for number in range(4):
+        for space in " \n":
+            text = words(number, 100).replace(" ", space) + f"\n{sentence()}"
+            ends.strip(Content(text), f"http://a.example/{ord(space)}/{number}")
+    assert learnt(ends)
 
 
 @pytest.mark.parametrize("after", ["© 2026", "© 2026\nAll rights reserved"])
@@ -56,7 +116,7 @@ def test_not_further_than_three_lines_from_the_end():
 
 
 def test_lines_that_stay_the_same_stay():
-    assert met(taught(20, last=lambda: "last"), 21, "", last=lambda: "last").endswith("last\n \n")
+    assert not learnt(taught(20, last=lambda: "last"))
 
 
 def test_session_ids_that_differ_are_evidence_too():
@@ -64,7 +124,7 @@ def test_session_ids_that_differ_are_evidence_too():
     for number in range(4):
         met(ends, number, "?sid=1")
         met(ends, number, "?sid=2")
-    assert met(ends, 9, "", last=lambda: "last").split()[-1] == words(9, 40).split()[-1]
+    assert learnt(ends)
 
 
 def test_other_pages_of_few_scripts_are_no_evidence():
@@ -82,7 +142,7 @@ def test_one_page_does_not_speak_for_its_site():
     for number in range(20):
         met(ends, 1, f"?sid={number}")
         met(ends, 1, "")
-    assert met(ends, 2, "", last=lambda: "last").split()[-1] == "last"
+    assert not learnt(ends)
 
 
 def test_little_else_is_no_evidence():
@@ -107,7 +167,7 @@ def test_a_site_may_change_its_ways():
     for number in range(40, 80):
         met(ends, number, "", last=lambda: "last")
         met(ends, number, "?sid=1", last=lambda: "last")
-    assert met(ends, 90, "", last=lambda: "last").split()[-1] == "last"
+    assert not learnt(ends)
 
 
 def test_the_core_loses_them_too_and_nothing_else_changes():
@@ -119,6 +179,22 @@ def test_the_core_loses_them_too_and_nothing_else_changes():
     stripped = ends.strip(content, "http://a.example/x")
     assert stripped == Content(f"menu\n{own}", title="t", images=("i",), data=("d",), core=own)
     assert ends.strip(Content("only this"), "http://a.example/y") == Content("only this")
+
+
+@pytest.mark.parametrize("core", [None, "", "\nlast"])
+def test_a_page_judged_before_is_judged_as_it_was(core):
+    def content(end):
+        own = words(1, 40)
+        return Content(
+            f"menu\n{own}\n{end}", core=None if core is None else own + core.replace("last", end)
+        )
+
+    ends = ChangingEnds()
+    ends.strip(content("first"), "http://a.example/x")
+    for number in range(4):
+        met(ends, number, "")
+        met(ends, number, "?sid=1")
+    assert ends.strip(content("second"), "http://a.example/y") == content("first")
 
 
 def test_in_a_crawl():
@@ -138,5 +214,27 @@ def test_in_a_crawl():
             return decisions
 
     decisions = asyncio.run(run())
-    assert decisions[:2] == ["new", "new"]
-    assert decisions[-20:] == ["new", "duplicate"] * 10
+    assert decisions[:6] == ["new", "new"] * 3
+    assert decisions[6:] == ["new", "duplicate"] * 27
+
+
+def test_pages_that_were_kept_before_it_was_learnt_are_known():
+    async def run():
+        async with open_store("memory:") as store:
+            detector = Detector(Analyser(Parameters()), store)
+            decisions = []
+            for folder in range(2):
+                for number in range(30):
+                    text = words(number, 100)
+                    content = Content(f"{text}\n{sentence()}", core=text)
+                    verdict = await detector.judge(
+                        content,
+                        page_id=30 * folder + number,
+                        url=f"http://a.example/{folder}/{number}",
+                    )
+                    decisions.append(str(verdict.decision))
+            return decisions
+
+    decisions = asyncio.run(run())
+    assert decisions[:33] == ["new"] * 33
+    assert decisions[33:] == ["duplicate"] * 27

@@ -88,6 +88,18 @@ def test_what_a_title_says():
     assert title("Screw 3.5 mm") != title("Screw 4.5 mm")
 
 
+@pytest.mark.parametrize("rest", ["", LONG])
+def test_a_page_is_not_told_apart_by_its_own_address(rest):
+    def page(path):
+        text = f"The requested page {path} could not be found. {rest}"
+        address = f"http://example.com{path}"
+        return analysed(Content(text, f"404: {path}", core=text, headings=(path,)), url=address)
+
+    first, second = page("/one"), page("/two/two")
+    assert (first.fingerprint, first.title) == (second.fingerprint, second.title)
+    assert rest == "" or first.sketch == second.sketch
+
+
 @pytest.mark.parametrize("text", ["", " \n", "one two three four", "!? … —"])
 def test_next_to_no_text_is_unjudged(text):
     (verdict,) = judged(Content(text=text, title="whatever", images=("/a.png",)))
