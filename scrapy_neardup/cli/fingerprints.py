@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, TextIO, TypeVar, cast
-
-import click
+from typing import IO, TextIO, cast
 
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.aside import written_aside
 from scrapy_neardup.offline.fpfiles import open_source
 from scrapy_neardup.offline.sources import Chain, Source
-
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-
-
-def column_option(verb: Verb) -> Verb:
-    """Add the option that says where Parquet files have their fingerprints."""
-    return click.option(
-        "--column",
-        metavar="NAME",
-        default="fingerprint",
-        help="The column of Parquet files that holds the fingerprints.",
-    )(verb)
-
-
-def progress_option(verb: Verb) -> Verb:
-    """Add the option that every long verb has."""
-    return click.option(
-        "--progress/--no-progress",
-        default=None,
-        help="Show how far it is, on standard error.  [default: on a terminal]",
-    )(verb)
 
 
 def open_inputs(paths: Sequence[str], column: str) -> Source:

@@ -8,6 +8,7 @@ from itertools import chain
 import click
 
 from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.options import existing_option
 from scrapy_neardup.cli.resemblance import resemblance_options, watched
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins import self_join, shingles
@@ -22,12 +23,7 @@ _VALUES = {"jaccard": "resemblance", "cosine": "cosine", "overlap": "overlap"}
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@click.option(
-    "--existing",
-    metavar="INPUT",
-    multiple=True,
-    help="Compare the INPUTs with this collection, not with each other; may be repeated.",
-)
+@existing_option
 @click.option(
     "--threshold",
     metavar="T",

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from scrapy_neardup.cli.options import ignore_option, together
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.parameters import PRESETS, SCOPES, TITLES, Parameters
 from scrapy_neardup.stores import Store, open_store
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-
 _DEFAULT = Parameters()
 
-_OPTIONS = (
+max_distance_option = click.option(
+    "--max-distance",
+    metavar="K",
+    type=click.IntRange(0, 8),
+    default=_DEFAULT.max_distance,
+    help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
+)
+
+judging_options = together(
     click.option(
         "--preset",
         type=click.Choice(list(PRESETS)),
@@ -45,13 +52,7 @@ _OPTIONS = (
         help="Whether next to all of the text must be equal where titles differ: on sites whose"
         " pages show that it must, always, or never.",
     ),
-    click.option(
-        "--max-distance",
-        metavar="K",
-        type=click.IntRange(0, 8),
-        default=_DEFAULT.max_distance,
-        help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
-    ),
+    max_distance_option,
     click.option(
         "--shingle-size",
         metavar="N",
@@ -70,12 +71,7 @@ _OPTIONS = (
         default=_DEFAULT.text,
         help="The text that is judged: without templates (navigation, footers), or all of it.",
     ),
-    click.option(
-        "--ignore",
-        metavar="CSS",
-        multiple=True,
-        help="Leave out the parts of a page that this selector finds; may be repeated.",
-    ),
+    ignore_option,
     click.option(
         "--min-tokens",
         metavar="N",
@@ -101,13 +97,7 @@ _OPTIONS = (
         " command line.",
     ),
 )
-
-
-def judging_options(verb: Verb) -> Verb:
-    """Add the options that are fields of `Parameters`, named and meant like settings."""
-    for option in reversed(_OPTIONS):
-        verb = option(verb)
-    return verb
+"""The options that are fields of `Parameters`, named and meant like settings."""
 
 
 def judging_parameters(options: Mapping[str, Any]) -> Parameters:

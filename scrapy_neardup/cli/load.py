@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.fingerprints import progress_option
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
+from scrapy_neardup.cli.options import jobs_option, progress_option
 from scrapy_neardup.detector import Analyser, Detector
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.corpora import Corpus
@@ -57,13 +57,7 @@ _IN_FLIGHT = 64
     default=0,
     help="Leave out the first N pages, which an earlier run has loaded.",
 )
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1),
-    default=1,
-    help="Processes that read pages and compute fingerprints.",
-)
+@jobs_option
 @progress_option
 def load(
     *,

@@ -9,13 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.fingerprints import (
-    binary_output,
-    column_option,
-    open_inputs,
-    progress_line,
-    progress_option,
-)
+from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
+from scrapy_neardup.cli.options import column_option, progress_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.fpfiles import RawFile
 from scrapy_neardup.offline.packfile import write_pieces

@@ -6,11 +6,11 @@ from contextlib import ExitStack
 
 import click
 
-from scrapy_neardup.cli.fingerprints import (
-    binary_output,
+from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
+from scrapy_neardup.cli.options import (
     column_option,
-    open_inputs,
-    progress_line,
+    existing_option,
+    output_option,
     progress_option,
 )
 from scrapy_neardup.offline.pairfiles import WRITERS
@@ -19,12 +19,7 @@ from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@click.option(
-    "--existing",
-    metavar="INPUT",
-    multiple=True,
-    help="Compare the INPUTs with this collection, not with each other; may be repeated.",
-)
+@existing_option
 @click.option(
     "--max-distance",
     metavar="K",
@@ -45,14 +40,7 @@ from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
     default=MAX_PAIRS,
     help="Stop with an error where there are more; 0: never.",
 )
-@click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="-",
-    help="Write here, all or nothing.  [default: standard output]",
-    show_default=False,
-)
+@output_option
 @click.option(
     "--format",
     "kind",

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.cli.judging import max_distance_option
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Matching
@@ -48,13 +49,7 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     default="1_000_000",
     help="How many pages are kept: 1_000_000, 10M, 8e9.",
 )
-@click.option(
-    "--max-distance",
-    metavar="K",
-    type=click.IntRange(0, 8),
-    default=3,
-    help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
-)
+@max_distance_option
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),

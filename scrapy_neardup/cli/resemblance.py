@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import click
 
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.fingerprints import progress_option
+from scrapy_neardup.cli.options import ignore_option, output_option, progress_option, together
 from scrapy_neardup.offline.corpora import Corpus
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
 Features = TypeVar("Features")
 
-_OPTIONS = (
+resemblance_options = together(
     click.option(
         "--shingle-size",
         metavar="N",
@@ -28,29 +27,11 @@ _OPTIONS = (
         default="main",
         help="The text that is compared: without templates (navigation, footers), or all of it.",
     ),
-    click.option(
-        "--ignore",
-        metavar="CSS",
-        multiple=True,
-        help="Leave out the parts of a page that this selector finds; may be repeated.",
-    ),
-    click.option(
-        "--output",
-        "path",
-        metavar="FILE",
-        default="-",
-        help="Write here, all or nothing.  [default: standard output]",
-        show_default=False,
-    ),
+    ignore_option,
+    output_option,
+    progress_option,
 )
-
-
-def resemblance_options(verb: Verb) -> Verb:
-    """Add the options on shingles and text, output and progress."""
-    verb = progress_option(verb)
-    for option in reversed(_OPTIONS):
-        verb = option(verb)
-    return verb
+"""The options on shingles and text, output and progress."""
 
 
 def watched(pages: Iterable[Features], line: Progress, corpus: Corpus) -> Iterator[Features]:

@@ -12,6 +12,7 @@ import click
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
+from scrapy_neardup.cli.options import jobs_option, progress_option
 from scrapy_neardup.detector import Analyser, Detector
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.scan import analysed, judge
@@ -35,13 +36,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     default="default",
     help="Which of a store's collections; they never meet.",
 )
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1),
-    default=1,
-    help="Processes that read pages and compute fingerprints.",
-)
+@jobs_option
 @click.option(
     "--output",
     "path",
@@ -51,11 +46,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     "  [default: standard output]",
     show_default=False,
 )
-@click.option(
-    "--progress/--no-progress",
-    default=None,
-    help="Show how far it is, on standard error.  [default: on a terminal]",
-)
+@progress_option
 @click.option(
     "--summary/--no-summary",
     default=None,

@@ -8,7 +8,8 @@ from typing import IO
 
 import click
 
-from scrapy_neardup.cli.fingerprints import binary_output, progress_line, progress_option
+from scrapy_neardup.cli.fingerprints import binary_output, progress_line
+from scrapy_neardup.cli.options import output_option, progress_option
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.packfile import open_packed, read_packed
 from scrapy_neardup.tables.packed import PackedIndex
@@ -18,14 +19,7 @@ _AT_ONCE = 1 << 17
 
 @click.command()
 @click.argument("packed", metavar="FILE")
-@click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="-",
-    help="Write here, all or nothing.  [default: standard output]",
-    show_default=False,
-)
+@output_option
 @click.option(
     "--format",
     "kind",
