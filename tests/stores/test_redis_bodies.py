@@ -7,9 +7,9 @@ import random
 from dataclasses import replace
 
 import pytest
-from redis_servers import RedisServer, all_binaries, shared_server
+from redis_servers import RedisServer, shared_server
 from store_model import ModelStore
-from store_registry import PLACES, page
+from store_registry import PLACES, on_every_binary, page
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions, open_store, redis
@@ -152,23 +152,18 @@ def in_turn(number: int, matching: Matching = CONFIRMED, views: int = 1) -> Page
     )
 
 
-@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
+@on_every_binary
 @pytest.mark.parametrize("matching", MATCHINGS, ids=str)
-def test_verdicts_are_those_of_the_model_and_nothing_is_left(matching, binary, monkeypatch):
+@pytest.mark.parametrize(
+    ("pages", "known"), [(600, 60), pytest.param(6000, 100, marks=pytest.mark.stress)]
+)
+def test_verdicts_are_those_of_the_model_and_nothing_is_left(
+    pages, known, matching, binary, monkeypatch
+):
     features_as_they_are(monkeypatch)
     with RedisServer(binary=binary) as server:
-        kept = asyncio.run(crawl(server, matching, 600, 60))
+        kept = asyncio.run(crawl(server, matching, pages, known))
         assert check_structure(server) == kept  # what was pending, close withdrew
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
-@pytest.mark.parametrize("matching", MATCHINGS, ids=str)
-def test_many_verdicts_are_those_of_the_model(matching, binary, monkeypatch):
-    features_as_they_are(monkeypatch)
-    with RedisServer(binary=binary) as server:
-        kept = asyncio.run(crawl(server, matching, 6000, 100))
-        assert check_structure(server) == kept
 
 
 # What ends
@@ -289,7 +284,7 @@ def test_a_full_server_is_left_as_it_was():
         asyncio.run(scenario(server))
 
 
-@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
+@on_every_binary
 def test_a_server_that_forgets_keys_keeps_answering(binary):
     """Whatever it evicts, no call fails, and no page repeats one whose sketch is gone."""
 

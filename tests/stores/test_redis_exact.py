@@ -12,8 +12,8 @@ import pytest
 from full_buckets import check_full_buckets
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from redis_servers import RedisServer, all_binaries, shared_server
-from store_registry import page
+from redis_servers import RedisServer, shared_server
+from store_registry import on_every_binary, page
 
 from scrapy_neardup.stores import Matching, StoreOptions, redis_layout
 from scrapy_neardup.stores.confirmation import Comparison, stored
@@ -155,7 +155,9 @@ async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[i
     return answers
 
 
-def check_every_verdict(binary: str, pages: int) -> None:
+@on_every_binary
+@pytest.mark.parametrize("pages", [4_000, pytest.param(40_000, marks=pytest.mark.stress)])
+def test_every_verdict_is_that_of_brute_force(pages, binary):
     prints = collection(pages)
     wanted = brute_force(prints)
     with RedisServer(binary=binary) as server:
@@ -165,17 +167,6 @@ def check_every_verdict(binary: str, pages: int) -> None:
         # Buckets were split again and again: that is what the threshold is for.
         fields = server.client().hkeys("nd:exact-5:t1:00")
         assert max(field[0] for field in fields) >= 5
-
-
-@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
-def test_every_verdict_is_that_of_brute_force(binary):
-    check_every_verdict(binary, 4_000)
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize("binary", all_binaries(), ids=lambda path: path.split("/")[-3])
-def test_40_000_verdicts_are_those_of_brute_force(binary):
-    check_every_verdict(binary, 40_000)
 
 
 def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():

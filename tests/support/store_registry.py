@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from redis_servers import shared_cluster, shared_server
+from redis_servers import all_binaries, shared_cluster, shared_server
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores import Store, open_store
@@ -77,6 +77,12 @@ PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
     "redis": redis,
     "redis-cluster": redis_cluster,
 }
+
+
+on_every_binary = pytest.mark.parametrize(
+    "binary", all_binaries(), ids=lambda path: path.split("/")[-3]
+)
+"""Make a test into one over every Redis and Valkey that is installed."""
 
 
 def on_store(**options: object) -> Callable[[Callable[[Store], Awaitable[None]]], object]:

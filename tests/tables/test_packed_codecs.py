@@ -2,6 +2,7 @@ from bisect import bisect_left
 
 import numpy as np
 import pytest
+from encoded_parts import reopened
 from fingerprint_sets import KINDS, uniform
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -18,14 +19,7 @@ PREFIXES = (1, 7, 12, 16, 25, 40, 57, 64)
 def opened(codec, values, *, ranked=True):
     """The table of some sorted, distinct values, encoded and opened again."""
     encoded = CODECS[codec].encode(values, ranked=ranked)
-    parts = {}
-    for name, part in encoded.parts.items():
-        data = part.data.tobytes()
-        length = len(data)
-        data += bytes(-length % 8)
-        sums = checksums(data, part.page)
-        parts[name] = Checked(data, 0, length, sums, page=part.page, name="a table")
-    return CODECS[codec](encoded.parameters, parts), encoded
+    return CODECS[codec](encoded.parameters, reopened(encoded.parts, "a table")), encoded
 
 
 def check(table, values):

@@ -1,16 +1,15 @@
 import numpy as np
 import pytest
+from encoded_parts import reopened
 from fingerprint_sets import KINDS, clustered, uniform
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign
 from scrapy_neardup.tables.packed import (
     CODECS,
-    Checked,
     Opened,
     PackedIndex,
     Strings,
-    checksums,
     encode_index,
     packed_design,
 )
@@ -20,17 +19,13 @@ TEN = TableDesign.blocks(3, blocks=5)
 
 def opened(fingerprints, **options):
     """An index of `fingerprints`, encoded and opened again."""
-    pieces = {}
-    for name, piece in encode_index(fingerprints, **{"design": TEN, **options}):
-        parts = {}
-        for part_name, part in piece.parts.items():
-            data = part.data.tobytes()
-            length = len(data)
-            data += bytes(-length % 8)
-            sums = checksums(data, part.page)
-            parts[part_name] = Checked(data, 0, length, sums, page=part.page, name="an index")
-        pieces[name] = Opened(piece.parameters, parts)
-    return PackedIndex(pieces)
+    pieces = encode_index(fingerprints, **{"design": TEN, **options})
+    return PackedIndex(
+        {
+            name: Opened(piece.parameters, reopened(piece.parts, "an index"))
+            for name, piece in pieces
+        }
+    )
 
 
 @pytest.mark.parametrize("codec", CODECS)
