@@ -9,67 +9,65 @@ from scrapy_neardup.stores.redis_values import matched, verdict
 from scrapy_neardup.verdict import Reason
 
 
-class ProbeThenAdd(RedisClusterStore):
-    """A control: look first, claim afterwards. Two that arrive together are both kept."""
+class Control(RedisClusterStore):
+    """Claim, look once, drop or keep."""
+
+    async def _try(self, arrived, lease):
+        mine = Attempt.new(arrived.key)
+        claims = await self._attempts.claim(mine, arrived, lease)
+        if not claims.granted:
+            return None
+        kept = await self._in_the_way(arrived, mine, claims)
+        if kept is None:
+            return await self._keep_it(arrived, mine)
+        await self._attempts.end(mine)
+        return self._repeats(arrived, kept)
+
+    async def _in_the_way(self, arrived, mine, claims):
+        """Return what the page is dropped for, or None."""
+        rivals = Rivals(arrived, mine, claims, self._options.matching)
+        return rivals.take(await self._entries(claims)).match
+
+    async def _entries(self, claims):
+        near = claims.near.union(*claims.sharing.values())
+        return {
+            other: await self._attempts.look_at(other, wound=False, body=True) for other in near
+        }
+
+    def _repeats(self, arrived, kept):
+        match = matched(kept.page_id, kept.distance, b"", count=0)
+        return verdict(arrived.page, Reason.NEAR, match)
+
+    async def _keep_it(self, arrived, mine):
+        await self._attempts.commit(mine, 60)
+        self._held[arrived.page.id] = mine
+        return verdict(arrived.page, Reason.UNMATCHED)
+
+
+class ProbeThenAdd(Control):
+    """Look first, claim afterwards. Two that arrive together are both kept."""
 
     async def _try(self, arrived, lease):
         probe = Attempt.new(arrived.key)
         claims = await self._attempts.claim(probe, arrived, lease)
         await self._attempts.end(probe)
-        if kept := (await look(self, arrived, probe, claims)).match:
-            return found(arrived, kept)
+        if kept := await self._in_the_way(arrived, probe, claims):
+            return self._repeats(arrived, kept)
         mine = Attempt.new(arrived.key)
         await self._attempts.claim(mine, arrived, lease)
-        return await keep(self, arrived, mine)
+        return await self._keep_it(arrived, mine)
 
 
-class DropIfAnythingWasSeen(RedisClusterStore):
-    """A control: claim, and drop if anybody else has claimed. Two may both be dropped."""
+class DropIfAnythingWasSeen(Control):
+    """Drop if anybody else has claimed. Two may both be dropped."""
 
-    async def _try(self, arrived, lease):
-        mine = Attempt.new(arrived.key)
-        claims = await self._attempts.claim(mine, arrived, lease)
-        if not claims.granted:
-            return None
-        others = await entries(self, claims)
-        for other, entry in others.items():
+    async def _in_the_way(self, arrived, mine, claims):
+        for other, entry in (await self._entries(claims)).items():
             if entry.state != b"gone" and int.from_bytes(entry.page_id, "big") != arrived.page.id:
-                await self._attempts.end(mine)
                 distance = (other.key ^ mine.key).bit_count()
-                return found(arrived, Kept(True, distance, entry.page_id, other, None))
-        return await keep(self, arrived, mine)
+                return Kept(True, distance, entry.page_id, other, None)
+        return None
 
 
-class NeverWound(RedisClusterStore):
-    """A control: whoever meets a pending page lets it be, as if its sketch had said no."""
-
-    async def _try(self, arrived, lease):
-        mine = Attempt.new(arrived.key)
-        claims = await self._attempts.claim(mine, arrived, lease)
-        if not claims.granted:
-            return None
-        if kept := (await look(self, arrived, mine, claims)).match:
-            await self._attempts.end(mine)
-            return found(arrived, kept)
-        return await keep(self, arrived, mine)
-
-
-async def entries(store, claims):
-    near = claims.near.union(*claims.sharing.values())
-    return {other: await store._attempts.look_at(other, wound=False, body=True) for other in near}
-
-
-async def look(store, arrived, mine, claims):
-    rivals = Rivals(arrived, mine, claims, store._options.matching)
-    return rivals.take(await entries(store, claims))
-
-
-def found(arrived, kept):
-    match = matched(kept.page_id, kept.distance, b"", count=0)
-    return verdict(arrived.page, Reason.NEAR, match)
-
-
-async def keep(store, arrived, mine):
-    await store._attempts.commit(mine, 60)
-    store._held[arrived.page.id] = mine
-    return verdict(arrived.page, Reason.UNMATCHED)
+class NeverWound(Control):
+    """Whoever meets a pending page lets it be, as if its sketch had said no."""
