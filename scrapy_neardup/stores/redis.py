@@ -18,15 +18,10 @@ from typing import Any
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_background import Background
-from scrapy_neardup.stores.redis_client import (
-    RecordLostError,
-    Scripts,
-    check_server,
-    connect,
-    disconnect,
-    explained,
-)
+from scrapy_neardup.stores.redis_calls import Scripts
+from scrapy_neardup.stores.redis_client import check_server, connect, disconnect
 from scrapy_neardup.stores.redis_counts import counts
+from scrapy_neardup.stores.redis_errors import RecordLostError, explaining
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_notices import exchange, topic_key
 from scrapy_neardup.stores.redis_schema import agree
@@ -88,11 +83,12 @@ class RedisStore(Store):
     async def open(self) -> None:
         """Connect, and agree on the parameters with whoever uses the namespace already."""
         try:
-            await check_server(self._client, self._uri)
-            await self._agree()
-        except Exception as error:
+            with explaining(self._uri):
+                await check_server(self._client, self._uri)
+                await self._agree()
+        except StoreError:
             await disconnect(self._client)
-            raise explained(error, self._uri) from error
+            raise
         self._opened = True
         self._background.start(self._renew, LEASE / 3)
         if self._retention:
@@ -144,17 +140,13 @@ class RedisStore(Store):
 
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers."""
-        try:
+        with explaining(self._uri):
             return await counts(self._client, self._prefix)
-        except Exception as error:
-            raise explained(error, self._uri) from error
 
     async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`."""
-        try:
+        with explaining(self._uri):
             return await exchange(self._client, topic_key(self._prefix, topic), member, value)
-        except Exception as error:
-            raise explained(error, self._uri) from error
 
     async def _agree(self) -> None:
         """Agree on the parameters with whoever uses the namespace; load scripts for them."""
@@ -177,7 +169,7 @@ class RedisStore(Store):
         StoreMismatchError
             Another crawl came first, with other parameters.
         StoreError
-            As `redis_client.explained`.
+            As `redis_errors.explained`.
         """
         agreed = self._agreed
         try:
@@ -185,10 +177,8 @@ class RedisStore(Store):
         except RecordLostError:
             async with self._agreeing:
                 if agreed == self._agreed:
-                    try:
+                    with explaining(self._uri):
                         await self._agree()
-                    except Exception as error:
-                        raise explained(error, self._uri) from error
             return await self._call_once(verb, arguments, key)
 
     async def _call_once(self, verb: str, arguments: tuple[Any, ...], key: int | None) -> Any:

@@ -14,10 +14,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.admin import Bucket, Report
-from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect, explained
+from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect
 from scrapy_neardup.stores.redis_counts import cluster_counts, counts
+from scrapy_neardup.stores.redis_errors import explaining
 from scrapy_neardup.stores.redis_layout import BUSIEST_SCRIPT, prefix
 from scrapy_neardup.stores.redis_schema import DIGEST
 
@@ -119,16 +119,13 @@ async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
     Raises
     ------
     StoreError
-        As `redis_client.explained`.
+        As `redis_errors.explained`.
     """
     clustered = uri.partition(":")[0].lower().endswith("+cluster")
     client: Any = connect_cluster(uri) if clustered else connect(uri)
     try:
-        yield RedisAdmin(client, clustered=clustered)
-    except StoreError:
-        raise
-    except Exception as error:
-        raise explained(error, uri) from error
+        with explaining(uri):
+            yield RedisAdmin(client, clustered=clustered)
     finally:
         if clustered:
             await client.aclose()

@@ -18,10 +18,11 @@ from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailab
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_attempts import Attempts, scripts
 from scrapy_neardup.stores.redis_background import Background
-from scrapy_neardup.stores.redis_client import connect_cluster, explained, shown
+from scrapy_neardup.stores.redis_client import connect_cluster
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims
 from scrapy_neardup.stores.redis_counts import cluster_counts
+from scrapy_neardup.stores.redis_errors import explaining, shown
 from scrapy_neardup.stores.redis_layout import MOST_CONTRADICTED, Layout, prefix
 from scrapy_neardup.stores.redis_notices import exchange, topic_key
 from scrapy_neardup.stores.redis_rivals import Kept, Rivals
@@ -73,11 +74,12 @@ class RedisClusterStore(Store):
     async def open(self) -> None:
         """Connect, and agree on the parameters with whoever uses the namespace already."""
         try:
-            await self._client.initialize()
-            self._agreed = await self._agree()
-        except Exception as error:
+            with explaining(self._uri):
+                await self._client.initialize()
+                self._agreed = await self._agree()
+        except StoreError:
             await self._client.aclose()
-            raise explained(error, self._uri) from error
+            raise
         self._layout, record = self._agreed
         texts = scripts(self._layout, record)
         self._calls = self.calls_class(self._client, self._uri, texts, self._check_record)
@@ -159,18 +161,14 @@ class RedisClusterStore(Store):
 
     async def stats(self) -> StoreStats:
         """Count what the namespace holds, for all crawlers; costs a pipeline a master."""
-        try:
+        with explaining(self._uri):
             return await cluster_counts(self._client, self._prefix)
-        except Exception as error:
-            raise explained(error, self._uri) from error
 
     async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`."""
         key = f"{{{topic_key(self._prefix, topic)}}}"
-        try:
+        with explaining(self._uri):
             return await exchange(self._client, key, member, value)
-        except Exception as error:
-            raise explained(error, self._uri) from error
 
     # ---- the protocol ----------------------------------------------------------------------
 

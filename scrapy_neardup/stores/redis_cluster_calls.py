@@ -16,7 +16,7 @@ from redis import exceptions
 from redis.asyncio import RedisCluster
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis_client import FAILURES, explained, shown
+from scrapy_neardup.stores.redis_errors import FAILURES, explained, shown
 
 _CALLS_AT_ONCE = 64  # redis-py opens a connection for each call under way
 _LONGEST_CLOSE = 5.0
@@ -59,7 +59,7 @@ class ClusterCalls:
         Raises
         ------
         StoreError
-            As `redis_client.explained`.
+            As `redis_errors.explained`.
         """
         self._check_open()
         sha, text = self._scripts[verb]
