@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
 
 
 class Decision(StrEnum):
@@ -146,6 +147,20 @@ class Verdict:
     tokens: int = 0
     detail: str = ""
     """For an unjudged page, what exactly went wrong."""
+
+    @classmethod
+    def on(
+        cls, page: Page, decision: Decision, reason: Reason, match: Match | None = None
+    ) -> Self:
+        """Return what a store says of `page`."""
+        return cls(
+            decision=decision,
+            reason=reason,
+            page_id=page.id,
+            match=match,
+            fingerprint=page.fingerprint,
+            tokens=page.tokens,
+        )
 
     @property
     def is_duplicate(self) -> bool:

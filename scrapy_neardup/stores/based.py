@@ -122,25 +122,13 @@ class BasedStore(Store):
         ]
         if own and min(own) <= limit:
             match = Match(page_id=page.id, distance=min(own), url=page.url)
-            return _verdict(page, Decision.SEEN, Reason.SAME_PAGE, match)
+            return Verdict.on(page, Decision.SEEN, Reason.SAME_PAGE, match)
         if not (hits := base.query(page.fingerprint, limit)):
             return None
         _, distance, row = hits[0]
         match = Match(page_id=base.page_id(row), distance=distance, url=base.url(row))
-        return _verdict(
-            page, Decision.DUPLICATE, Reason.EQUAL if page.exact else Reason.NEAR, match
-        )
-
-
-def _verdict(page: Page, decision: Decision, reason: Reason, match: Match) -> Verdict:
-    return Verdict(
-        decision=decision,
-        reason=reason,
-        page_id=page.id,
-        match=match,
-        fingerprint=page.fingerprint,
-        tokens=page.tokens,
-    )
+        reason = Reason.EQUAL if page.exact else Reason.NEAR
+        return Verdict.on(page, Decision.DUPLICATE, reason, match)
 
 
 def _check(

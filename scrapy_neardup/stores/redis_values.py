@@ -133,11 +133,4 @@ def near_reason(page: Page) -> Reason:
 
 def verdict(page: Page, reason: Reason, match: Match | None = None) -> Verdict:
     """Return the verdict on `page`."""
-    return Verdict(
-        decision=_DECISIONS[reason],
-        reason=reason,
-        page_id=page.id,
-        match=match,
-        fingerprint=page.fingerprint,
-        tokens=page.tokens,
-    )
+    return Verdict.on(page, _DECISIONS[reason], reason, match)

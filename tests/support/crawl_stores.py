@@ -65,28 +65,17 @@ class ToyStore(Store):
                     own = Match(page_id=old.id, distance=distance, url=old.url)
                 candidates.append((distance, old.id))
         if own:
-            return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own)
+            return Verdict.on(page, Decision.SEEN, Reason.SAME_PAGE, own)
         if candidates:
             distance, identity = min(candidates)
             self.matched[identity] += 1
             match = Match(page_id=identity, distance=distance, url=self.pages[identity].url)
             reason = Reason.EQUAL if page.exact else Reason.NEAR
-            return self._verdict(page, Decision.DUPLICATE, reason, match)
+            return Verdict.on(page, Decision.DUPLICATE, reason, match)
         reason = Reason.CHANGED if page.id in self.pages else Reason.UNMATCHED
         self.pages[page.id], self.matched[page.id] = page, 0
         self.pending.add(page.id)
-        return self._verdict(page, Decision.NEW, reason, None)
-
-    @staticmethod
-    def _verdict(page, decision, reason, match):
-        return Verdict(
-            decision=decision,
-            reason=reason,
-            page_id=page.id,
-            match=match,
-            fingerprint=page.fingerprint,
-            tokens=page.tokens,
-        )
+        return Verdict.on(page, Decision.NEW, reason)
 
     def _url(self, page_id):
         return self.pages[page_id].url if page_id in self.pages else "?"

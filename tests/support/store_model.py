@@ -138,14 +138,7 @@ class ModelStore:
                 resemblance=compared and resemblance(compared, self.matching.sketch_bits),
                 count=entry.dropped if decision is Decision.DUPLICATE else 0,
             )
-        return Verdict(
-            decision=decision,
-            reason=reason,
-            page_id=page.id,
-            match=match,
-            fingerprint=page.fingerprint,
-            tokens=page.tokens,
-        )
+        return Verdict.on(page, decision, reason, match)
 
 
 def _bins(sketch: bytes, bits: int) -> list[int]:
