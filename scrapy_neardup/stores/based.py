@@ -125,8 +125,11 @@ class BasedStore(Store):
             return Verdict.on(page, Decision.SEEN, Reason.SAME_PAGE, match)
         if not (hits := base.query(page.fingerprint, limit)):
             return None
-        _, distance, row = hits[0]
-        match = Match(page_id=base.page_id(row), distance=distance, url=base.url(row))
+        distance = hits[0].distance
+        page_id, row = min(
+            (base.page_id(hit.row), hit.row) for hit in hits if hit.distance == distance
+        )
+        match = Match(page_id=page_id, distance=distance, url=base.url(row))
         reason = Reason.EQUAL if page.exact else Reason.NEAR
         return Verdict.on(page, Decision.DUPLICATE, reason, match)
 

@@ -1,6 +1,10 @@
 """Encoded parts of a packed file, opened again without one."""
 
-from scrapy_neardup.tables.packed import Checked, checksums
+from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables.packed import Checked, Opened, PackedIndex, checksums, encode_index
+
+TEN = TableDesign.blocks(3, blocks=5)
+"""A design of ten tables."""
 
 
 def reopened(parts, name):
@@ -13,3 +17,14 @@ def reopened(parts, name):
         sums = checksums(data, part.page)
         opened[key] = Checked(data, 0, length, sums, page=part.page, name=name)
     return opened
+
+
+def opened(fingerprints, **options):
+    """An index of `fingerprints`, encoded and opened again."""
+    pieces = encode_index(fingerprints, **{"design": TEN, **options})
+    return PackedIndex(
+        {
+            name: Opened(piece.parameters, reopened(piece.parts, "an index"))
+            for name, piece in pieces
+        }
+    )

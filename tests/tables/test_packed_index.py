@@ -1,31 +1,15 @@
 import numpy as np
 import pytest
-from encoded_parts import reopened
+from encoded_parts import TEN, opened
 from fingerprint_sets import KINDS, clustered, uniform
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign
 from scrapy_neardup.tables.packed import (
     CODECS,
-    Opened,
-    PackedIndex,
     Strings,
-    encode_index,
     packed_design,
 )
-
-TEN = TableDesign.blocks(3, blocks=5)
-
-
-def opened(fingerprints, **options):
-    """An index of `fingerprints`, encoded and opened again."""
-    pieces = encode_index(fingerprints, **{"design": TEN, **options})
-    return PackedIndex(
-        {
-            name: Opened(piece.parameters, reopened(piece.parts, "an index"))
-            for name, piece in pieces
-        }
-    )
 
 
 @pytest.mark.parametrize("codec", CODECS)
