@@ -8,6 +8,7 @@ request.
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
@@ -27,7 +28,7 @@ CONFIGURATION_ERROR = "neardup_configuration_error"
 """The spider's closing reason where the halves or the audit file don't fit."""
 
 
-class Component:
+class Component(ABC):
     """Base of both halves.
 
     Parameters
@@ -70,6 +71,6 @@ class Component:
             reason = STORE_ERROR if isinstance(error, StoreError) else CONFIGURATION_ERROR
             await close_spider(self._crawler, reason)
 
+    @abstractmethod
     async def _open(self) -> None:
         """Get ready for the first response."""
-        raise NotImplementedError
