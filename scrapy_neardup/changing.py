@@ -33,29 +33,36 @@ MOST_LINES = 3
 _FEWEST_CHARACTERS = 150
 """Of the rest of a page; less may be all template, and the last line all that it says."""
 
-_FEWEST_ELSEWHERE, _MOST_CHANGING = 500, 0.2
-"""Of the rest of a page in another folder; and its last lines as a share of that."""
+_FEWEST_ELSEWHERE = 500
+"""Of the rest of a page in another folder."""
+
+_MOST_CHARACTERS, _MOST_CHANGING = 400, 0.2
+"""Of the last lines; and, in another folder, as a share of the rest."""
 
 _BELIEVED = 4
 """Pages that have to show it; and three times as many as show the contrary."""
 
 _HALVED = 32
-_MOST_PAGES = 20_000
+_MOST_PAGES = 16_384
 _MOST_SITES = 4096
 
 
 @dataclass(slots=True)
 class _Met:
-    """A page as it was first met, less some of its last lines."""
+    """A page as it was first met."""
 
     path: str
     parameters: frozenset[str]
     ends: tuple[str, ...]
     """Its last lines."""
-    judged: tuple[str, ...]
-    """Those of them that were judged."""
-    counted: bool = False
-    """Whether it has spoken for its site; it must not twice."""
+    changing: int
+    """How many of them weren't judged."""
+    spoken: int = 0
+    """The numbers of lines, as bits, about which it has spoken for its site; once is enough."""
+
+    def judged(self, length: int) -> tuple[str, ...]:
+        """Return those of so many last lines that were judged."""
+        return self.ends[-length:][: max(length - self.changing, 0)]
 
 
 class ChangingEnds:
@@ -93,7 +100,7 @@ class ChangingEnds:
         if not changing:
             return content
         met = before[changing - 1] if changing <= len(before) else None
-        return _ending(content, lines, changing, met.judged if met is not None else ())
+        return _ending(content, lines, changing, met.judged(changing) if met is not None else ())
 
     @staticmethod
     def _pages(site: str, title: str, lines: Sequence[str]) -> list[int]:
@@ -101,7 +108,7 @@ class ChangingEnds:
         pages = []
         for length in range(1, MOST_LINES + 1):
             own = " ".join(lines[:-length])  # wherever its source breaks lines
-            if len(own) < _FEWEST_CHARACTERS:
+            if len(own) < _FEWEST_CHARACTERS or len("".join(lines[-length:])) > _MOST_CHARACTERS:
                 break
             pages.append(hash((site, title, own)))
         return pages
@@ -109,7 +116,7 @@ class ChangingEnds:
     def _learn(
         self, site: str, parts: SplitResult, lines: Sequence[str], length: int, met: _Met
     ) -> None:
-        if met.counted:
+        if met.spoken >> length & 1:
             return
         if met.path == parts.path:
             parameters = _parameters(parts)
@@ -125,21 +132,15 @@ class ChangingEnds:
                 and self._speaks(hash((site, name, length)))
             )
         if speaks:
-            self._count(site, length, changed=tuple(lines[-length:]) != met.ends)
-            met.counted = True
+            self._count(site, length, changed=tuple(lines[-length:]) != met.ends[-length:])
+            met.spoken |= 1 << length
 
     def _remember(
         self, pages: Sequence[int], parts: SplitResult, lines: Sequence[str], changing: int
     ) -> None:
-        judged = lines[: len(lines) - changing]
-        for length, page in enumerate(pages, start=1):
-            if page not in self._met:
-                self._met[page] = _Met(
-                    path=parts.path,
-                    parameters=_parameters(parts),
-                    ends=tuple(lines[-length:]),
-                    judged=tuple(judged[len(lines) - length :]),
-                )
+        met = _Met(parts.path, _parameters(parts), tuple(lines[-MOST_LINES:]), changing)
+        for page in pages:
+            self._met.setdefault(page, met)
         while len(self._met) > MOST_LINES * _MOST_PAGES:
             self._met.popitem(last=False)
 

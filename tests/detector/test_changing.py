@@ -115,6 +115,10 @@ def test_not_further_than_three_lines_from_the_end():
     assert met(taught(after=after), 9, "", after=after).split()[-1] == "three"
 
 
+def test_not_more_than_a_few_sentences():
+    assert not learnt(taught(last=lambda: words(CHANCE.random(), 60)))
+
+
 def test_lines_that_stay_the_same_stay():
     assert not learnt(taught(20, last=lambda: "last"))
 
