@@ -45,7 +45,9 @@ class NearDuplicateDownloaderMiddleware(Component):
         return response
 
     async def _open(self) -> None:
-        if self._crawler.get_spider_middleware(Component) is None:
+        # What is looked for is an instance of it, so it may be abstract.
+        other = self._crawler.get_spider_middleware(Component)  # type: ignore[type-abstract]
+        if other is None:
             raise ConfigurationError(
                 "SPIDER_MIDDLEWARES lacks scrapy_neardup.crawl.spider."
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
