@@ -6,7 +6,6 @@ nothing is created where there is no file.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -14,12 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.admin import Report
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.sqlite import store_path
-from scrapy_neardup.stores.sqlite_file import FORMAT_VERSION, ROW_BITS, has_notices
 from scrapy_neardup.stores.sqlite_guard import (
     beside,
     check_after_crash,
@@ -29,6 +27,7 @@ from scrapy_neardup.stores.sqlite_guard import (
     register,
     release,
 )
+from scrapy_neardup.stores.sqlite_schema import check_version, has_notices, places, recorded
 
 _CHUNK = 1 << 14
 
@@ -47,20 +46,14 @@ class SQLiteAdmin:
     async def report(self, namespace: str) -> Report | None:
         """Return what a namespace holds, None if there is none; reads all of it."""
         with self._connected("ro") as connection:
-            found = connection.execute(
-                "SELECT number, parameters FROM namespace WHERE name = ?", (namespace,)
-            ).fetchone()
+            found = recorded(connection, self._path, namespace)
             if found is None:
                 return None
-            number, text = found
-            try:
-                parameters = {name: str(value) for name, value in json.loads(text).items()}
-            except (AttributeError, TypeError, ValueError) as error:
-                raise damaged(self._path, f"parameters of {namespace!r}: {error}") from error
+            number, parameters = found
             pages = dropped = 0
             rows = connection.execute(
                 "SELECT substr(entry, 1, ?) FROM page WHERE place BETWEEN ? AND ?",
-                (ENTRY.size, *_places(number)),
+                (ENTRY.size, *places(number)),
             )
             while chunk := rows.fetchmany(_CHUNK):
                 pages += len(chunk)
@@ -72,7 +65,7 @@ class SQLiteAdmin:
         files = (self._path, beside(self._path, "-wal"))
         return Report(
             stats=StoreStats(pages=pages, pending=0, dropped=dropped, overflowed=0),
-            parameters=parameters,
+            parameters={name: str(value) for name, value in parameters.items()},
             file_bytes=sum(file.stat().st_size for file in files if file.exists()),
         )
 
@@ -85,7 +78,7 @@ class SQLiteAdmin:
                 "SELECT number FROM namespace WHERE name = ?", (namespace,)
             ).fetchall()
             for (number,) in numbers:
-                connection.execute("DELETE FROM page WHERE place BETWEEN ? AND ?", _places(number))
+                connection.execute("DELETE FROM page WHERE place BETWEEN ? AND ?", places(number))
                 if has_notices(connection):
                     connection.execute("DELETE FROM notice WHERE number = ?", (number,))
                 connection.execute("DELETE FROM namespace WHERE number = ?", (number,))
@@ -102,20 +95,10 @@ class SQLiteAdmin:
                 with closing(
                     sqlite3.connect(uri, timeout=0, uri=True, isolation_level=None)
                 ) as connection:
-                    version = connection.execute("PRAGMA user_version").fetchone()[0]
-                    if version != FORMAT_VERSION:
-                        raise StoreMismatchError(
-                            f"NEARDUP_STORE: {self._path} has format {version}, this version of"
-                            f" scrapy-neardup reads {FORMAT_VERSION}"
-                        )
+                    check_version(connection, self._path)
                     yield connection
             finally:
                 release(self._path)
-
-
-def _places(number: int) -> tuple[int, int]:
-    first = number << ROW_BITS
-    return first, first + (1 << ROW_BITS) - 1
 
 
 @asynccontextmanager

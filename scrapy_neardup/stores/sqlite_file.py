@@ -1,12 +1,8 @@
-"""The file behind ``sqlite:PATH``: its format, its lock, its transactions.
+"""The file behind ``sqlite:PATH``: how it is opened, read and written.
 
 Rule of this room: blocking calls, all from one thread; nothing is written before the
-file is known to be ours, whole (`sqlite_guard`), and made with the same parameters.
-
-The format: one table holds the kept pages of all namespaces, and another, if anything was
-posted, their notice boards; ``application_id`` and ``user_version`` in SQLite's header say
-whose file it is and which version of the format. What follows the record of an entry is a
-matter of its namespace's parameters.
+file is known to be ours, whole (`sqlite_guard`), and made with the same parameters
+(`sqlite_schema`).
 """
 
 from __future__ import annotations
@@ -20,11 +16,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
+from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores.notices import Notice
 from scrapy_neardup.stores.records import ENTRY, Chunk, record_dtype
 from scrapy_neardup.stores.sqlite_guard import (
-    APPLICATION_ID,
     beside,
     check_after_crash,
     check_header,
@@ -34,33 +29,17 @@ from scrapy_neardup.stores.sqlite_guard import (
     release,
     unusable,
 )
+from scrapy_neardup.stores.sqlite_schema import (
+    CREATE,
+    CREATE_NOTICES,
+    agree,
+    check_version,
+    has_notices,
+    places,
+)
 
-FORMAT_VERSION: Final = 1
-ROW_BITS: Final = 32
 _CHUNK: Final = 1 << 10
 """Rows that are read at once: what fits into a processor's cache."""
-
-_CREATE: Final = (
-    f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {FORMAT_VERSION}",
-    """CREATE TABLE namespace (
-        number INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE,
-        parameters TEXT NOT NULL  -- JSON: what makes two fingerprints comparable
-    )""",
-    """CREATE TABLE page (
-        place INTEGER PRIMARY KEY,  -- namespace number << 32 | row
-        entry BLOB NOT NULL,  -- records.record_dtype, then sketches (confirmation.stored)
-        url TEXT
-    )""",
-)
-_CREATE_NOTICES: Final = """CREATE TABLE IF NOT EXISTS notice (
-    number INTEGER NOT NULL,  -- of the namespace; rowids ascend as values are posted
-    topic TEXT NOT NULL,
-    member TEXT NOT NULL,
-    value BLOB NOT NULL,
-    UNIQUE (number, topic, member)
-)"""
 
 
 class Changes(NamedTuple):
@@ -122,16 +101,16 @@ class SQLiteFile:
         sketch_bytes
             Bytes of a sketch; 0: they have none.
         """
-        first = self._number << ROW_BITS
+        first, last = places(self._number)
         dtype = record_dtype(features)
         with opening(self._path):
             found = self._connection.execute(
                 "SELECT place, substr(entry, 1, ?), substr(entry, ?) FROM page"
                 " WHERE place BETWEEN ? AND ? ORDER BY place",
-                (dtype.itemsize, dtype.itemsize + 1, first, first + (1 << ROW_BITS) - 1),
+                (dtype.itemsize, dtype.itemsize + 1, first, last),
             )
             while chunk := found.fetchmany(_CHUNK):
-                places, entries, sketches = zip(*chunk, strict=True)
+                found_at, entries, sketches = zip(*chunk, strict=True)
                 try:
                     sizes, joined = set(map(len, entries)), b"".join(entries)
                     b"".join(sketches)
@@ -143,7 +122,7 @@ class SQLiteFile:
                 if any(size % sketch_bytes if sketch_bytes else size for size in lengths):
                     what = f"a record with a sketch of other than {sketch_bytes} bytes"
                     raise damaged(self._path, what)
-                rows = (np.array(places) - first).astype(np.uint32)
+                rows = (np.array(found_at) - first).astype(np.uint32)
                 yield Chunk(rows, np.frombuffer(joined, dtype), sketches)
 
     def notices(self) -> list[tuple[str, str, bytes]]:
@@ -169,7 +148,7 @@ class SQLiteFile:
         StoreUnavailableError
             They can't be written, for one because the disk is full.
         """
-        first = self._number << ROW_BITS
+        first, _ = places(self._number)
         name, parameters = self._namespace, json.dumps(self._parameters, sort_keys=True)
         with _using(self._path), _transaction(self._connection) as run:
             run.execute(
@@ -188,7 +167,7 @@ class SQLiteFile:
                 ((entry, first + row) for row, entry in changes.updated),
             )
             if changes.posted:
-                run.execute(_CREATE_NOTICES)
+                run.execute(CREATE_NOTICES)
             for topic, member, value in changes.posted:
                 named = (self._number, _text(topic), _text(member))
                 if value is None:
@@ -200,9 +179,10 @@ class SQLiteFile:
 
     def url(self, row: int, page_id: int) -> str | None:
         """Return the URL of the entry at `row`, if that is still the entry of `page_id`."""
+        first, _ = places(self._number)
         with _using(self._path):
             found = self._connection.execute(
-                "SELECT entry, url FROM page WHERE place = ?", (self._number << ROW_BITS | row,)
+                "SELECT entry, url FROM page WHERE place = ?", (first + row,)
             ).fetchone()
         if found is None or ENTRY.unpack_from(found[0])[1] != page_id:
             return None
@@ -226,54 +206,16 @@ class SQLiteFile:
             connection.execute("PRAGMA synchronous = NORMAL")
             with _transaction(connection):
                 if not connection.execute("PRAGMA application_id").fetchone()[0]:
-                    for statement in _CREATE:
+                    for statement in CREATE:
                         connection.execute(statement)
             # Left by the check; now that the lock is ours, nobody else has it open.
             beside(self._path, "-shm").unlink(missing_ok=True)
-            self._number = self._agree(connection)
+            check_version(connection, self._path)
+            self._number = agree(connection, self._path, self._namespace, self._parameters)
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _agree(self, connection: sqlite3.Connection) -> int:
-        """Return the number of the namespace, if it was made with our parameters."""
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != FORMAT_VERSION:
-            raise StoreMismatchError(
-                f"NEARDUP_STORE: {self._path} has format {version}, this version of"
-                f" scrapy-neardup reads {FORMAT_VERSION}: name another file"
-            )
-        highest = connection.execute("SELECT coalesce(max(number), 0) FROM namespace").fetchone()
-        found = connection.execute(
-            "SELECT number, parameters FROM namespace WHERE name = ?", (self._namespace,)
-        ).fetchone()
-        if found is None:
-            return int(highest[0]) + 1
-        number, text = found
-        try:
-            theirs = dict(json.loads(text))
-        except (TypeError, ValueError) as error:
-            raise damaged(self._path, f"parameters of {self._namespace!r}: {error}") from error
-        names = sorted(theirs.keys() | self._parameters.keys())
-        differences = [
-            f"{name} was {theirs.get(name)!r} and is {self._parameters.get(name)!r}"
-            for name in names
-            if theirs.get(name) != self._parameters.get(name)
-        ]
-        if differences:
-            raise StoreMismatchError(
-                f"NEARDUP_STORE: namespace {self._namespace!r} of {self._path} was made with"
-                f" other parameters: {'; '.join(differences)}. Set them as they were, or use"
-                " another NEARDUP_NAMESPACE or another file"
-            )
-        return int(number)
-
-
-def has_notices(connection: sqlite3.Connection) -> bool:
-    """Whether anything was ever posted in a file."""
-    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'notice'")
-    return found.fetchone() is not None
 
 
 def _text(url: str | None) -> str | None:

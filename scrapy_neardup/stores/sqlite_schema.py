@@ -1,0 +1,122 @@
+"""The format of a SQLite file: its tables, its version, and what its namespaces were made with.
+
+Rule of this room: statements on a connection that somebody else has opened, and checked the
+file of (`sqlite_guard`).
+
+One table holds the kept pages of all namespaces, and another, if anything was posted, their
+notice boards; ``application_id`` and ``user_version`` in SQLite's header say whose file it is
+and which version of the format. What follows the record of an entry is a matter of its
+namespace's parameters.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.stores.sqlite_guard import APPLICATION_ID, damaged
+
+FORMAT_VERSION: Final = 1
+ROW_BITS: Final = 32
+
+CREATE: Final = (
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {FORMAT_VERSION}",
+    """CREATE TABLE namespace (
+        number INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        parameters TEXT NOT NULL  -- JSON: what makes two fingerprints comparable
+    )""",
+    """CREATE TABLE page (
+        place INTEGER PRIMARY KEY,  -- namespace number << 32 | row
+        entry BLOB NOT NULL,  -- records.record_dtype, then sketches (confirmation.stored)
+        url TEXT
+    )""",
+)
+CREATE_NOTICES: Final = """CREATE TABLE IF NOT EXISTS notice (
+    number INTEGER NOT NULL,  -- of the namespace; rowids ascend as values are posted
+    topic TEXT NOT NULL,
+    member TEXT NOT NULL,
+    value BLOB NOT NULL,
+    UNIQUE (number, topic, member)
+)"""
+
+
+def places(number: int) -> tuple[int, int]:
+    """Return the first and the last place that the rows of a namespace may have."""
+    first = number << ROW_BITS
+    return first, first + (1 << ROW_BITS) - 1
+
+
+def has_notices(connection: sqlite3.Connection) -> bool:
+    """Whether anything was ever posted in a file."""
+    found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'notice'")
+    return found.fetchone() is not None
+
+
+def check_version(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise `StoreMismatchError` unless the file has the format that is read here."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT_VERSION:
+        raise StoreMismatchError(
+            f"NEARDUP_STORE: {path} has format {version}, this version of scrapy-neardup reads"
+            f" {FORMAT_VERSION}: name another file"
+        )
+
+
+def recorded(
+    connection: sqlite3.Connection, path: Path, namespace: str
+) -> tuple[int, dict[str, Any]] | None:
+    """Return a namespace's number and what it was made with; None if there is none.
+
+    Raises
+    ------
+    StoreCorruptError
+        What it was made with can't be read.
+    """
+    found = connection.execute(
+        "SELECT number, parameters FROM namespace WHERE name = ?", (namespace,)
+    ).fetchone()
+    if found is None:
+        return None
+    number, text = found
+    try:
+        return int(number), dict(json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise damaged(path, f"parameters of {namespace!r}: {error}") from error
+
+
+def agree(
+    connection: sqlite3.Connection,
+    path: Path,
+    namespace: str,
+    parameters: Mapping[str, str | int | float],
+) -> int:
+    """Return the number of a namespace: what it has, or the next one if there is none yet.
+
+    Raises
+    ------
+    StoreMismatchError
+        It was made with other parameters; the message shows both.
+    """
+    found = recorded(connection, path, namespace)
+    if found is None:
+        highest = connection.execute("SELECT coalesce(max(number), 0) FROM namespace").fetchone()
+        return int(highest[0]) + 1
+    number, theirs = found
+    differences = [
+        f"{name} was {theirs.get(name)!r} and is {parameters.get(name)!r}"
+        for name in sorted(theirs.keys() | parameters.keys())
+        if theirs.get(name) != parameters.get(name)
+    ]
+    if differences:
+        raise StoreMismatchError(
+            f"NEARDUP_STORE: namespace {namespace!r} of {path} was made with other parameters:"
+            f" {'; '.join(differences)}. Set them as they were, or use another"
+            " NEARDUP_NAMESPACE or another file"
+        )
+    return number
