@@ -6,9 +6,10 @@ found by SCAN, and no call takes long.
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,11 +19,12 @@ from scrapy_neardup.stores.admin import Bucket, Report
 from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect
 from scrapy_neardup.stores.redis_counts import cluster_counts, counts
 from scrapy_neardup.stores.redis_errors import explaining
-from scrapy_neardup.stores.redis_layout import BUSIEST_SCRIPT, prefix
+from scrapy_neardup.stores.redis_layout import WEIGH_SCRIPT, prefix
 from scrapy_neardup.stores.redis_schema import DIGEST
 
 _BATCH = 500
 _SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at
+_FIELDS = 200  # that a script reads in one call: of buckets a megabyte at most
 _SHOWN = 5
 _WIDTHS = {False: (14, 6), True: (31, 10)}
 """Bytes of an entry in table 1 and in the others, on one Redis and in a cluster."""
@@ -50,11 +52,12 @@ class RedisAdmin:
         return sorted(found)
 
     async def report(self, namespace: str) -> Report | None:
-        """Return what a namespace holds, None if there is none; costs some calls a key."""
-        parameters = await self._client.hgetall(self._key(namespace, "schema"))
-        if not parameters:
+        """Return what a namespace holds, None if there is none; reads its tables."""
+        recorded = await self._client.hgetall(self._key(namespace, "schema"))
+        if not recorded:
             return None
-        parameters.pop(DIGEST.encode(), None)
+        recorded.pop(DIGEST.encode(), None)
+        parameters = {name.decode(): value.decode() for name, value in recorded.items()}
         memory = Counter(dict.fromkeys(("tables", "identity", "features", "sketches", "rest"), 0))
         busiest = []
         async for keys in self._batches(namespace):
@@ -65,14 +68,17 @@ class RedisAdmin:
             for key, size in zip(keys, sizes, strict=True):
                 tree = key.decode().strip("{}").split(":")[2]
                 table = int(tree[1:]) if re.fullmatch(r"t\d+", tree) else 0
-                memory["tables" if table else _KINDS.get(tree, "rest")] += size or 0
                 if table:
-                    busiest += await self._busiest(key, table)
+                    weights, buckets = await self._weigh(key, table, parameters)
+                    memory.update(_shares(size or 0, weights))
+                    busiest += buckets
+                else:
+                    memory[_KINDS.get(tree, "rest")] += size or 0
         count: Any = cluster_counts if self._clustered else counts
         stats = await count(self._client, prefix(namespace))
         return Report(
             stats=replace(stats, memory_bytes=sum(memory.values())),
-            parameters={name.decode(): value.decode() for name, value in parameters.items()},
+            parameters=parameters,
             memory=dict(memory),
             busiest=sorted(busiest, key=lambda bucket: -bucket.entries)[:_SHOWN],
         )
@@ -102,14 +108,37 @@ class RedisAdmin:
         if batch:
             yield batch
 
-    async def _busiest(self, key: bytes, table: int) -> list[Bucket]:
+    async def _weigh(
+        self, key: bytes, table: int, parameters: Mapping[str, str]
+    ) -> tuple[dict[str, int], list[Bucket]]:
+        """Return what the bytes of a hash of a table are for, and its longest buckets."""
+        weights = dict.fromkeys(("tables", "sketches", "rest"), 0)
+        lengths: dict[bytes, int] = {}
+        sizes = 8 * int(parameters.get("features", 0)), int(parameters.get("sketch_bytes", 0))
+        cursor = b"0"
+        while True:
+            reply = await self._client.eval(WEIGH_SCRIPT, 1, key, cursor, _FIELDS, _SHOWN, *sizes)
+            cursor, entries, bodies, rest, *buckets = reply
+            weights["tables"] += entries
+            weights["sketches"] += bodies
+            weights["rest"] += rest
+            lengths.update(zip(buckets[1::2], buckets[::2], strict=True))
+            if cursor == b"0":
+                break
         width = _WIDTHS[self._clustered][table > 1]
-        reply = await self._client.eval(BUSIEST_SCRIPT, 1, key, _SHOWN)
         first = key.decode().strip("{}").rpartition(":")[2]
-        return [
-            Bucket(table=table, prefix=first + name[1:].hex(), entries=length // width)
-            for length, name in zip(reply[::2], reply[1::2], strict=True)
+        return weights, [
+            Bucket(table=table, prefix=first + name[1:].hex(), entries=lengths[name] // width)
+            for name in heapq.nlargest(_SHOWN, lengths, key=lengths.__getitem__)
         ]
+
+
+def _shares(size: int, weights: Mapping[str, int]) -> dict[str, int]:
+    """Return the shares of `size` bytes of memory that fall to each kind, all of it in all."""
+    whole = max(sum(weights.values()), 1)
+    shares = {kind: size * weight // whole for kind, weight in weights.items()}
+    shares["tables"] += size - sum(shares.values())
+    return shares
 
 
 @asynccontextmanager

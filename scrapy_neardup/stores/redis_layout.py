@@ -255,7 +255,7 @@ def _source(name: str) -> str:
 
 OPEN_SCRIPT = _source("open")
 EXCHANGE_SCRIPT = _source("exchange")
-BUSIEST_SCRIPT = _source("busiest")
+WEIGH_SCRIPT = _source("weigh")
 
 
 def prefix(namespace: str) -> str:

@@ -8,10 +8,11 @@ import json
 import pytest
 from click.testing import CliRunner
 from redis_servers import shared_server
-from store_registry import PLACES, page
+from store_registry import PLACES, keys, page
 
 from scrapy_neardup.cli import main
 from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.verdict import Sketch
 
 NAMES = ("shop.default", "a:b*c", "名")
@@ -66,8 +67,10 @@ def test_stats_and_clear(name):
             assert "isn't there" in gone.output
 
 
-def test_features_and_sketches_are_weighed_and_cleared():
+@pytest.mark.parametrize("name", ["redis", "redis-cluster"])
+def test_features_sketches_and_urls_are_weighed_and_cleared(name):
     matching = Matching(features=2, sketch_bits=8, sketch_bytes=64)
+    url = f"https://a.example/{'x' * 200}"
 
     async def fill(uri: str) -> None:
         async with open_store(uri, matching=matching) as store:
@@ -77,22 +80,29 @@ def test_features_and_sketches_are_weighed_and_cleared():
                 features = (number + 1, number + 2)
                 fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
                 await store.check_and_add(
-                    page(number << 54, fingerprint, features=features, sketch=sketch)
+                    page(number << 54, fingerprint, features=features, sketch=sketch, url=url)
                 )
                 await store.confirm(number << 54)
 
-    with PLACES["redis"]() as place:
+    with PLACES[name]() as place:
         asyncio.run(fill(place.uri))
         words = ("--store", place.uri, "--namespace", "default")
         found = json.loads(run("stats", *words, "--json").output)
         assert found["pages"] == 700
         memory = found["memory"]
-        assert memory["sketches"] > 700 * (8 + 2 * 8 + 64)
-        assert memory["features"] > 700 * 2 * 6
+        tables = len(Layout.choose(3, 1_000_000).tables)
+        for kind, least in {
+            "tables": tables * 6,
+            "identity": 18,
+            "features": 2 * 6,
+            "sketches": 2 * 8 + 64,  # both views are equal: one is kept
+            "rest": len(url),
+        }.items():
+            assert 700 * least < memory[kind] < 700 * (least + 250), kind
         assert found["memory_bytes"] == sum(memory.values())
         assert found["parameters"]["sketch_bytes"] == "64"
         assert run("clear", *words, "--yes").exit_code == 0
-        assert not shared_server().client().keys()
+        assert not keys(name)
 
 
 def test_clear_leaves_other_keys():

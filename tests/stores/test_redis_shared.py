@@ -6,8 +6,7 @@ import asyncio
 import time
 
 import pytest
-from redis_servers import shared_cluster, shared_server
-from store_registry import PLACES, SOMETHING, decision, page
+from store_registry import PLACES, SOMETHING, decision, keys, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store, redis, redis_cluster, redis_notices
@@ -15,11 +14,6 @@ from scrapy_neardup.stores.redis_layout import prefix
 from scrapy_neardup.verdict import Decision
 
 on_both = pytest.mark.parametrize("name", ["redis", "redis-cluster"])
-
-
-def keys(name: str) -> set[bytes]:
-    nodes = [shared_server()] if name == "redis" else shared_cluster().masters
-    return {key for node in nodes for key in node.client().scan_iter(count=1000)}
 
 
 # Parameters

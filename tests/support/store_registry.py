@@ -131,6 +131,12 @@ async def healed(call, seconds: float = 20):
             await asyncio.sleep(0.05)
 
 
+def keys(name: str) -> set[bytes]:
+    """All keys of the Redis, or the cluster, of this name."""
+    nodes = [shared_server()] if name == "redis" else shared_cluster().masters
+    return {key for node in nodes for key in node.client().scan_iter(count=1000)}
+
+
 def check_refusal(place: Place, k: int) -> None:
     """A distance that a store can't search is refused before any page, by name and limit."""
     message = f"NEARDUP_MAX_DISTANCE is {k}: .* takes {place.most_distance} bits at most"

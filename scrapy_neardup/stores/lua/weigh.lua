@@ -1,0 +1,37 @@
+-- Some fields of a hash of a table: what their bytes are for, and the longest buckets among them.
+--
+-- Of a cluster, the hashes of table 1 hold what belongs to their entries too; the names of their
+-- fields, and what is in a body, are those of cluster_entries.lua.
+--
+-- KEYS: the hash
+-- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of a sketch
+-- Reply: {next cursor, bytes of entries, of features and sketches, of the rest,
+--        [length, field] of the longest buckets}
+
+local byte, floor = string.byte, math.floor
+local features, sketch = tonumber(ARGV[4]), tonumber(ARGV[5])
+local entries, bodies, rest = 0, 0, 0
+local buckets = {}
+local reply = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
+for i = 1, #reply[2], 2 do
+  local name, value = reply[2][i], reply[2][i + 1]
+  local kind, size = string.sub(name, 1, 1), #name + #value
+  if byte(name) <= 48 then
+    entries = entries + size
+    buckets[#buckets + 1] = { #value, name }
+  elseif kind == 'c' then
+    entries = entries + size
+  elseif kind == 'b' and byte(value) > 0 then
+    local url = #value - 1 - byte(value) % 2 * features - floor(byte(value) / 2) * sketch
+    bodies, rest = bodies + size - url, rest + url
+  else
+    rest = rest + size
+  end
+end
+table.sort(buckets, function(a, b) return a[1] > b[1] end)
+local found = { reply[1], entries, bodies, rest }
+for i = 1, math.min(#buckets, tonumber(ARGV[3])) do
+  found[#found + 1] = buckets[i][1]
+  found[#found + 1] = buckets[i][2]
+end
+return found
