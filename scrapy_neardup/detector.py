@@ -20,6 +20,7 @@ from posixpath import dirname
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
+from scrapy_neardup.calendars import EmptyMonths
 from scrapy_neardup.changing import ChangingEnds
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.fingerprints import digest, features, simhash_features, token_hashes
@@ -146,16 +147,18 @@ class Detector:
         self._sketcher = analyser.parameters.sketcher
         self._furniture = Furniture()
         self._ends = ChangingEnds()
+        self._months = EmptyMonths()
         self._templates = Templates()
         self._name = secrets.token_hex(4)
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
         """Judge a page and remember it if it is new; see `decide`.
 
-        What ends every page of the site and is never the same isn't judged; see
-        `scrapy_neardup.changing`.
+        What ends every page of the site and is never the same isn't judged
+        (`scrapy_neardup.changing`), and one year's empty months are as good as another's
+        (`scrapy_neardup.calendars`).
         """
-        content = self._ends.strip(content, url)
+        content = self._months.fold(self._ends.strip(content, url), url)
         return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
 
     async def decide(self, page: Page | Verdict) -> Verdict:

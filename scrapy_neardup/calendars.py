@@ -1,0 +1,109 @@
+"""Calendars without end: their empty months, of which two years are enough.
+
+Rule of this room: a month is empty if its page says nothing but its date. Its address names a
+year and a month; its text holds the days of that month in a row, with no word between them; and
+all other numbers are those of the address, or next to them, as in links to the months around.
+Such a month is judged as the same month of an earlier year, once two years were met whose
+addresses and texts differ in nothing else. A month in which anything happens has words of its own.
+
+The months behind are not seen then, unless something else links to them: whoever has appointments
+two years from now, and nothing before, shows them elsewhere too. ``NEARDUP_DENY`` keeps addresses
+from being judged at all.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections import OrderedDict
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from itertools import groupby
+from urllib.parse import urlsplit
+
+from scrapy_neardup.text import Content
+
+YEARS = 2
+"""Of each month, that are judged as they are."""
+
+_MOST_CHARACTERS = 4_000
+_MOST_MONTHS = 16_384
+_MOST_NUMBERS = 16
+"""Of an address, that are looked at."""
+
+_WEEKS, _MOST_AMONG = 53, 18
+"""Among the days may stand the numbers of weeks, and the days of the months around."""
+
+_YEARS, _MONTHS = range(1000, 3000), range(1, 13)
+_NUMBER = re.compile(r"\d{1,9}")
+_TOKEN = re.compile(r"\d{1,9}|[^\W\d_]+")
+
+
+class EmptyMonths:
+    """What a crawl knows of the calendars of each site."""
+
+    def __init__(self) -> None:
+        # Month of any year -> the first years that were met.
+        self._met: OrderedDict[int, dict[tuple[int, ...], Content]] = OrderedDict()
+
+    def fold(self, content: Content, url: str | None) -> Content:
+        """Return the content of an earlier year's month that says the same, or `content`.
+
+        O(length of the text) where the address names a month, else O(length of the address).
+        """
+        try:
+            parts = urlsplit(url or "")
+        except ValueError:
+            return content
+        address = f"{parts.path}?{parts.query}"
+        numbers = [int(number) for number in _NUMBER.findall(address)[:_MOST_NUMBERS]]
+        words = _words(content, numbers)
+        if words is None:
+            return content
+        month = _NUMBER.sub(lambda found: "" if int(found[0]) in _YEARS else found[0], address)
+        key = hash((parts.netloc, month, words, content.images, content.data))
+        met = self._met.setdefault(key, {})
+        if len(self._met) > _MOST_MONTHS:
+            self._met.popitem(last=False)
+        year = tuple(number for number in numbers if number in _YEARS)
+        if year in met:
+            return content
+        if len(met) < YEARS:
+            met[year] = content
+            return content
+        return next(iter(met.values()))
+
+
+def _words(content: Content, address: Sequence[int]) -> tuple[str, ...] | None:
+    """Return the words of an empty month; None for any other page."""
+    years = [number for number in address if number in _YEARS]
+    months = [number for number in address if number in _MONTHS]
+    if not (years and months) or len(content.text) > _MOST_CHARACTERS:
+        return None
+    said = " ".join((content.title, *content.headings, content.text)).lower()
+    words: list[str] = []
+    rows: list[list[int]] = []
+    for are_numbers, tokens in groupby(_TOKEN.findall(said), str.isdecimal):
+        if are_numbers:
+            rows.append([int(token) for token in tokens])
+        else:
+            words.extend(tokens)
+    known = {number + step for number in address for step in (-1, 0, 1)}
+    others = [row for row in rows if not known.issuperset(row)]
+    if len(others) != 1:
+        return None
+    (days,) = others
+    lengths = {monthrange(year, month)[1] for year in years for month in months}
+    if any(_are_days(days, length, known) for length in lengths):
+        return tuple(words)
+    return None
+
+
+def _are_days(row: Sequence[int], length: int, known: AbstractSet[int]) -> bool:
+    """Whether a row of numbers is a month of so many days, one after another."""
+    numbers = iter(row)
+    return (
+        len(row) <= length + _MOST_AMONG
+        and all(number <= _WEEKS or number in known for number in row)
+        and all(day in numbers for day in range(1, length + 1))
+    )
