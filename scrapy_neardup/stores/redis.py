@@ -130,7 +130,7 @@ class RedisStore(Store):
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; see `Store.confirm`."""
-        await self._call("confirm", _CLEARED, id_bytes(page_id))
+        await self._call("confirm", id_bytes(page_id), _CLEARED)
         self._pending.discard(page_id)
 
     async def forget(self, page_id: int) -> int:

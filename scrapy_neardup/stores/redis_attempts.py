@@ -89,7 +89,7 @@ class Attempts:
         )
 
     async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> Entry:
-        """Return the state of another's attempt; it is ended if it is over.
+        """Return the state of another attempt; it is ended if it is over.
 
         Parameters
         ----------

@@ -53,7 +53,14 @@ class RedisClusterStore(Store):
         ``redis+cluster://`` or ``rediss+cluster://``, some of the nodes, comma-separated.
     layout
         Table design for a namespace that doesn't exist yet.
+
+    Attributes
+    ----------
+    calls_class
+        What makes calls of scripts; a subclass of the store may have another.
     """
+
+    calls_class: type[ClusterCalls] = ClusterCalls
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         self._uri = uri
@@ -66,8 +73,6 @@ class RedisClusterStore(Store):
         self._background = Background()
         self._opened = False
         self._sweeping = random.randrange(256), 0
-
-    calls_class: type[ClusterCalls] = ClusterCalls
 
     # ---- life ------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ local function add_body(id, features, sketch, listed)
   if not HAS_BODIES then return '' end
   if features == '' and sketch == '' then return u(NO_BODY, 4) end
   if features == '' then features = string.rep('\0', 8 * FEATURES) end
-  local v = SKETCH > 0 and #sketch / SKETCH or 0
+  local v = sketches_in(sketch)
   local free = PREFIX .. 'free:' .. v
   local left = call('LINDEX', free, -1)
   local n = left and tonumber(left) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1

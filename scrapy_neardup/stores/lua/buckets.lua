@@ -2,8 +2,9 @@
 -- blocks): what every script of every layout begins with.
 --
 -- Units. Fingerprints and page ids are 8-byte strings, most significant byte first. Times
--- are seconds since the epoch, leases milliseconds. Lua numbers are doubles and `bit` knows
--- 32 bits, so everything works on bytes and on 24-bit halves.
+-- are since the epoch: on one Redis seconds, but for leases; these, and all of a cluster's, are
+-- milliseconds. Lua numbers are doubles and `bit` knows 32 bits, so everything works on bytes
+-- and on 24-bit halves.
 --
 -- A tree is 256 hashes, one for each first byte. A field names a bucket by its level and the
 -- further bits that its entries share: level L stands for 16 + L bits. The level byte keeps
@@ -16,7 +17,8 @@
 --   TABLES  how many there are       MOST_CONTRADICTED  entries that may be near and another page
 --   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
 --   UNSEEN  an entry that is in none of the first i tables differs in so many bits at least
---   DEPTH   levels that a table may be split (smallest p - 16)    PAGE_DEPTH  a tree of page ids
+--   DEPTH   levels that a table may be split (smallest p - 16)    PAGE_DEPTH  a tree of page ids,
+--           or of a cluster's features
 --   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
 -- and from what else decides (stores/base.py, Matching): BY_DISTANCE, FEATURES, SHARED_FEATURES,
 -- SKETCH and DIFFERING (sketches.lua), MOST_COMPARED, HAS_BODIES (whether there is any of it).

@@ -12,7 +12,7 @@
 local limit, id, evidence, url = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local lease, retention = tonumber(ARGV[6]), tonumber(ARGV[7])
 local page = HAS_BODIES and sketch_of(ARGV[8], ARGV[9], ARGV[10], ARGV[11])
-local features, LAST = ARGV[12], 12
+local features, LAST = ARGV[12], 12 -- the key follows, in the order of each table
 local KEY = ARGV[LAST + 1]
 local tables = tables_of(evidence)
 local NONE = {}

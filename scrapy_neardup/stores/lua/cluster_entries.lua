@@ -15,9 +15,8 @@
 --   'P', 'L', 'D', 'O'  pages, those not confirmed, dropped, overflowed
 
 local KEY = KEYS[1]
-local PAYLOAD = 25
-local WIDTH = 6 + PAYLOAD
-local TOMBSTONE_MS = 600000 -- an attempt gives up long before, see store
+local WIDTH = 31
+local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, redis_cluster.py)
 
 local clock = call('TIME')
 local NOW_MS = tonumber(clock[1]) * 1000 + floor(tonumber(clock[2]) / 1000)

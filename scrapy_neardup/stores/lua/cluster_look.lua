@@ -1,4 +1,4 @@
--- What has become of another page's attempt? If its entry isn't here (not yet, or not any
+-- What has become of another attempt? If its entry isn't here (not yet, or not any
 -- more), it never will be.
 --
 -- ARGV: key, attempt, retention (ms), 'wound' or '', 'body' or ''

@@ -5,4 +5,3 @@
 -- ARGV: key in table order or feature, attempt or name
 
 remove(KEYS[1], ARGV[1], ARGV[2], 0) -- nothing is split by that
-return 0

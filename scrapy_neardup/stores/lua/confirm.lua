@@ -1,12 +1,10 @@
--- The processing of pages is done: their entries are final.
+-- The processing of a page is done: its entry is final.
 --
--- ARGV: prefix, how many lapsed pending entries to clear away, then page ids
+-- ARGV: prefix, page id, how many lapsed pending entries to clear away
 
-for i = 3, #ARGV, 1000 do
-  local confirmed = call('ZREM', PREFIX .. 'pending', unpack(ARGV, i, math.min(i + 999, #ARGV)))
-  if confirmed > 0 then call('HINCRBY', PREFIX .. 'counters', 'confirmed', confirmed) end
+if call('ZREM', PREFIX .. 'pending', ARGV[2]) == 1 then
+  call('HINCRBY', PREFIX .. 'counters', 'confirmed', 1)
 end
 -- The pages of crawlers that died: one or two a call keep the set small.
-local lapsed = call('ZRANGEBYSCORE', PREFIX .. 'pending', '-inf', '(' .. now_ms(), 'LIMIT', 0, ARGV[2])
+local lapsed = call('ZRANGEBYSCORE', PREFIX .. 'pending', '-inf', '(' .. now_ms(), 'LIMIT', 0, ARGV[3])
 for _, id in ipairs(lapsed) do withdraw(id) end
-return #lapsed
