@@ -72,7 +72,6 @@ class BasedStore(Store):
         _check(base, name, max_distance, schema, matching)
         self._store = store
         self._base = base
-        self._name = name
         self._max_distance = max_distance
 
     async def open(self) -> None:
