@@ -140,7 +140,7 @@ def examples(crawl: Crawl, tally: Tally, truth: Truth, count: int) -> Iterator[s
     ).most_common()
     for title, found in (("wrong drops", wrong), ("kept duplicates", tally.missed)):
         yield f"\n{crawl.name}: {len(found):,} {title}"
-        if found is tally.missed:
+        if by_trap and found is tally.missed:
             yield "  " + ", ".join(f"{number:,} {trap}" for trap, number in by_trap)
         for record, of in chance.sample(found, min(count, len(found))):
             yield f"    {truth.example(record, of)}"
