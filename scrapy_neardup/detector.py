@@ -25,7 +25,7 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.fingerprints import digest, features, simhash_features, token_hashes
 from scrapy_neardup.furniture import FEWEST, Furniture
 from scrapy_neardup.parameters import Parameters, fold
-from scrapy_neardup.sketches import Shingled, SketchedPage
+from scrapy_neardup.sketches import SketchedPage
 from scrapy_neardup.templates import Templates
 from scrapy_neardup.text import Content, Extractor
 from scrapy_neardup.urls import host, redact, registered_domain
@@ -105,11 +105,9 @@ class Analyser:
         if not (self._sketcher.bins or self._sketcher.features):
             return Page(**known)
         core = self._core(content, tokens, shingles)
-        minima = self._sketcher.minima(shingles)
-        core_minima = minima if core is shingles else self._sketcher.minima(core)
-        shingled = Shingled(_groups(url), (shingles, core), (minima, core_minima))
+        shingled = self._sketcher.shingled(_groups(url), shingles, core)
         return SketchedPage(
-            features=self._sketcher.features_of(core_minima),
+            features=self._sketcher.features_of(shingled.minima[-1]),
             sketch=self._sketcher.sketch(shingled),
             shingled=shingled,
             **known,

@@ -6,6 +6,7 @@ furniture of its site.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,7 +18,6 @@ from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page, Sketch
 
 _FEWEST_BINS = 16
-_LEADING = np.uint64(64 - 16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Shingled:
     groups
         Whose furniture may be on the page: names of its host and directory.
     views
-        For each view the distinct shingles, uint64, shape (n,).
+        For each view the distinct shingles, uint64, shape (n,), ascending.
     minima
         For each view the minimum of each bin, uint64, shape (bins,).
     """
@@ -39,11 +39,9 @@ class Shingled:
     minima: tuple[NDArray[np.uint64], ...]
 
     def shingles(self) -> NDArray[np.uint64]:
-        """Return the distinct shingles of all views."""
+        """Return the distinct shingles of all views, ascending."""
         first, *rest = self.views
-        return (
-            first if all(view is first for view in rest) else np.unique(np.concatenate(self.views))
-        )
+        return first if all(view is first for view in rest) else union(self.views)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +101,16 @@ class Sketcher:
         needed = max(self.bins, self.features * self.feature_size, _FEWEST_BINS)
         return one_permutation_sketch(shingles, 1 << (needed - 1).bit_length())
 
+    def shingled(
+        self, groups: tuple[str, ...], shingles: NDArray[np.uint64], core: NDArray[np.uint64]
+    ) -> Shingled:
+        """Return a page of these groups, with these distinct shingles in its text and its core."""
+        views = [np.sort(shingles)]
+        views.append(views[0] if core is shingles else np.sort(core))
+        minima = [self.minima(views[0])]
+        minima.append(minima[0] if core is shingles else self.minima(views[1]))
+        return Shingled(groups, tuple(views), tuple(minima))
+
     def features_of(self, minima: NDArray[np.uint64]) -> tuple[int, ...]:
         """Return the features of a set with these minima."""
         if not self.features:
@@ -153,12 +161,18 @@ class Sketcher:
         ).tobytes()
 
 
-def _common(shingles: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return which of the shingles are among the ascending `others`, of which there are some."""
-    # Most aren't, and their leading bits say so for a third of the time of a search.
-    leading = np.zeros(1 << 16, np.bool_)
-    leading[(others >> _LEADING).view(np.int64)] = True
-    shingles = shingles[leading[(shingles >> _LEADING).view(np.int64)]]
-    places = np.searchsorted(others, shingles).clip(max=len(others) - 1)
-    common: NDArray[np.uint64] = shingles[others[places] == shingles]
+def union(sets: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """Return what is in any of these sets, each ascending; ascending."""
+    merged = np.sort(np.concatenate(sets), kind="stable")  # which merges what is sorted
+    first = np.ones(len(merged), np.bool_)
+    np.not_equal(merged[1:], merged[:-1], out=first[1:])
+    distinct: NDArray[np.uint64] = merged[first]
+    return distinct
+
+
+def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return what is in both sets, neither of them empty, each ascending."""
+    fewer, more = (ours, theirs) if len(ours) < len(theirs) else (theirs, ours)
+    places = np.searchsorted(more, fewer)
+    common: NDArray[np.uint64] = fewer[more.take(places, mode="clip") == fewer]
     return common
