@@ -25,7 +25,7 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.fingerprints import digest, features, simhash_features, token_hashes
 from scrapy_neardup.furniture import FEWEST, Furniture
 from scrapy_neardup.parameters import Parameters, fold
-from scrapy_neardup.sketches import SketchedPage
+from scrapy_neardup.sketches import Shingled, SketchedPage
 from scrapy_neardup.templates import Templates
 from scrapy_neardup.text import Content, Extractor
 from scrapy_neardup.urls import host, redact, registered_domain
@@ -98,16 +98,22 @@ class Analyser:
             return Page(
                 fingerprint=digest(text, content.title, *embedded, key=key), exact=True, **known
             )
+        is_sketched = self._sketcher.bins > 0 or self._sketcher.features > 0
         shingles, weights = features(
-            tokens, shingle_size=settings.shingle_size, weights=settings.weights
+            tokens,
+            shingle_size=settings.shingle_size,
+            weights=settings.weights,
+            ascending=is_sketched,
         )
         known["fingerprint"] = simhash_features(shingles, weights)
-        if not (self._sketcher.bins or self._sketcher.features):
+        if not is_sketched:
             return Page(**known)
         core = self._core(content, tokens, shingles)
-        shingled = self._sketcher.shingled(_groups(url), shingles, core)
+        minima = self._sketcher.minima(shingles)
+        core_minima = minima if core is shingles else self._sketcher.minima(core)
+        shingled = Shingled(_groups(url), (shingles, core), (minima, core_minima))
         return SketchedPage(
-            features=self._sketcher.features_of(shingled.minima[-1]),
+            features=self._sketcher.features_of(core_minima),
             sketch=self._sketcher.sketch(shingled),
             shingled=shingled,
             **known,
@@ -124,7 +130,7 @@ class Analyser:
             len(core) < _MIN_CORE_TOKENS and len(core) < _MIN_CORE_SHARE * len(tokens)
         ):
             return shingles
-        return features(core, shingle_size=self.parameters.shingle_size)[0]
+        return features(core, shingle_size=self.parameters.shingle_size, ascending=True)[0]
 
     def _shown(self, url: str | None) -> str | None:
         if not url or not self.parameters.store_urls:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import b_bit_sketch, broder_features, one_permutation_sketch
-from scrapy_neardup.fingerprints.minwise import held_by, pack_bins
+from scrapy_neardup.fingerprints.minwise import held_by
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page, Sketch
 
@@ -101,16 +101,6 @@ class Sketcher:
         needed = max(self.bins, self.features * self.feature_size, _FEWEST_BINS)
         return one_permutation_sketch(shingles, 1 << (needed - 1).bit_length())
 
-    def shingled(
-        self, groups: tuple[str, ...], shingles: NDArray[np.uint64], core: NDArray[np.uint64]
-    ) -> Shingled:
-        """Return a page of these groups, with these distinct shingles in its text and its core."""
-        views = [np.sort(shingles)]
-        views.append(views[0] if core is shingles else np.sort(core))
-        minima = [self.minima(views[0])]
-        minima.append(minima[0] if core is shingles else self.minima(views[1]))
-        return Shingled(groups, tuple(views), tuple(minima))
-
     def features_of(self, minima: NDArray[np.uint64]) -> tuple[int, ...]:
         """Return the features of a set with these minima."""
         if not self.features:
@@ -135,15 +125,16 @@ class Sketcher:
 
         A bin holds furniture if its minimum is another one without it.
         """
-        known: dict[int, tuple[bytes, bool]] = {}
-        for shingles, minima in zip(page.views, page.minima, strict=True):
-            if id(shingles) not in known:
-                shared = _common(shingles, furniture)
-                few = len(shingles) - len(shared) < self.fewest
-                known[id(shingles)] = self._mask(minima, shared), few
-        masks, are_few = zip(*(known[id(view)] for view in page.views), strict=True)
-        most_differing = 0.0 if any(are_few) else sketch.most_differing
-        return replace(sketch, furniture=masks, most_differing=most_differing)
+        first = self._mark(page.views[0], page.minima[0], furniture)
+        marks = [
+            first if shingles is page.views[0] else self._mark(shingles, minima, furniture)
+            for shingles, minima in zip(page.views, page.minima, strict=True)
+        ]
+        return replace(
+            sketch,
+            furniture=tuple([mask for mask, _ in marks]),
+            most_differing=0.0 if any(few for _, few in marks) else sketch.most_differing,
+        )
 
     def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
         first = b_bit_sketch(minima[0][: self.bins], self.bits).tobytes()
@@ -152,13 +143,20 @@ class Sketcher:
             for view in minima
         )
 
-    def _mask(self, minima: NDArray[np.uint64], furniture: NDArray[np.uint64]) -> bytes:
-        if not len(furniture):
-            return bytes(self.bins * self.bits // 8)
-        held = held_by(minima, furniture)[: self.bins]
-        return pack_bins(
-            held.astype(np.uint8) * np.uint8((1 << self.bits) - 1), self.bits
-        ).tobytes()
+    def _mark(
+        self,
+        shingles: NDArray[np.uint64],
+        minima: NDArray[np.uint64],
+        furniture: NDArray[np.uint64],
+    ) -> tuple[bytes, bool]:
+        """Return the bins of a view that hold furniture, and whether it is of few others."""
+        shared = _common(shingles, furniture)
+        few = len(shingles) - len(shared) < self.fewest
+        if not len(shared):
+            return bytes(self.bins * self.bits // 8), few
+        held = held_by(minima, shared)[: self.bins]
+        # All bits of these bins, in the order of `b_bit_sketch`.
+        return np.packbits(held.repeat(self.bits), bitorder="little").tobytes(), few
 
 
 def union(sets: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:

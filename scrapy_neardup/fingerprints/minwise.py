@@ -126,13 +126,13 @@ def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray
     set is small.
     """
     bins = len(sketch)
-    thrown = sketch >> _THROW
-    throws = np.arange(min(int(thrown.max()) + 1, bins), dtype=np.uint64)
+    thrown = int(sketch.max() >> _THROW)
+    throws = np.arange(min(thrown + 1, bins), dtype=np.uint64)
     places, minima = _throw(shingles, throws, bins)
     held = np.zeros(bins, np.bool_)
     held[places[sketch.take(places) == minima]] = True
-    last = (thrown == bins).nonzero()[0]
-    if len(last) and len(shingles):
+    if thrown == bins and len(shingles):
+        last = np.flatnonzero(sketch >> _THROW == bins)
         held[last] = _last_throw(shingles, last, bins) == sketch[last]
     return held
 
@@ -174,11 +174,6 @@ def b_bit_sketch(sketch: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:
     """
     _check_bits(bits)
     values = PUBLIC.mix(sketch.copy()).astype(np.uint8) & np.uint8((1 << bits) - 1)
-    return pack_bins(values, bits)
-
-
-def pack_bins(values: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
-    """Pack one value of `bits` bits a bin, shape (bins,), in the order of `b_bit_sketch`."""
     # The values of a byte are the bytes of a word: each moves next to the one before it, then
     # each pair, and each four.
     words = values.view(f"<u{8 // bits}")

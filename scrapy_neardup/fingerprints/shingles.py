@@ -47,7 +47,11 @@ _STEP, _32 = constant(0xD6E8FEB86659FD93), constant(32)
 
 
 def features(
-    tokens: NDArray[np.uint64], *, shingle_size: int = 3, weights: Weights = "set"
+    tokens: NDArray[np.uint64],
+    *,
+    shingle_size: int = 3,
+    weights: Weights = "set",
+    ascending: bool = False,
 ) -> tuple[NDArray[np.uint64], NDArray[np.float64] | None]:
     """Return the distinct shingles of a text and their weights.
 
@@ -59,11 +63,13 @@ def features(
         Tokens a shingle. A text with fewer has one shingle, of all it has.
     weights
         See `Weights`.
+    ascending
+        Whether the shingles are sorted.
 
     Returns
     -------
     hashes : ndarray of uint64, shape (features,)
-        Distinct, in no particular order; none where there are no tokens.
+        Distinct; unless `ascending`, in no particular order; none where there are no tokens.
     weights : ndarray of float64, shape (features,), or None
         None for ``"set"``: every weight is 1.
 
@@ -74,8 +80,8 @@ def features(
 
     Notes
     -----
-    O(n) for sets, O(n log n) with weights. Broder 1997, "On the resemblance and containment
-    of documents", section 2, defines the shingling of a document.
+    O(n) for sets, O(n log n) with weights or in order. Broder 1997, "On the resemblance and
+    containment of documents", section 2, defines the shingling of a document.
     """
     if not callable(weights) and weights not in ("set", *_SCHEMES):
         raise ConfigurationError(
@@ -83,7 +89,7 @@ def features(
         )
     hashes = _shingles(tokens, shingle_size)
     if weights == "set":
-        return _distinct(hashes), None
+        return _distinct(hashes, ascending), None
     hashes.sort()
     starts = np.flatnonzero(_differs(hashes))
     distinct, counts = hashes[starts], np.diff(starts, append=len(hashes))
@@ -92,14 +98,14 @@ def features(
     return distinct, _checked(weights(distinct, counts), len(distinct))
 
 
-def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _distinct(hashes: NDArray[np.uint64], ascending: bool) -> NDArray[np.uint64]:
     """Return the distinct values; may reorder `hashes`.
 
     A hash table of one probe, where the few that find another value in their slot are
     sorted: a third of the time of a sort. Beyond a core's cache a sort is as fast, and
     takes no memory.
     """
-    if not 0 < len(hashes) <= _MAX_TABLE:
+    if ascending or not 0 < len(hashes) <= _MAX_TABLE:
         hashes.sort()
         return hashes[_differs(hashes)]
     bits = len(hashes).bit_length() + 2
