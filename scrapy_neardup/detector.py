@@ -98,15 +98,11 @@ class Analyser:
             return Page(
                 fingerprint=digest(text, content.title, *embedded, key=key), exact=True, **known
             )
-        is_sketched = self._sketcher.bins > 0 or self._sketcher.features > 0
         shingles, weights = features(
-            tokens,
-            shingle_size=settings.shingle_size,
-            weights=settings.weights,
-            ascending=is_sketched,
+            tokens, shingle_size=settings.shingle_size, weights=settings.weights
         )
         known["fingerprint"] = simhash_features(shingles, weights)
-        if not is_sketched:
+        if not (self._sketcher.bins or self._sketcher.features):
             return Page(**known)
         core = self._core(content, tokens, shingles)
         minima = self._sketcher.minima(shingles)
@@ -130,7 +126,7 @@ class Analyser:
             len(core) < _MIN_CORE_TOKENS and len(core) < _MIN_CORE_SHARE * len(tokens)
         ):
             return shingles
-        return features(core, shingle_size=self.parameters.shingle_size, ascending=True)[0]
+        return features(core, shingle_size=self.parameters.shingle_size)[0]
 
     def _shown(self, url: str | None) -> str | None:
         if not url or not self.parameters.store_urls:

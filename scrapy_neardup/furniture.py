@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.sketches import union
+from scrapy_neardup.fingerprints.shingles import ascending, distinct
 
 SHARE = 0.25
 """Of a group's kept pages, that furniture is on."""
@@ -121,7 +121,7 @@ class Counts:
 
     def _count(self) -> None:
         pages = len(self._waiting)
-        found = np.sort(np.concatenate(self._waiting), kind="stable")  # merges what is sorted
+        found = ascending(np.concatenate(self._waiting))
         self._waiting.clear()
         known = np.searchsorted(found, self.shingles)
         times = np.searchsorted(found, self.shingles, "right") - known
@@ -171,7 +171,7 @@ class Furniture:
         found = [shingles for shingles in found if len(shingles)]
         if len(found) == 1:
             return found[0]
-        return union(found) if found else np.empty(0, np.uint64)
+        return distinct(np.concatenate(found)) if found else np.empty(0, np.uint64)
 
     def learn(self, groups: Sequence[str], shingles: NDArray[np.uint64]) -> None:
         """Count a kept page with these distinct shingles, ascending, for each of its groups."""

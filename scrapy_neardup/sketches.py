@@ -6,7 +6,6 @@ furniture of its site.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import b_bit_sketch, broder_features, one_permutation_sketch
 from scrapy_neardup.fingerprints.minwise import held_by
+from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page, Sketch
 
@@ -41,7 +41,9 @@ class Shingled:
     def shingles(self) -> NDArray[np.uint64]:
         """Return the distinct shingles of all views, ascending."""
         first, *rest = self.views
-        return first if all(view is first for view in rest) else union(self.views)
+        if all(view is first for view in rest):
+            return first
+        return distinct(np.concatenate(self.views))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,15 +159,6 @@ class Sketcher:
         held = held_by(minima, shared)[: self.bins]
         # All bits of these bins, in the order of `b_bit_sketch`.
         return np.packbits(held.repeat(self.bits), bitorder="little").tobytes(), few
-
-
-def union(sets: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """Return what is in any of these sets, each ascending; ascending."""
-    merged = np.sort(np.concatenate(sets), kind="stable")  # which merges what is sorted
-    first = np.ones(len(merged), np.bool_)
-    np.not_equal(merged[1:], merged[:-1], out=first[1:])
-    distinct: NDArray[np.uint64] = merged[first]
-    return distinct
 
 
 def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:
