@@ -6,8 +6,8 @@ PORT ?= 8000
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches densification index stores \
-	redis_store redis_sketches crawl joins batch packed focused)
+BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches densification cost index \
+	stores redis_store redis_sketches crawl joins batch packed focused)
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 
 .DEFAULT_GOAL := help

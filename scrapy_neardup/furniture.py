@@ -22,6 +22,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.fingerprints.shingles import ascending, distinct
+
 SHARE = 0.25
 """Of a group's kept pages, that furniture is on."""
 
@@ -41,8 +43,6 @@ _MOST_SHINGLES = 8192
 
 _MOST_GROUPS = 4096
 """Groups that are remembered: those seen last."""
-
-_LEADING = np.uint64(64 - 15)
 
 _COUNTED = np.dtype([("shingle", "<u8"), ("count", "<f4")])
 
@@ -66,15 +66,23 @@ class Counts:
         self.counts = np.empty(0, np.float32)
         self._waiting: list[NDArray[np.uint64]] = []
 
-    def add(self, shingles: NDArray[np.uint64]) -> None:
-        """Count a page with these distinct shingles.
+    def add(self, shingles: NDArray[np.uint64]) -> bool:
+        """Count a page with these distinct shingles, ascending.
 
-        O(1), and every few pages O(n log n) in the shingles known.
+        O(1), and every few pages O(n log n) in the shingles known: then what is furniture
+        changes.
+
+        Returns
+        -------
+        bool
+            Whether it does.
         """
         self.pages += 1
         self._waiting.append(shingles)
-        if len(self._waiting) == (_BATCH if self.pages > _BATCH else 1):
+        is_batch = len(self._waiting) == (_BATCH if self.pages > _BATCH else 1)
+        if is_batch:
             self._count()
+        return is_batch
 
     def furniture(self) -> NDArray[np.uint64]:
         """Return the shingles on a quarter of the pages or more, ascending."""
@@ -113,24 +121,23 @@ class Counts:
 
     def _count(self) -> None:
         pages = len(self._waiting)
-        waiting = np.concatenate(self._waiting)
+        found = ascending(np.concatenate(self._waiting))
         self._waiting.clear()
-        if pages > 1:
-            # Most are on one page: by their leading bits they are let go unsorted.
-            leading = (waiting >> _LEADING).view(np.int64)
-            counted = np.bincount(leading, minlength=1 << 15) > 1
-            counted[(self.shingles >> _LEADING).view(np.int64)] = True
-            waiting = waiting[counted[leading]]
-        found, times = np.unique(waiting, return_counts=True)
-        places = np.searchsorted(self.shingles, found)
-        known = np.zeros(len(found), np.bool_)
-        inside = places < len(self.shingles)
-        known[inside] = self.shingles[places[inside]] == found[inside]
-        self.counts[places[known]] += times[known]
+        known = np.searchsorted(found, self.shingles)
+        times = np.searchsorted(found, self.shingles, "right") - known
+        self.counts += times
         # What is on one page of a batch alone is let go: furniture is on two of one soon.
-        new = ~known & (times > (pages > 1))
-        self.shingles = np.insert(self.shingles, places[new], found[new])
-        self.counts = np.insert(self.counts, places[new], times[new])
+        edges = np.ones(len(found) + 1, np.bool_)
+        np.not_equal(found[1:], found[:-1], out=edges[1:-1])
+        new = edges[:-1] & ~edges[1:] if pages > 1 else edges[:-1]
+        new[known[times > 0]] = False
+        first = new.nonzero()[0]
+        if len(first):
+            added = found[first]
+            places = np.searchsorted(self.shingles, added)
+            times = np.searchsorted(found, added, "right") - first
+            self.shingles = np.insert(self.shingles, places, added)
+            self.counts = np.insert(self.counts, places, times)
         if self.pages >= _BATCH:
             self._keep(self.counts >= _RARE * self.pages)
         if len(self.counts) > _MOST_SHINGLES:
@@ -164,10 +171,10 @@ class Furniture:
         found = [shingles for shingles in found if len(shingles)]
         if len(found) == 1:
             return found[0]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.uint64)
+        return distinct(np.concatenate(found)) if found else np.empty(0, np.uint64)
 
     def learn(self, groups: Sequence[str], shingles: NDArray[np.uint64]) -> None:
-        """Count a kept page with these distinct shingles for each of its groups."""
+        """Count a kept page with these distinct shingles, ascending, for each of its groups."""
         for group in groups:
             if group in self._counts:
                 self._counts.move_to_end(group)
@@ -177,8 +184,8 @@ class Furniture:
                     gone, _ = self._counts.popitem(last=False)
                     self._others.pop(gone, None)
                     self._found.pop(gone, None)
-            self._counts[group].add(shingles)
-            self._found.pop(group, None)
+            if self._counts[group].add(shingles):
+                self._found.pop(group, None)
 
     def dump(self, group: str) -> bytes:
         """Return what was counted here for a group; see `Counts.dump`."""

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import b_bit_sketch, broder_features, one_permutation_sketch
-from scrapy_neardup.fingerprints.minwise import held_by, pack_bins
+from scrapy_neardup.fingerprints.minwise import held_by
+from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page, Sketch
 
 _FEWEST_BINS = 16
-_LEADING = np.uint64(64 - 16)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class Shingled:
     groups
         Whose furniture may be on the page: names of its host and directory.
     views
-        For each view the distinct shingles, uint64, shape (n,).
+        For each view the distinct shingles, uint64, shape (n,), ascending.
     minima
         For each view the minimum of each bin, uint64, shape (bins,).
     """
@@ -39,11 +39,11 @@ class Shingled:
     minima: tuple[NDArray[np.uint64], ...]
 
     def shingles(self) -> NDArray[np.uint64]:
-        """Return the distinct shingles of all views."""
+        """Return the distinct shingles of all views, ascending."""
         first, *rest = self.views
-        return (
-            first if all(view is first for view in rest) else np.unique(np.concatenate(self.views))
-        )
+        if all(view is first for view in rest):
+            return first
+        return distinct(np.concatenate(self.views))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +127,16 @@ class Sketcher:
 
         A bin holds furniture if its minimum is another one without it.
         """
-        known: dict[int, tuple[bytes, bool]] = {}
-        for shingles, minima in zip(page.views, page.minima, strict=True):
-            if id(shingles) not in known:
-                shared = _common(shingles, furniture)
-                few = len(shingles) - len(shared) < self.fewest
-                known[id(shingles)] = self._mask(minima, shared), few
-        masks, are_few = zip(*(known[id(view)] for view in page.views), strict=True)
-        most_differing = 0.0 if any(are_few) else sketch.most_differing
-        return replace(sketch, furniture=masks, most_differing=most_differing)
+        first = self._mark(page.views[0], page.minima[0], furniture)
+        marks = [
+            first if shingles is page.views[0] else self._mark(shingles, minima, furniture)
+            for shingles, minima in zip(page.views, page.minima, strict=True)
+        ]
+        return replace(
+            sketch,
+            furniture=tuple([mask for mask, _ in marks]),
+            most_differing=0.0 if any(few for _, few in marks) else sketch.most_differing,
+        )
 
     def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
         first = b_bit_sketch(minima[0][: self.bins], self.bits).tobytes()
@@ -144,21 +145,25 @@ class Sketcher:
             for view in minima
         )
 
-    def _mask(self, minima: NDArray[np.uint64], furniture: NDArray[np.uint64]) -> bytes:
-        if not len(furniture):
-            return bytes(self.bins * self.bits // 8)
-        held = held_by(minima, furniture)[: self.bins]
-        return pack_bins(
-            held.astype(np.uint8) * np.uint8((1 << self.bits) - 1), self.bits
-        ).tobytes()
+    def _mark(
+        self,
+        shingles: NDArray[np.uint64],
+        minima: NDArray[np.uint64],
+        furniture: NDArray[np.uint64],
+    ) -> tuple[bytes, bool]:
+        """Return the bins of a view that hold furniture, and whether it is of few others."""
+        shared = _common(shingles, furniture)
+        few = len(shingles) - len(shared) < self.fewest
+        if not len(shared):
+            return bytes(self.bins * self.bits // 8), few
+        held = held_by(minima, shared)[: self.bins]
+        # All bits of these bins, in the order of `b_bit_sketch`.
+        return np.packbits(held.repeat(self.bits), bitorder="little").tobytes(), few
 
 
-def _common(shingles: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return which of the shingles are among the ascending `others`, of which there are some."""
-    # Most aren't, and their leading bits say so for a third of the time of a search.
-    leading = np.zeros(1 << 16, np.bool_)
-    leading[(others >> _LEADING).view(np.int64)] = True
-    shingles = shingles[leading[(shingles >> _LEADING).view(np.int64)]]
-    places = np.searchsorted(others, shingles).clip(max=len(others) - 1)
-    common: NDArray[np.uint64] = shingles[others[places] == shingles]
+def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return what is in both sets, neither of them empty, each ascending."""
+    fewer, more = (ours, theirs) if len(ours) < len(theirs) else (theirs, ours)
+    places = np.searchsorted(more, fewer)
+    common: NDArray[np.uint64] = fewer[more.take(places, mode="clip") == fewer]
     return common

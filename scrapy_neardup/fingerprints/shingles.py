@@ -40,10 +40,7 @@ _SCHEMES: dict[str, Callable[[NDArray[np.int64]], NDArray[np.float64]]] = {
 _BLOCK = 1 << 14
 """Shingles hashed at once: what fits a core's cache."""
 
-_MAX_TABLE = 1 << 20
-"""Shingles that are told apart by a hash table."""
-
-_STEP, _32 = constant(0xD6E8FEB86659FD93), constant(32)
+_STEP, _32, _48 = constant(0xD6E8FEB86659FD93), constant(32), constant(48)
 
 
 def features(
@@ -63,7 +60,7 @@ def features(
     Returns
     -------
     hashes : ndarray of uint64, shape (features,)
-        Distinct, in no particular order; none where there are no tokens.
+        Distinct, ascending; none where there are no tokens.
     weights : ndarray of float64, shape (features,), or None
         None for ``"set"``: every weight is 1.
 
@@ -74,8 +71,8 @@ def features(
 
     Notes
     -----
-    O(n) for sets, O(n log n) with weights. Broder 1997, "On the resemblance and containment
-    of documents", section 2, defines the shingling of a document.
+    O(n) up to some 100,000 shingles; see `ascending`. Broder 1997, "On the resemblance and
+    containment of documents", section 2, defines the shingling of a document.
     """
     if not callable(weights) and weights not in ("set", *_SCHEMES):
         raise ConfigurationError(
@@ -83,40 +80,33 @@ def features(
         )
     hashes = _shingles(tokens, shingle_size)
     if weights == "set":
-        return _distinct(hashes), None
-    hashes.sort()
+        return distinct(hashes), None
+    hashes = ascending(hashes)
     starts = np.flatnonzero(_differs(hashes))
-    distinct, counts = hashes[starts], np.diff(starts, append=len(hashes))
+    found, counts = hashes[starts], np.diff(starts, append=len(hashes))
     if not callable(weights):
-        return distinct, _SCHEMES[weights](counts)
-    return distinct, _checked(weights(distinct, counts), len(distinct))
+        return found, _SCHEMES[weights](counts)
+    return found, _checked(weights(found, counts), len(found))
 
 
-def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the distinct values; may reorder `hashes`.
+def ascending(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return uniform hashes in their order.
 
-    A hash table of one probe, where the few that find another value in their slot are
-    sorted: a third of the time of a sort. Beyond a core's cache a sort is as fast, and
-    takes no memory.
+    By the leading 16 bits in linear time, as numpy sorts 16-bit numbers by radix; what these
+    leave undecided is little, and then timsort merely looks. `np.sort` takes twice as long
+    for 1,000 hashes, four times for 10,000.
     """
-    if not 0 < len(hashes) <= _MAX_TABLE:
-        hashes.sort()
-        return hashes[_differs(hashes)]
-    bits = len(hashes).bit_length() + 2
-    slots = (hashes >> constant(64 - bits)).view(np.int64)
-    places = np.arange(len(hashes), dtype=np.int32)
-    table = np.empty(1 << bits, np.int32)
-    table[slots] = places
-    owners = table.take(slots)
-    owns = owners == places
-    kept: NDArray[np.uint64] = hashes[owns]
-    others = (~owns).nonzero()[0]
-    lost = hashes.take(others)
-    lost = lost[lost != hashes.take(owners.take(others))]
-    if not len(lost):
-        return kept
-    lost.sort()
-    return np.concatenate([kept, lost[_differs(lost)]])
+    order = np.argsort((hashes >> _48).astype(np.uint16), kind="stable")
+    ordered: NDArray[np.uint64] = hashes.take(order)
+    ordered.sort(kind="stable")
+    return ordered
+
+
+def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the distinct ones of uniform hashes, ascending."""
+    ordered = ascending(hashes)
+    found: NDArray[np.uint64] = ordered[_differs(ordered)]
+    return found
 
 
 def _differs(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -7,8 +7,8 @@ Python ints takes more than 100.
 Open addressing with linear probing, and deletion that moves later entries back in place
 of leaving tombstones (Knuth, The Art of Computer Programming, volume 3, section 6.4,
 algorithms L and R). The table is cut into 256 shards that grow one by one, each by a
-quarter: no insertion waits for ten million others to be moved, and no more than 40 % of
-the slots are ever empty.
+quarter: no insertion waits for ten million others to be moved, and of many pages' slots no
+more than 40 % are ever empty.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _WORD: Final = (1 << 64) - 1
 _HALF: Final = (1 << 32) - 1
 _MAX_LOAD: Final = 0.75
 _GROWTH: Final = 1.25
-_SMALLEST: Final = 8
+_SMALLEST: Final = 64
+"""Slots of a shard, and by how many it grows at least: while it is small, to grow takes longer
+than the rows that it makes room for."""
 
 
 class RowMap:
@@ -98,7 +100,8 @@ class RowMap:
         count = self._counts[shard] + 1
         slots = self._shards[shard]
         if count > _MAX_LOAD * len(slots):
-            slots = self._rebuilt(slots, np.empty(0, np.uint32), int(len(slots) * _GROWTH))
+            size = max(len(slots) + _SMALLEST, int(len(slots) * _GROWTH))
+            slots = self._rebuilt(slots, np.empty(0, np.uint32), size)
             self._shards[shard] = slots
         size = len(slots)
         slot = ((hashed >> 24 & _HALF) * size) >> 32

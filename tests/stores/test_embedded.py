@@ -170,7 +170,7 @@ def test_what_goes_leaves_no_sketches_behind():
 def test_where_distance_does_not_matter_there_are_no_tables():
     by_features = EmbeddedIndex(3, 1_000_000, Matching(by_distance=False, features=1))
     by_distance = EmbeddedIndex(3, 1_000_000)
-    assert by_features.stats(0).memory_bytes < by_distance.stats(0).memory_bytes / 20
+    assert by_features.stats(0).memory_bytes < by_distance.stats(0).memory_bytes / 5
     for number in range(100):
         by_features.check_and_add(page(number, number << 20, features=(number + 1,)))
     assert len(by_features._candidates._by_key) == 0

@@ -1,0 +1,125 @@
+"""What a page costs each preset beyond its simhash: CPU time, and where it goes.
+
+`Detector.judge` with the memory store, on new pages of one directory: 1,000 tokens of their
+own and 100 that are on every page. The presets take turns; printed are medians over rounds of
+this process's CPU time, and how much more that is than preset ``paper``'s, which is simhash
+alone; then the same of each step by itself. Checked: every page is new, its repetition under
+another id is its duplicate, and all that the pages share is known as furniture.
+
+    python benchmarks/cost.py
+    python benchmarks/cost.py --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.furniture import Furniture
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.sketches import SketchedPage
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import Content
+
+OWN, SHARED, WORDS = 1000, 100, 20_000
+WARM_UP = 100
+"""Pages before any is timed: of a site's first ones furniture is learnt page by page."""
+TARGETS = {"compact": 100, "best": 250}
+"""Microseconds beyond simhash."""
+STEPS = ("fingerprint, sketch, features", "furniture: marking", "furniture: learning", "store")
+
+
+def site(seed: int, pages: int) -> list[Content]:
+    drawn = random.Random(seed)
+    words = [f"w{number}" for number in range(WORDS)]
+    shared = " ".join(words[:SHARED])
+    return [Content(f"{shared} {' '.join(drawn.choices(words, k=OWN))}") for _ in range(pages)]
+
+
+def url(number: int) -> str:
+    return f"https://www.example.com/manual/page-{number}.html"
+
+
+async def judge(parameters: Parameters, contents: Sequence[Content]) -> float:
+    """Return in how many microseconds a new page is judged."""
+    verdicts = []
+    async with open_store("memory:", matching=parameters.matching) as store:
+        detector = Detector(Analyser(parameters), store)
+        for number, content in enumerate(contents):
+            if number == WARM_UP:
+                start = time.process_time()
+            verdicts.append(await detector.judge(content, page_id=number, url=url(number)))
+        seconds = time.process_time() - start
+        assert not any(verdict.is_duplicate for verdict in verdicts)
+        for number, content in enumerate(contents):
+            other = len(contents) + number
+            again = await detector.judge(content, page_id=other, url=url(other))
+            assert again.is_duplicate
+            assert again.match.page_id == number
+    return seconds / (len(contents) - WARM_UP) * 1e6
+
+
+async def step_by_step(parameters: Parameters, contents: Sequence[Content]) -> list[float]:
+    """Return how many microseconds of that each step takes."""
+    analyser, sketcher, known = Analyser(parameters), parameters.sketcher, Furniture()
+    taken = np.empty((len(contents), len(STEPS)))
+    async with open_store("memory:", matching=parameters.matching) as store:
+        for number, content in enumerate(contents):
+            times = [time.process_time_ns()]
+            page = analyser.page(content, page_id=number, url=url(number))
+            times.append(time.process_time_ns())
+            if is_sketched := isinstance(page, SketchedPage):
+                furniture = known.of(page.shingled.groups)
+                sketch = page.sketch
+                if len(furniture):
+                    sketch = sketcher.marked(sketch, page.shingled, furniture)
+                page = replace(page, sketch=sketch)
+            times.append(time.process_time_ns())
+            if is_sketched:
+                known.learn(page.shingled.groups, page.shingled.shingles())
+            times.append(time.process_time_ns())
+            await store.check_and_add(page)
+            times.append(time.process_time_ns())
+            taken[number] = np.diff(times)
+    assert not is_sketched or len(furniture) == SHARED - parameters.shingle_size + 1
+    return (taken[WARM_UP:].mean(axis=0) / 1000).tolist()
+
+
+async def measure(rounds: int, pages: int) -> None:
+    presets = {name: Parameters(**PRESETS[name]) for name in ("paper", *TARGETS)}
+    found = {name: [] for name in presets}
+    for seed in range(rounds):
+        contents = site(seed, WARM_UP + pages)
+        for name, each in presets.items():
+            whole = await judge(each, contents)
+            found[name].append([whole, *await step_by_step(each, contents)])
+    print(f"Microseconds a page, median of {rounds} rounds of {pages} pages\n")
+    columns = "".join(f"{name:>10}{'beyond':>10}" for name in TARGETS)
+    print(f"{'':32}{'paper':>10}{columns}")
+    medians = {name: np.median(each, axis=0) for name, each in found.items()}
+    for row, name in enumerate(("judged", *STEPS)):
+        paper, *others = (each[row] for each in medians.values())
+        cells = "".join(f"{each:10.0f}{each - paper:10.0f}" for each in others)
+        print(f"{name:32}{paper:10.0f}{cells}")
+    for name, most in TARGETS.items():
+        beyond = (medians[name] - medians["paper"])[0]
+        print(f"{name}: {most} beyond simhash at most: {'met' if beyond <= most else 'MISSED'}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="few pages, to see that it works")
+    asyncio.run(measure(2, 50) if parser.parse_args().quick else measure(9, 1000))
+
+
+if __name__ == "__main__":
+    main()
