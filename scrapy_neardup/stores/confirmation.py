@@ -5,8 +5,11 @@ the same (``lua/sketches.lua``).
 
 An entry's sketches are stored one after the other, each view's; where all are equal, the
 first stands for them. Of a view's bins those don't count in which both pages have the same
-value and it is furniture of the site: what every page shares says nothing of these two. A
-page repeats an entry if in each view
+value and it is furniture of the site: what every page shares says nothing of these two. Nor do
+those in which a view after the first differs from the first one of its own page. There what is
+left out of that view is the minimum, in one page at least; but the other may not have left it
+out, if it is a printable version whose elements have no names. What remains is a sample of the
+view all the same. A page repeats an entry if in each view
 
     differing <= most_differing * counted
 
@@ -53,7 +56,15 @@ class Comparison:
     A sketch is one long integer: all of its bins are compared in a handful of operations.
     """
 
-    __slots__ = ("_bits", "_most_differing", "_other_title", "_shifts", "_size", "_views")
+    __slots__ = (
+        "_bits",
+        "_lowest",
+        "_most_differing",
+        "_other_title",
+        "_shifts",
+        "_size",
+        "_views",
+    )
 
     def __init__(self, sketch: Sketch, bits: int) -> None:
         self._bits = bits
@@ -63,10 +74,12 @@ class Comparison:
         # A word that is shifted so, and joined with itself, has in the lowest bit of each
         # bin whether any bit of the bin is set.
         self._shifts = [shift for shift in (4, 2, 1) if shift < bits]
-        lowest = _word(bytes([sum(1 << place for place in range(0, 8, bits))]) * self._size)
+        lowest = bytes([sum(1 << place for place in range(0, 8, bits))])
+        self._lowest = _word(lowest * self._size)
+        views = [_word(view) for view in sketch.views]
         self._views = [
-            (_word(view), lowest, furniture := _word(bins) & lowest, furniture.bit_count())
-            for view, bins in zip(sketch.views, sketch.furniture, strict=True)
+            (view, self._differing(view, views[0]), _word(furniture) & self._lowest)
+            for view, furniture in zip(views, sketch.furniture, strict=True)
         ]
 
     def compare(self, entry: bytes) -> list[Compared]:
@@ -78,18 +91,23 @@ class Comparison:
             What `stored` returned for another page.
         """
         size = self._size
-        bins = size * 8 // self._bits
         others = [_word(entry[start : start + size]) for start in range(0, len(entry), size)]
         others += others[:1] * (len(self._views) - len(others))
         compared = []
-        for other, (view, lowest, furniture, shared) in zip(others, self._views, strict=False):
-            word = view ^ other
+        for other, (view, apart, furniture) in zip(others, self._views, strict=False):
+            counted = self._lowest & ~(apart | self._differing(other, others[0]))
+            differing = self._differing(view, other) & counted
+            counted &= ~furniture | differing
+            compared.append(Compared(differing.bit_count(), counted.bit_count()))
+        return compared
+
+    def _differing(self, one: int, two: int) -> int:
+        """Return the lowest bit of each bin in which two views differ."""
+        word = one ^ two
+        if word:
             for shift in self._shifts:
                 word |= word >> shift
-            word &= lowest
-            counted = bins - shared + (word & furniture).bit_count() if furniture else bins
-            compared.append(Compared(word.bit_count(), counted))
-        return compared
+        return word & self._lowest
 
     def confirmed(self, entry: bytes, *, another_title: bool = False) -> float | None:
         """Return the estimated resemblance if the page repeats the entry, else None."""

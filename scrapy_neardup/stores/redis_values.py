@@ -84,7 +84,7 @@ def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
     most, sketch, furniture, shared
         The share of bins that may differ, and that under another title, in digits that stand
         for the same doubles; what is stored; the furniture of all views, one for all where it
-        is the same, empty if there is none; how many bins of each that is, 4 bytes each.
+        is the same, empty if there is none; how many bins of the first that is, 4 bytes.
     """
     sketch = page.sketch
     if sketch is None or not bits:
@@ -93,12 +93,12 @@ def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
     furniture = sketch.furniture
     if all(view == furniture[0] for view in furniture):
         furniture = furniture[:1]
-    counts = [int.from_bytes(view, "big").bit_count() // bits for view in furniture]
+    shared = int.from_bytes(furniture[0], "big").bit_count() // bits
     return (
         f"{most!r} {most * sketch.other_title!r}".encode(),
         stored(sketch),
-        b"".join(furniture) if any(counts) else b"",
-        b"".join(count.to_bytes(4, "big") for count in counts),
+        b"".join(furniture) if any(map(any, furniture)) else b"",
+        shared.to_bytes(4, "big"),
     )
 
 

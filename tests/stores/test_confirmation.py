@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,14 +18,17 @@ def bins(sketch: bytes, bits: int) -> list[int]:
     return [byte >> place & (1 << bits) - 1 for byte in sketch for place in range(0, 8, bits)]
 
 
-def plainly_compared(view: bytes, furniture: bytes, other: bytes, bits: int) -> tuple[int, int]:
-    """Return how many bins differ, and how many count."""
+def plainly_compared(
+    view: tuple[bytes, bytes], furniture: bytes, other: tuple[bytes, bytes], bits: int
+) -> tuple[int, int]:
+    """Return how many bins differ, and how many count; views with the first of their pages."""
     differing = counted = 0
-    for ours, shared, theirs in zip(
-        bins(view, bits), bins(furniture, bits), bins(other, bits), strict=True
+    for ours, our_first, shared, theirs, their_first in zip(
+        *(bins(each, bits) for each in (*view, furniture, *other)), strict=True
     ):
-        differing += ours != theirs
-        counted += not (shared and ours == theirs)
+        if ours == our_first and theirs == their_first:
+            differing += ours != theirs
+            counted += not (shared and ours == theirs)
     return differing, counted
 
 
@@ -45,15 +50,15 @@ def comparisons(draw: st.DrawFn) -> tuple[Sketch, tuple[bytes, ...], int]:
     """Return a sketch, the views of another one, and the bits of a bin."""
     bits = draw(st.sampled_from((1, 2, 4, 8)))
     size = draw(st.sampled_from((2, 8, 32)))
-    view = st.binary(min_size=size, max_size=size)
-    ours = draw(st.lists(view, min_size=1, max_size=3))
-    flips = st.lists(st.integers(0, 8 * size - 1), max_size=12)
-    theirs = [
-        (int.from_bytes(view, "big") ^ sum(1 << bit for bit in set(draw(flips)))).to_bytes(
-            size, "big"
-        )
-        for view in ours
-    ]
+    flips = st.sets(st.integers(0, 8 * size - 1), max_size=12)
+
+    def changed(view: bytes) -> bytes:
+        flipped = int.from_bytes(view, "big") ^ sum(1 << bit for bit in draw(flips))
+        return flipped.to_bytes(size, "big")
+
+    first = draw(st.binary(min_size=size, max_size=size))
+    ours = [first, *(changed(first) for _ in range(draw(st.integers(0, 2))))]
+    theirs = [changed(view) for view in ours]
     if draw(st.booleans()):
         theirs = theirs[:1] * len(theirs)
     count = 8 * size // bits
@@ -74,7 +79,7 @@ def comparisons(draw: st.DrawFn) -> tuple[Sketch, tuple[bytes, ...], int]:
 def test_it_counts_what_differs_bin_by_bin(case, another_title):
     sketch, theirs, bits = case
     expected = [
-        plainly_compared(view, furniture, other, bits)
+        plainly_compared((view, sketch.views[0]), furniture, (other, theirs[0]), bits)
         for view, furniture, other in zip(sketch.views, sketch.furniture, theirs, strict=True)
     ]
     comparison = Comparison(sketch, bits)
@@ -106,9 +111,27 @@ def test_the_resemblance_is_that_of_the_sketches(bits):
         for part in (shingles[:450], shingles[50:], shingles[200:])
     )
     comparison = Comparison(sketch_of(*(ours.tobytes(),) * 2, most_differing=1.0), bits)
-    answer = comparison.confirmed(theirs.tobytes() + others.tobytes())
-    assert answer == pytest.approx(b_bit_resemblance(ours, others, bits))
+    for other in theirs, others:
+        expected = b_bit_resemblance(ours, other, bits)
+        assert comparison.confirmed(other.tobytes()) == pytest.approx(expected)
     assert comparison.confirmed(ours.tobytes()) == 1.0
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_one_page_alone_leaves_out_is_not_held_against_it(bits, swapped):
+    """A page with its menu, which has a name there, and its printable version."""
+    rng = np.random.default_rng(bits)
+    own, other, menu = rng.integers(0, 2**64, (3, 1000), np.uint64)
+    text, core, another = (
+        b_bit_sketch(one_permutation_sketch(shingles, 512), bits).tobytes()
+        for shingles in (np.append(own, menu[:200]), own, np.append(other, menu[:200]))
+    )
+    for printable, repeats in (text, True), (another, False):
+        pages = [sketch_of(text, core, most_differing=0.1), sketch_of(*(printable,) * 2)]
+        one, two = reversed(pages) if swapped else pages
+        answer = Comparison(replace(one, most_differing=0.1), bits).confirmed(stored(two))
+        assert answer == (1.0 if repeats else None)
 
 
 def test_shared_furniture_does_not_count():

@@ -70,7 +70,8 @@ def sketches(draw):
     def two(first: bytes, second: bytes, is_single: bool) -> tuple[bytes, bytes]:
         return first, first if is_single else second
 
-    base = rng.randbytes(size), rng.randbytes(size)
+    first = rng.randbytes(size)
+    base = first, changed(first)
     entry = two(*base, entry_is_single)
     furniture = two(furnished(), furnished(), furniture_is_single)
     most = draw(st.sampled_from((0.0, 0.075, 1 / 3, 0.1 * 0.75, 0.9)))

@@ -104,11 +104,16 @@ class ModelStore:
         if not bits or ours is None or theirs is None:
             return None
         compared = []
+        firsts = [_bins(page.views[0], bits) for page in (ours, theirs)]
         for view, furniture, other in zip(ours.views, ours.furniture, theirs.views, strict=True):
-            parts = (_bins(each, bits) for each in (view, furniture, other))
-            triples = list(zip(*parts, strict=True))
-            differing = sum(mine != yours for mine, _, yours in triples)
-            shared = sum(mine == yours and common > 0 for mine, common, yours in triples)
+            parts = (_bins(each, bits) for each in (view, other, furniture))
+            triples = [
+                (mine, yours, common)
+                for mine, yours, common, *first in zip(*parts, *firsts, strict=True)
+                if [mine, yours] == first
+            ]
+            differing = sum(mine != yours for mine, yours, _ in triples)
+            shared = sum(mine == yours and common > 0 for mine, yours, common in triples)
             compared.append(Compared(differing, len(triples) - shared))
         return compared
 
