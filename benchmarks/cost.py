@@ -77,9 +77,7 @@ async def step_by_step(parameters: Parameters, contents: Sequence[Content]) -> l
             times.append(time.process_time_ns())
             if is_sketched := isinstance(page, SketchedPage):
                 furniture = known.of(page.shingled.groups)
-                sketch = page.sketch
-                if len(furniture):
-                    sketch = sketcher.marked(sketch, page.shingled, furniture)
+                sketch = sketcher.marked(page.sketch, page.shingled, furniture, other_title=1.0)
                 page = replace(page, sketch=sketch)
             times.append(time.process_time_ns())
             if is_sketched:

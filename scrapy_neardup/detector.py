@@ -174,13 +174,14 @@ class Detector:
         if not isinstance(page, SketchedPage) or page.sketch is None:
             return await self.store.check_and_add(page)
         shingled, sketch, content = page.shingled, page.sketch, page.content
-        furniture = self._furniture.of(shingled.groups)
-        if len(furniture):
-            sketch = self._sketcher.marked(sketch, shingled, furniture)
+        sketch = self._sketcher.marked(
+            sketch,
+            shingled,
+            self._furniture.of(shingled.groups),
+            sketch.other_title if self._titles_decide(shingled.groups[0]) else 1.0,
+        )
         if self._furniture.pages(shingled.groups[0]) < FEWEST:
             content = _folded(content, page.title)
-        if not self._titles_decide(shingled.groups[0]):
-            sketch = replace(sketch, other_title=1.0)
         page = replace(page, sketch=sketch, content=content)
         verdict = await self.store.check_and_add(page)
         self._templates.learn(shingled.groups[0], page, verdict)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from operator import is_not
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ _MOST_SHINGLES = 8192
 
 _MOST_GROUPS = 4096
 """Groups that are remembered: those seen last."""
+
+_NOTHING = np.empty(0, np.uint64)
 
 _COUNTED = np.dtype([("shingle", "<u8"), ("count", "<f4")])
 
@@ -87,7 +90,7 @@ class Counts:
     def furniture(self) -> NDArray[np.uint64]:
         """Return the shingles on a quarter of the pages or more, ascending."""
         if self.pages < FEWEST:
-            return np.empty(0, np.uint64)
+            return _NOTHING
         found = self.counts >= max(SHARE * self.pages, FEWEST - 1)
         return self.shingles[found]
 
@@ -164,14 +167,21 @@ class Furniture:
         self._counts: OrderedDict[str, Counts] = OrderedDict()
         self._others: dict[str, list[Counts]] = {}
         self._found: dict[str, NDArray[np.uint64]] = {}
+        # By the last of some groups: what was found for each, and all of it.
+        self._together: dict[str, tuple[list[NDArray[np.uint64]], NDArray[np.uint64]]] = {}
 
     def of(self, groups: Sequence[str]) -> NDArray[np.uint64]:
         """Return the shingles that are furniture of any of these groups, ascending."""
         found = [self._furniture(group) for group in groups]
         found = [shingles for shingles in found if len(shingles)]
-        if len(found) == 1:
-            return found[0]
-        return distinct(np.concatenate(found)) if found else np.empty(0, np.uint64)
+        if len(found) < 2:
+            return found[0] if found else _NOTHING
+        # Most pages come when nothing was counted since the last one of their directory.
+        before, together = self._together.get(groups[-1], ([], _NOTHING))
+        if len(before) != len(found) or any(map(is_not, before, found)):
+            together = distinct(np.concatenate(found))
+            self._together[groups[-1]] = found, together
+        return together
 
     def learn(self, groups: Sequence[str], shingles: NDArray[np.uint64]) -> None:
         """Count a kept page with these distinct shingles, ascending, for each of its groups."""
@@ -184,6 +194,7 @@ class Furniture:
                     gone, _ = self._counts.popitem(last=False)
                     self._others.pop(gone, None)
                     self._found.pop(gone, None)
+                    self._together.pop(gone, None)
             if self._counts[group].add(shingles):
                 self._found.pop(group, None)
 
@@ -205,7 +216,7 @@ class Furniture:
         if group not in self._found:
             counts = self._counts.get(group)
             if counts is None:
-                return np.empty(0, np.uint64)
+                return _NOTHING
             if others := self._others.get(group):
                 counts = counts.merged(others)
             self._found[group] = counts.furniture()

@@ -6,7 +6,7 @@ furniture of its site.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,20 +122,28 @@ class Sketcher:
             most_differing=self.most_differing,
         )
 
-    def marked(self, sketch: Sketch, page: Shingled, furniture: NDArray[np.uint64]) -> Sketch:
-        """Return the sketch of a page of which these shingles are furniture.
+    def marked(
+        self, sketch: Sketch, page: Shingled, furniture: NDArray[np.uint64], other_title: float
+    ) -> Sketch:
+        """Return the sketch of a page of which these shingles, ascending, are furniture.
 
         A bin holds furniture if its minimum is another one without it.
         """
-        first = self._mark(page.views[0], page.minima[0], furniture)
-        marks = [
-            first if shingles is page.views[0] else self._mark(shingles, minima, furniture)
-            for shingles, minima in zip(page.views, page.minima, strict=True)
-        ]
-        return replace(
-            sketch,
-            furniture=tuple([mask for mask, _ in marks]),
-            most_differing=0.0 if any(few for _, few in marks) else sketch.most_differing,
+        masks, most_differing = sketch.furniture, sketch.most_differing
+        if len(furniture):
+            first = self._mark(page.views[0], page.minima[0], furniture)
+            marks = [
+                first if shingles is page.views[0] else self._mark(shingles, minima, furniture)
+                for shingles, minima in zip(page.views, page.minima, strict=True)
+            ]
+            masks = tuple([mask for mask, _ in marks])
+            if any(few for _, few in marks):
+                most_differing = 0.0
+        return Sketch(
+            views=sketch.views,
+            furniture=masks,
+            most_differing=most_differing,
+            other_title=other_title,
         )
 
     def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:

@@ -98,7 +98,7 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
         # be as right.
         likely = round(bins * (log(left) + 1.5) / len(shingles))
         until = min(bins, thrown + max(1, likely))
-        np.minimum.at(sketch, *_throw(shingles, np.arange(thrown, until, dtype=np.uint64), bins))
+        np.minimum.at(sketch, *_throw(shingles, range(thrown, until), bins))
         thrown, left = until, int(np.count_nonzero(sketch == _UNFILLED))
     # A handful of shingles may miss a bin for ever: it takes their minimum at a throw of
     # its own, and that ends it (the second half of the algorithm).
@@ -127,8 +127,7 @@ def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray
     """
     bins = len(sketch)
     thrown = int(sketch.max() >> _THROW)
-    throws = np.arange(min(thrown + 1, bins), dtype=np.uint64)
-    places, minima = _throw(shingles, throws, bins)
+    places, minima = _throw(shingles, range(min(thrown + 1, bins)), bins)
     held = np.zeros(bins, np.bool_)
     held[places[sketch.take(places) == minima]] = True
     if thrown == bins and len(shingles):
@@ -173,15 +172,9 @@ def b_bit_sketch(sketch: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:
     Li & König, "b-Bit minwise hashing", WWW 2010, section 2.
     """
     _check_bits(bits)
-    values = PUBLIC.mix(sketch.copy()).astype(np.uint8) & np.uint8((1 << bits) - 1)
-    # The values of a byte are the bytes of a word: each moves next to the one before it, then
-    # each pair, and each four.
-    words = values.view(f"<u{8 // bits}")
-    shift = 8 - bits
-    while 0 < shift < 4 * words.itemsize:
-        words = words | words >> words.dtype.type(shift)
-        shift *= 2
-    return words.astype(np.uint8)
+    lowest = PUBLIC.mix(sketch.copy()).astype(np.uint8)[:, None]
+    values = np.unpackbits(lowest, axis=1, count=bits, bitorder="little")
+    return np.packbits(values, bitorder="little")
 
 
 def b_bit_resemblance(ours: NDArray[np.uint8], theirs: NDArray[np.uint8], bits: int) -> float:
@@ -259,17 +252,19 @@ def b_bit_resemblance_many(
 
 
 def _throw(
-    shingles: NDArray[np.uint64], throws: NDArray[np.uint64], bins: int
+    shingles: NDArray[np.uint64], throws: range, bins: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return where each shingle falls at each throw, and the minimum of that bin if it stays so.
+    """Return where each shingle falls at each throw, and what that bin's minimum would be.
 
     An earlier throw is always less.
     """
-    column = throws[:, None]
+    shift = constant(65 - bins.bit_length())
+    if throws == range(1):  # the first, and mostly the only one where shingles are many
+        return (shingles >> shift).view(np.int64), shingles & _RANK
+    column = np.arange(throws.start, throws.stop, dtype=np.uint64)[:, None]
     hashes = shingles + column * _STEP
-    if throws[-1]:
-        PUBLIC.mix(hashes if throws[0] else hashes[1:])
-    places = (hashes >> constant(65 - bins.bit_length())).view(np.int64)
+    PUBLIC.mix(hashes if throws.start else hashes[1:])
+    places = (hashes >> shift).view(np.int64)
     hashes &= _RANK
     hashes |= column << _THROW
     return places.ravel(), hashes.ravel()

@@ -218,4 +218,6 @@ class Candidates:
         found: list[int] = []
         for by_feature, feature in zip(self._by_feature, features, strict=True):
             found += by_feature.rows(feature)
+        if not found:
+            return []
         return [row for row, shared in Counter(found).items() if shared >= self._shared]
