@@ -3,8 +3,8 @@
 Three masters are started here and filled in bulk, byte for byte as the store would do it;
 that it finds what was put there is checked by every answer. Then new pages and duplicates
 are judged through the store, one at a time and eight at once. Fingerprints, features and
-sketches are uniform, so that no page has candidates but the one that it repeats; both views
-of a page are equal (other pages take the bytes of a sketch more), and no URLs are stored.
+sketches are uniform, so that no page has candidates but the one that it repeats; no page has
+named bins (which take a bit each), and no URLs are stored.
 
     python benchmarks/redis_cluster.py                       # 200,000 pages, all presets
     python benchmarks/redis_cluster.py --pages 1_000_000 --presets best
@@ -97,13 +97,12 @@ class Collection:
     def page(self, number: int) -> Page:
         """Return a page of the collection."""
         size = len(self.sketches) // len(self.keys)
-        view = self.sketches[number * size : (number + 1) * size]
-        empty = bytes(size)
+        text = self.sketches[number * size : (number + 1) * size]
         return Page(
             id=int(self.ids[number]),
             fingerprint=int(self.keys[number]),
             features=tuple(self.features[number].tolist()),
-            sketch=Sketch(views=(view, view), furniture=(empty, empty), most_differing=0.1)
+            sketch=Sketch(text=text, named=b"", furniture=bytes(size), most_differing=0.1)
             if size
             else None,
         )

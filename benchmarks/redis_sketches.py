@@ -1,9 +1,9 @@
 """What features and sketches add in Redis: memory of a page, and time of a call.
 
 One server for each preset, started here. The same pages are put into all of them through the
-store, call by call, and confirmed: fingerprints, features and sketches are uniform, the views
-of one page in so many (--two-views) differ. Then pages are judged in rounds, by one preset and
-the next in turn, so that what else the machine does meets all of them:
+store, call by call, and confirmed: fingerprints, features and sketches are uniform, and one
+page in so many (--named) has a tenth of its bins named. Then pages are judged in rounds, by one
+preset and the next in turn, so that what else the machine does meets all of them:
 
 new        it resembles none
 duplicate  of a page there: 0 to 3 bits away, shares half of its features, differs in 3 % of
@@ -13,7 +13,7 @@ refused    as near, and shares a feature, but its sketch differs: it is kept
 Every answer is checked against what was planted.
 
     python benchmarks/redis_sketches.py                      # 200,000 pages
-    python benchmarks/redis_sketches.py --pages 1_000_000 --two-views 0
+    python benchmarks/redis_sketches.py --pages 1_000_000 --named 0
 
 "bytes" are what the server takes for everything, the rest is MEMORY USAGE; no URLs are stored.
 "log" is what appendonly writes, at this size, of a page that is kept.
@@ -51,7 +51,7 @@ STEP = 7919  # a prime: pages that others resemble come in no order, and none tw
 AT_ONCE = (1, 64)
 FILLED_AT_ONCE = 512
 LOGGED = 500
-FURNITURE, DIFFERING = 0.25, 0.03
+FURNITURE, NAMED, DIFFERING = 0.25, 0.1, 0.03
 NAMES = {"page": "identity", "f": "features", "body": "sketches", "bodies": "sketches"}
 """Tree of keys -> what it is for, apart from the tables."""
 
@@ -61,13 +61,13 @@ class Planted:
 
     Parameters
     ----------
-    two_views
-        The share of pages whose views differ.
+    named
+        The share of pages that have named bins.
     """
 
-    def __init__(self, matching: Matching, two_views: float) -> None:
+    def __init__(self, matching: Matching, named: float) -> None:
         self.matching = matching
-        self.two_views = two_views
+        self.named = named
         self.most = Parameters(**PRESETS["best"]).sketcher.most_differing
 
     def page(self, number: int) -> Page:
@@ -77,10 +77,11 @@ class Planted:
         features = chance.integers(0, 2**64, matching.features, dtype=np.uint64)
         sketch = None
         if matching.sketch_bits:
-            view = chance.bytes(matching.sketch_bytes)
-            differs = chance.random() < self.two_views
-            core = chance.bytes(matching.sketch_bytes) if differs else view
-            sketch = self._sketch((view, core), bytes(matching.sketch_bytes))
+            text = chance.bytes(matching.sketch_bytes)
+            named = b""
+            if chance.random() < self.named:
+                named = _mask(chance, matching.named_bytes, 1, NAMED).tobytes()
+            sketch = self._sketch(text, named, bytes(matching.sketch_bytes))
         return Page(
             id=page_id, fingerprint=fingerprint, features=tuple(features.tolist()), sketch=sketch
         )
@@ -95,11 +96,9 @@ class Planted:
         if repeats and base.sketch is not None:
             size, bits = self.matching.sketch_bytes, self.matching.sketch_bits
             changed = _mask(chance, size, bits, DIFFERING)
-            views = [
-                (np.frombuffer(view, np.uint8) ^ changed).tobytes() for view in base.sketch.views
-            ]
+            text = (np.frombuffer(base.sketch.text, np.uint8) ^ changed).tobytes()
             furniture = _mask(chance, size, bits, FURNITURE) & ~changed
-            sketch = self._sketch((views[0], views[1]), furniture.tobytes())
+            sketch = self._sketch(text, base.sketch.named, furniture.tobytes())
         return Page(
             id=own.id,
             fingerprint=base.fingerprint ^ sum(1 << bit for bit in flipped),
@@ -107,8 +106,8 @@ class Planted:
             sketch=sketch,
         )
 
-    def _sketch(self, views: tuple[bytes, bytes], furniture: bytes) -> Sketch:
-        return Sketch(views=views, furniture=(furniture, furniture), most_differing=self.most)
+    def _sketch(self, text: bytes, named: bytes, furniture: bytes) -> Sketch:
+        return Sketch(text=text, named=named, furniture=furniture, most_differing=self.most)
 
 
 def _mask(chance: np.random.Generator, size: int, bits: int, share: float) -> NDArray[np.uint8]:
@@ -121,12 +120,12 @@ def _mask(chance: np.random.Generator, size: int, bits: int, share: float) -> ND
 class Contestant:
     """One preset: its server, its store, its pages."""
 
-    def __init__(self, preset: str, server: RedisServer, two_views: float) -> None:
+    def __init__(self, preset: str, server: RedisServer, named: float) -> None:
         matching = Parameters(**PRESETS[preset]).matching
         options = StoreOptions(namespace="bench", max_distance=K, matching=matching)
         self.preset, self.server = preset, server
         self.store: Store = RedisStore(server.uri, options)
-        self.planted = Planted(matching, two_views)
+        self.planted = Planted(matching, named)
         self.empty = 0
 
     async def fill(self, pages: int) -> None:
@@ -210,7 +209,7 @@ async def measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
         contestants = []
         for preset in ("paper", "best", "compact"):
             server = servers.enter_context(RedisServer())
-            contestant = Contestant(preset, server, options.two_views)
+            contestant = Contestant(preset, server, options.named)
             await stores.enter_async_context(contestant.store)
             await contestant.fill(options.pages)
             memory = contestant.memory()
@@ -249,12 +248,12 @@ def main() -> None:
     )
     parser.add_argument("--pages", type=int, default=200_000)
     parser.add_argument("--probes", type=int, default=5_000, help="pages a timing")
-    parser.add_argument("--two-views", type=float, default=1 / 3, metavar="SHARE")
+    parser.add_argument("--named", type=float, default=1 / 3, metavar="SHARE")
     parser.add_argument("--quick", action="store_true", help="a small run, to see that it works")
     options = parser.parse_args()
     if options.quick:
         options.pages, options.probes = 2_000, 100
-    print(f"{options.pages:,} pages, views differ in {options.two_views:.0%} of them, k = {K}")
+    print(f"{options.pages:,} pages, {options.named:.0%} of them with named bins, k = {K}")
     print(table(asyncio.run(measure(options))))
 
 

@@ -29,21 +29,19 @@ class Shingled:
     groups
         Whose furniture may be on the page: names of its host and directory.
     views
-        For each view the distinct shingles, uint64, shape (n,), ascending.
+        Of text and core the distinct shingles, uint64, shape (n,), ascending.
     minima
-        For each view the minimum of each bin, uint64, shape (bins,).
+        Of text and core the minimum of each bin, uint64, shape (bins,).
     """
 
     groups: tuple[str, ...]
-    views: tuple[NDArray[np.uint64], ...]
-    minima: tuple[NDArray[np.uint64], ...]
+    views: tuple[NDArray[np.uint64], NDArray[np.uint64]]
+    minima: tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
     def shingles(self) -> NDArray[np.uint64]:
-        """Return the distinct shingles of all views, ascending."""
-        first, *rest = self.views
-        if all(view is first for view in rest):
-            return first
-        return distinct(np.concatenate(self.views))
+        """Return the distinct shingles of text and core, ascending."""
+        text, core = self.views
+        return text if core is text else distinct(np.concatenate(self.views))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +112,11 @@ class Sketcher:
         """Return the sketch of a page of which nothing is furniture."""
         if not self.bins:
             return None
-        views = self._packed(page.minima)
-        nothing = bytes(len(views[0]))
+        text = b_bit_sketch(page.minima[0][: self.bins], self.bits).tobytes()
         return Sketch(
-            views=views,
-            furniture=(nothing,) * len(views),
+            text=text,
+            named=self._named(*page.minima),
+            furniture=bytes(len(text)),
             most_differing=self.most_differing,
         )
 
@@ -129,44 +127,34 @@ class Sketcher:
 
         A bin holds furniture if its minimum is another one without it.
         """
-        masks, most_differing = sketch.furniture, sketch.most_differing
+        marks, most_differing = sketch.furniture, sketch.most_differing
         if len(furniture):
-            first = self._mark(page.views[0], page.minima[0], furniture)
-            marks = [
-                first if shingles is page.views[0] else self._mark(shingles, minima, furniture)
-                for shingles, minima in zip(page.views, page.minima, strict=True)
-            ]
-            masks = tuple([mask for mask, _ in marks])
-            if any(few for _, few in marks):
+            text, core = page.views
+            shared = _common(text, furniture)
+            own = len(text) - len(shared)
+            if core is not text:
+                own = min(own, len(core) - len(_common(core, furniture)))
+            if own < self.fewest:
                 most_differing = 0.0
+            if len(shared):
+                held = held_by(page.minima[0], shared)[: self.bins]
+                # All bits of these bins, in the order of `b_bit_sketch`.
+                marks = np.packbits(held.repeat(self.bits), bitorder="little").tobytes()
         return Sketch(
-            views=sketch.views,
-            furniture=masks,
+            text=sketch.text,
+            named=sketch.named,
+            furniture=marks,
             most_differing=most_differing,
             other_title=other_title,
         )
 
-    def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
-        first = b_bit_sketch(minima[0][: self.bins], self.bits).tobytes()
-        return tuple(
-            first if view is minima[0] else b_bit_sketch(view[: self.bins], self.bits).tobytes()
-            for view in minima
-        )
-
-    def _mark(
-        self,
-        shingles: NDArray[np.uint64],
-        minima: NDArray[np.uint64],
-        furniture: NDArray[np.uint64],
-    ) -> tuple[bytes, bool]:
-        """Return the bins of a view that hold furniture, and whether it is of few others."""
-        shared = _common(shingles, furniture)
-        few = len(shingles) - len(shared) < self.fewest
-        if not len(shared):
-            return bytes(self.bins * self.bits // 8), few
-        held = held_by(minima, shared)[: self.bins]
-        # All bits of these bins, in the order of `b_bit_sketch`.
-        return np.packbits(held.repeat(self.bits), bitorder="little").tobytes(), few
+    def _named(self, text: NDArray[np.uint64], core: NDArray[np.uint64]) -> bytes:
+        """Return the bins in which these minima differ, as `Sketch.named` has them."""
+        named = text[: self.bins] != core[: self.bins]
+        if core is text or not named.any():
+            return b""
+        parts = named.reshape(self.bits, -1, 8 // self.bits)
+        return np.packbits(parts.transpose(1, 2, 0), bitorder="little").tobytes()
 
 
 def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:

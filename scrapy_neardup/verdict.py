@@ -51,27 +51,32 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sketch:
-    """What a page's resemblance to another is estimated from: a min-wise sketch a view.
+    """What a page's resemblance to another is estimated from: a min-wise sketch of its text.
 
     Parameters
     ----------
-    views
-        For each view of the page a b-bit sketch, all of one length
-        (`scrapy_neardup.fingerprints.b_bit_sketch`). This is what a store keeps.
+    text
+        The b-bit sketch (`scrapy_neardup.fingerprints.b_bit_sketch`). A store keeps it.
+    named
+        The bins in which the core has another minimum: that of the text is in what looks like
+        furniture by its name. A bit each, of the n bytes' j-th byte bit ``b * p + s`` for bin p
+        in byte ``j + n * s`` of `text`, with b bits a bin; ``b""`` for none. A store keeps it,
+        too.
     furniture
-        For each view as many bytes, with all bits set of the bins that hold what is on most
-        pages of the site. Never stored.
+        As many bytes as `text`, with all bits set of the bins that hold what is on most pages
+        of the site. Never stored.
     most_differing
-        The share of bins in which another page's sketch may differ, in each view, if this
-        page is to count as its duplicate. Where both hold the same furniture, a bin doesn't
-        count.
+        The share of bins in which another page's sketch may differ, in all and in those that
+        neither page has `named`, if this page is to count as its duplicate. Where both hold the
+        same furniture, a bin doesn't count.
     other_title
         By so much smaller that share is where titles differ: pages of a resemblance of 0.9 are
         duplicates, and those must have 0.99.
     """
 
-    views: tuple[bytes, ...]
-    furniture: tuple[bytes, ...]
+    text: bytes
+    named: bytes
+    furniture: bytes
     most_differing: float
     other_title: float = 0.1
 
@@ -128,7 +133,7 @@ class Match:
     """Hamming distance of the fingerprints, in bits."""
     url: str | None = None
     resemblance: float | None = None
-    """Estimated resemblance, 1 for equal sketches; the lowest of the views. None where
+    """Estimated resemblance, 1 for equal sketches; the lower one of text and core. None where
     nothing was confirmed."""
     count: int = field(default=0, compare=False)
     """Which of the pages that were found to repeat it this one is: 1 for the first, 0 where

@@ -1,8 +1,9 @@
 """Crawl the site without and with scrapy-neardup, and print what each has found.
 
 ``make example`` runs this. Both crawls are ordinary ones (``scrapy crawl docs``), with the
-same settings but for NEARDUP_ENABLED, and end at the same number of pages. With
-``--store redis`` (``make example STORE=redis``) two processes make the second crawl together.
+same settings but for NEARDUP_ENABLED, and end at the same number of pages, or before if nothing
+is left to crawl. With ``--store redis`` (``make example STORE=redis``) two processes make the
+second crawl together.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ _ROW = 45
 """Bytes of an entry in a file of SQLite (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
-_SKETCHES = 4 / 3
-"""Sketches of a page: of one in three the views differ."""
+_NAMED = 1 / 3
+"""The share of pages whose core is another than their text."""
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
@@ -55,7 +55,7 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     type=click.Choice(list(PRESETS)),
     default="best",
     help="Of NEARDUP_PRESET: its features and sketches are held too; one page in three is taken"
-    " to have two sketches.",
+    " to have furniture that its name gives away.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(*, pages: int, max_distance: int, preset: str, as_json: bool) -> None:
@@ -109,8 +109,9 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
     in_memory = online.bytes_per_fingerprint(log2(pages)) + _ENTRY
     on_disk: float = _ROW
     if matching != Matching():
-        sketches = _SKETCHES * matching.sketch_bytes
-        in_memory += _FEATURE * matching.features + sketches + 4 * (1 + _SKETCHES)
+        sketches = _sketch_bytes(matching)
+        slots = sketches / matching.named_bytes if matching.named_bytes else 0
+        in_memory += _FEATURE * matching.features + sketches + 4 * (1 + slots)
         on_disk += 1.06 * (8 * matching.features + sketches)  # pages of the file aren't full
     yield _store("memory:", online, in_memory, 0, estimate=False)
     yield _store("sqlite:", online, in_memory, on_disk, estimate=False)
@@ -146,10 +147,14 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     identity = _tree_bytes(28 if layout.has_bodies else 21, pages, layout.split)
     bodies = 0.0
     if layout.has_bodies:
-        bodies = pages * (8 + 8 * matching.features + _SKETCHES * matching.sketch_bytes)
+        bodies = pages * (8 + 8 * matching.features + _sketch_bytes(matching))
     if matching.features:
         bodies += _tree_bytes(6, matching.features * pages, layout.split)
     return (sum(tables) + identity + bodies) / pages
+
+
+def _sketch_bytes(matching: Matching) -> float:
+    return matching.sketch_bytes + _NAMED * matching.named_bytes
 
 
 def _tree_bytes(width: int, pages: int, split: int | None) -> float:

@@ -62,7 +62,7 @@ class Matching:
     sketch_bits
         Bits of a bin of the pages' sketches, 1, 2, 4 or 8; 0: they have none.
     sketch_bytes
-        Bytes of the sketch of one view.
+        Bytes of a sketch, a multiple of its bits. Some pages have `named_bytes` more.
     """
 
     by_distance: bool = True
@@ -71,6 +71,18 @@ class Matching:
     shared_features: int = 1
     sketch_bits: int = 0
     sketch_bytes: int = 0
+
+    @property
+    def named_bytes(self) -> int:
+        """Bytes of a bit a bin (`scrapy_neardup.verdict.Sketch.named`)."""
+        return self.sketch_bytes // self.sketch_bits if self.sketch_bits else 0
+
+    @property
+    def sketch_sizes(self) -> tuple[int, ...]:
+        """Bytes of what a store keeps of a sketch, without and with its named bins."""
+        if not self.sketch_bits:
+            return ()
+        return self.sketch_bytes, self.sketch_bytes + self.named_bytes
 
     def record(self) -> dict[str, str | int | float]:
         """Return what a store's schema says of it: what differs from the default."""

@@ -3,13 +3,11 @@
 Rule of this room: pure, and only about stored bytes; the scripts of the Redis store decide
 the same (``lua/sketches.lua``).
 
-An entry's sketches are stored one after the other, each view's; where all are equal, the
-first stands for them. Of a view's bins those don't count in which both pages have the same
-value and it is furniture of the site: what every page shares says nothing of these two. Nor do
-those in which a view after the first differs from the first one of its own page. There what is
-left out of that view is the minimum, in one page at least; but the other may not have left it
-out, if it is a printable version whose elements have no names. What remains is a sample of the
-view all the same. A page repeats an entry if in each view
+A page repeats an entry if their texts resemble each other, and so do their cores, which are
+estimated from the same sketch: by the bins that neither page has `named`. There both have the
+minimum of their core. (What one has named the other need not: elements of a printable version
+have no names.) Of either, the bins don't count in which both pages have the same value and it is
+furniture of the site: what every page shares says nothing of these two. In each
 
     differing <= most_differing * counted
 
@@ -25,24 +23,19 @@ from scrapy_neardup.verdict import Sketch
 
 
 class Compared(NamedTuple):
-    """One view of two pages, in bins."""
+    """Texts or cores of two pages, in bins."""
 
     differing: int
     counted: int
 
 
 def stored(sketch: Sketch | None) -> bytes:
-    """Return the sketches of a page as a store keeps them; ``b""`` where there is none."""
-    if sketch is None:
-        return b""
-    first = sketch.views[0]
-    if all(view == first for view in sketch.views):
-        return first
-    return b"".join(sketch.views)
+    """Return the sketch of a page as a store keeps it; ``b""`` where there is none."""
+    return b"" if sketch is None else sketch.text + sketch.named
 
 
 class Comparison:
-    """A page's sketches, made ready to be compared with those of many entries.
+    """A page's sketch, made ready to be compared with those of many entries.
 
     Parameters
     ----------
@@ -57,57 +50,48 @@ class Comparison:
     """
 
     __slots__ = (
-        "_bits",
-        "_lowest",
-        "_most_differing",
-        "_other_title",
-        "_shifts",
-        "_size",
-        "_views",
-    )
+        "_bits", "_furniture", "_lowest", "_most_differing", "_named", "_other_title", "_shifts",
+        "_size", "_text",
+    )  # fmt: skip
 
     def __init__(self, sketch: Sketch, bits: int) -> None:
         self._bits = bits
         self._most_differing = sketch.most_differing
         self._other_title = sketch.other_title
-        self._size = len(sketch.views[0])
+        self._size = len(sketch.text)
         # A word that is shifted so, and joined with itself, has in the lowest bit of each
         # bin whether any bit of the bin is set.
         self._shifts = [shift for shift in (4, 2, 1) if shift < bits]
-        lowest = bytes([sum(1 << place for place in range(0, 8, bits))])
-        self._lowest = _word(lowest * self._size)
-        views = [_word(view) for view in sketch.views]
-        self._views = [
-            (view, self._differing(view, views[0]), _word(furniture) & self._lowest)
-            for view, furniture in zip(views, sketch.furniture, strict=True)
-        ]
+        self._lowest = _word(bytes([_lowest(bits)]) * self._size)
+        self._text = _word(sketch.text)
+        self._furniture = _word(sketch.furniture) & self._lowest
+        self._named = self._spread(sketch.named)
 
     def compare(self, entry: bytes) -> list[Compared]:
-        """Compare each view of the page with an entry's.
+        """Compare the page with an entry: their texts, and their cores if these are others.
 
         Parameters
         ----------
         entry
             What `stored` returned for another page.
         """
-        size = self._size
-        others = [_word(entry[start : start + size]) for start in range(0, len(entry), size)]
-        others += others[:1] * (len(self._views) - len(others))
-        compared = []
-        for other, (view, apart, furniture) in zip(others, self._views, strict=False):
-            counted = self._lowest & ~(apart | self._differing(other, others[0]))
-            differing = self._differing(view, other) & counted
-            counted &= ~furniture | differing
-            compared.append(Compared(differing.bit_count(), counted.bit_count()))
+        differing = self._text ^ _word(entry[: self._size])
+        for shift in self._shifts:
+            differing |= differing >> shift
+        differing &= self._lowest
+        counted = self._lowest & (~self._furniture | differing)
+        compared = [Compared(differing.bit_count(), counted.bit_count())]
+        if named := self._named | self._spread(entry[self._size :]):
+            core = differing & ~named, counted & ~named
+            compared.append(Compared(core[0].bit_count(), core[1].bit_count()))
         return compared
 
-    def _differing(self, one: int, two: int) -> int:
-        """Return the lowest bit of each bin in which two views differ."""
-        word = one ^ two
-        if word:
-            for shift in self._shifts:
-                word |= word >> shift
-        return word & self._lowest
+    def _spread(self, named: bytes) -> int:
+        """Return the lowest bit of each bin that is named."""
+        if not named:
+            return 0
+        word, lowest = _word(named), _word(bytes([_lowest(self._bits)]) * len(named))
+        return sum((word >> part & lowest) << 8 * len(named) * part for part in range(self._bits))
 
     def confirmed(self, entry: bytes, *, another_title: bool = False) -> float | None:
         """Return the estimated resemblance if the page repeats the entry, else None."""
@@ -119,15 +103,20 @@ class Comparison:
 
 
 def resemblance(compared: list[Compared], bits: int) -> float:
-    """Return the estimated resemblance, the lowest of the views, not below 0.
+    """Return the estimated resemblance, the lower one of text and core, not below 0.
 
-    See `scrapy_neardup.fingerprints.b_bit_resemblance`; 1.0 where no bin of a view counts.
+    See `scrapy_neardup.fingerprints.b_bit_resemblance`; 1.0 where no bin counts.
     """
     accident = 2.0**-bits
     return min(
         max(0.0, 1 - differing / counted / (1 - accident)) if counted else 1.0
         for differing, counted in compared
     )
+
+
+def _lowest(bits: int) -> int:
+    """Return a byte with the lowest bit of each of its bins."""
+    return 0xFF // ((1 << bits) - 1)
 
 
 def _word(sketch: bytes) -> int:

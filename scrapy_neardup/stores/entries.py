@@ -78,7 +78,7 @@ class Entries:
         self.contents = array("I")
         self.duplicates = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
-        self.sketches = SketchHeap(matching.sketch_bytes if matching.sketch_bits else 0)
+        self.sketches = SketchHeap(matching.named_bytes)
         self._columns = (
             self.keys,
             self.page_ids,

@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from scrapy_neardup.stores.admin import Bucket, Report
+from scrapy_neardup.stores.base import Matching
 from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect
 from scrapy_neardup.stores.redis_counts import cluster_counts, counts
 from scrapy_neardup.stores.redis_errors import explaining
@@ -114,7 +115,12 @@ class RedisAdmin:
         """Return what the bytes of a hash of a table are for, and its longest buckets."""
         weights = dict.fromkeys(("tables", "sketches", "rest"), 0)
         lengths: dict[bytes, int] = {}
-        sizes = 8 * int(parameters.get("features", 0)), int(parameters.get("sketch_bytes", 0))
+        matching = Matching(
+            sketch_bits=int(parameters.get("sketch_bits", 0)),
+            sketch_bytes=int(parameters.get("sketch_bytes", 0)),
+        )
+        features = 8 * int(parameters.get("features", 0))
+        sizes = features, matching.sketch_bytes, matching.named_bytes
         cursor = b"0"
         while True:
             reply = await self._client.eval(WEIGH_SCRIPT, 1, key, cursor, _FIELDS, _SHOWN, *sizes)

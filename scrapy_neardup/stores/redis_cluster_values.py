@@ -79,11 +79,10 @@ class Arrival:
         """Return what a namespace of this layout stores of `page`."""
         key, evidence = key_and_evidence(page)
         features = b"".join(feature_keys(page, layout.matching))
-        size = layout.matching.sketch_bytes if layout.matching.sketch_bits else 0
-        sketches, url = stored(page.sketch) if size else b"", url_bytes(page)
-        count = len(sketches) // size if size else 0
-        head = bytes([2 * count + bool(features)])
-        body = features + sketches + url
+        sizes = (0, *layout.matching.sketch_sizes)
+        sketch, url = stored(page.sketch) if layout.matching.sketch_bits else b"", url_bytes(page)
+        head = bytes([2 * sizes.index(len(sketch)) + bool(features)])
+        body = features + sketch + url
         return cls(
             page, key, evidence, separate(features), layout.limit(page), body and head + body
         )

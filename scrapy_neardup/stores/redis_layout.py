@@ -146,7 +146,6 @@ class Layout:
         crawls with other parameters differ by it: none finds the other's on a server.
         """
         ranges = ",".join(str(2 ** (_MOST_PREFIX - prefix)) for prefix in self._prefixes)
-        differing, whole = _of_bytes(self.matching.sketch_bits or 8)
         constants = {
             "RECORD_DIGEST": f"'{record}'",
             "TABLES": len(self._prefixes),
@@ -163,8 +162,9 @@ class Layout:
             "FEATURES": self.matching.features,
             "SHARED_FEATURES": self.matching.shared_features,
             "SKETCH": self.matching.sketch_bytes if self.matching.sketch_bits else 0,
-            "DIFFERING": differing,
-            "WHOLE": whole,
+            "NAMED": self.matching.named_bytes,
+            "BITS": self.matching.sketch_bits,
+            "DIFFERING": _differing(self.matching.sketch_bits or 8),
         }
         head = "".join(f"local {name} = {value}\n" for name, value in constants.items())
         text = "".join(_source(part) for part in ("buckets", *parts))
@@ -244,19 +244,11 @@ def _half(moves: list[tuple[int, int]], low: int) -> str:
     return f"bit.bor({','.join(words)})%4294967296"
 
 
-def _of_bytes(bits: int) -> tuple[str, str]:
-    """Return two Lua literals that say something of each byte's bins of so many bits.
-
-    Returns
-    -------
-    differing, whole
-        How many of them aren't 0; the byte with all bits set of these.
-    """
+def _differing(bits: int) -> str:
+    """Return a Lua literal: how many bins of so many bits aren't 0, for each byte."""
     bins = [sum(1 << place for place in range(low, low + bits)) for low in range(0, 8, bits)]
-    found = [[mask for mask in bins if byte & mask] for byte in range(256)]
-    literals = ("".join(f"\\{value}" for value in map(what, found)) for what in (len, sum))
-    differing, whole = (f"'{literal}'" for literal in literals)
-    return differing, whole
+    counts = (sum(1 for mask in bins if byte & mask) for byte in range(256))
+    return "'" + "".join(f"\\{count}" for count in counts) + "'"
 
 
 def _source(name: str) -> str:

@@ -83,27 +83,24 @@ def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
     -------
     most, sketch, furniture, shared
         The share of bins that may differ, and that under another title, in digits that stand
-        for the same doubles; what is stored; the furniture of all views, one for all where it
-        is the same, empty if there is none; how many bins of the first that is, 4 bytes.
+        for the same doubles; what is stored; furniture, empty if there is none; how many bins
+        that is, 4 bytes.
     """
     sketch = page.sketch
     if sketch is None or not bits:
         return b"", b"", b"", b""
     most = sketch.most_differing
-    furniture = sketch.furniture
-    if all(view == furniture[0] for view in furniture):
-        furniture = furniture[:1]
-    shared = int.from_bytes(furniture[0], "big").bit_count() // bits
+    shared = int.from_bytes(sketch.furniture, "big").bit_count() // bits
     return (
         f"{most!r} {most * sketch.other_title!r}".encode(),
         stored(sketch),
-        b"".join(furniture) if any(map(any, furniture)) else b"",
+        sketch.furniture if shared else b"",
         shared.to_bytes(4, "big"),
     )
 
 
 def resembling(counts: Sequence[int], bits: int) -> float | None:
-    """Return the resemblance, from how many bins of each view differ and how many count."""
+    """Return the resemblance, from how many bins differ and how many count, of text and core."""
     compared = list(map(Compared, counts[::2], counts[1::2]))
     return resemblance(compared, bits) if compared else None
 

@@ -2,9 +2,9 @@
 
 Rule of this room: bytes in, the same bytes out; what they mean is said in `confirmation.py`.
 
-A row has as many slots as its page has sketches, none, one, or one a view; each slot leads
-to the next of its row, and so do those that are free. So rows of different lengths leave no
-holes, and a sketch takes its own bytes and 4.
+A row has as many slots as its page's sketch fills, and none without one; each slot leads to the
+next of its row, and so do those that are free. So rows of different lengths leave no holes, and
+a slot takes its own bytes and 4.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SketchHeap:
     Parameters
     ----------
     slot_bytes
-        Bytes of one sketch; 0 if nothing is to be kept.
+        Of which every sketch has a multiple of bytes; 0 if nothing is to be kept.
 
     Notes
     -----
@@ -50,7 +50,7 @@ class SketchHeap:
             self._first.frombytes(bytes(4 * (rows - len(self._first))))
 
     def get(self, row: int) -> bytes:
-        """Return the sketches of `row`, one after the other; ``b""`` where there is none."""
+        """Return the sketch of `row`; ``b""`` where there is none."""
         size = self._size
         slot = self._first[row] if size else 0
         if not slot:
@@ -61,11 +61,11 @@ class SketchHeap:
         return bytes(found)
 
     def __contains__(self, row: int) -> bool:
-        """Whether there are any for `row`."""
+        """Whether there is one for `row`."""
         return self._size > 0 and self._first[row] > 0
 
-    def set(self, row: int, sketches: bytes) -> None:
-        """Keep sketches for a row that has none.
+    def set(self, row: int, sketch: bytes) -> None:
+        """Keep a sketch for a row that has none.
 
         Raises
         ------
@@ -77,9 +77,9 @@ class SketchHeap:
             return
         head = 0
         try:
-            for start in reversed(range(0, len(sketches), size)):
+            for start in reversed(range(0, len(sketch), size)):
                 slot = self._free or len(self._next)
-                self._heap[(slot - 1) * size : slot * size] = sketches[start : start + size]
+                self._heap[(slot - 1) * size : slot * size] = sketch[start : start + size]
                 if self._free:
                     self._free = self._next[slot]
                     self._next[slot] = head

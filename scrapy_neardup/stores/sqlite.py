@@ -207,7 +207,7 @@ def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex,
     file = SQLiteFile(path, options.namespace, parameters)
     try:
         index = EmbeddedIndex(options.max_distance, options.expected_pages, matching)
-        index.load(file.entries(matching.features, matching.sketch_bytes))
+        index.load(file.entries(matching))
         notices = NoticeBoard()
         notices.load(file.notices())
         file.begin_writing()

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores.base import Matching
 from scrapy_neardup.stores.notices import Notice
 from scrapy_neardup.stores.records import ENTRY, Chunk, record_dtype
 from scrapy_neardup.stores.sqlite_guard import (
@@ -91,18 +92,17 @@ class SQLiteFile:
                 release(self._path)
                 raise
 
-    def entries(self, features: int = 0, sketch_bytes: int = 0) -> Iterator[Chunk]:
+    def entries(self, matching: Matching) -> Iterator[Chunk]:
         """Yield the entries of the namespace, rows ascending, up to 1,024 at once.
 
         Parameters
         ----------
-        features
-            How many each has.
-        sketch_bytes
-            Bytes of a sketch; 0: they have none.
+        matching
+            What they are made for, and so how long they are.
         """
         first, last = places(self._number)
-        dtype = record_dtype(features)
+        dtype = record_dtype(matching.features)
+        sketch_sizes = {0, *matching.sketch_sizes}
         with opening(self._path):
             found = self._connection.execute(
                 "SELECT place, substr(entry, 1, ?), substr(entry, ?) FROM page"
@@ -118,10 +118,8 @@ class SQLiteFile:
                     raise damaged(self._path, f"of a record: {error}") from error
                 if sizes != {dtype.itemsize}:
                     raise damaged(self._path, f"a record of other than {dtype.itemsize} bytes")
-                lengths = set(map(len, sketches))
-                if any(size % sketch_bytes if sketch_bytes else size for size in lengths):
-                    what = f"a record with a sketch of other than {sketch_bytes} bytes"
-                    raise damaged(self._path, what)
+                if unknown := set(map(len, sketches)) - sketch_sizes:
+                    raise damaged(self._path, f"a record with a sketch of {unknown.pop()} bytes")
                 rows = (np.array(found_at) - first).astype(np.uint32)
                 yield Chunk(rows, np.frombuffer(joined, dtype), sketches)
 

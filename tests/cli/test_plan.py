@@ -106,13 +106,14 @@ def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
     size = matching.sketch_bytes
 
     def new(number):
-        views = chance.randbytes(size), chance.randbytes(size)
-        views = views if number % 3 == 0 else views[:1] * 2
+        named = chance.randbytes(matching.named_bytes if number % 3 == 0 else 0)
         return Page(
             id=chance.getrandbits(64),
             fingerprint=chance.getrandbits(64),
             features=tuple(chance.getrandbits(64) for _ in range(matching.features)),
-            sketch=Sketch(views=views, furniture=(bytes(size),) * 2, most_differing=0.1),
+            sketch=Sketch(
+                text=chance.randbytes(size), named=named, furniture=bytes(size), most_differing=0.1
+            ),
         )
 
     async def fill(uri):

@@ -76,7 +76,7 @@ def test_features_sketches_and_urls_are_weighed_and_cleared(name):
         async with open_store(uri, matching=matching) as store:
             for number in range(700):  # more than a batch of keys
                 view = number.to_bytes(64)
-                sketch = Sketch(views=(view, view), furniture=(bytes(64),) * 2, most_differing=0)
+                sketch = Sketch(text=view, named=view[:8], furniture=bytes(64), most_differing=0)
                 features = (number + 1, number + 2)
                 fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
                 await store.check_and_add(

@@ -36,11 +36,14 @@ def journals(run):
             for name, file in files.items()}  # fmt: skip
 
 
-def test_both_crawls_end_at_the_same_budget(journals):
+def test_one_crawl_ends_at_its_budget_and_the_other_before(journals):
     for journal in journals.values():
-        assert all("kept" in record or "dropped" in record for record in journal[:PAGES])
-        assert PAGES < len(journal) <= PAGES + 2
-        assert journal[-1]["stats"]["finish_reason"] == "closespider_pagecount"
+        assert all("kept" in record or "dropped" in record for record in journal[:-1][:PAGES])
+    without, plugin = journals.values()
+    assert PAGES < len(without) <= PAGES + 2
+    assert without[-1]["stats"]["finish_reason"] == "closespider_pagecount"
+    assert len(plugin) <= PAGES
+    assert plugin[-1]["stats"]["finish_reason"] == "finished"
 
 
 def test_the_plugin_is_all_that_differs(journals):
@@ -56,7 +59,7 @@ def test_the_plugin_keeps_the_content_and_drops_duplicates(journals, site, libra
     alike = lookalikes(library)
     without, plugin = (tally(journal, site, alike, PAGES) for journal in journals.values())
     assert without.drops == []
-    assert without.kept == without.requests == PAGES
+    assert without.kept == without.requests == PAGES > plugin.requests
     assert plugin.kept + len(plugin.drops) == plugin.requests
     assert without.covered == plugin.covered == 1
     assert plugin.lost == []
@@ -65,11 +68,12 @@ def test_the_plugin_keeps_the_content_and_drops_duplicates(journals, site, libra
 
 
 def test_the_report_says_what_the_journals_say(printed, journals):
-    dropped = sum("dropped" in record for record in journals["with"][:PAGES])
-    assert re.search(rf"^requests +{PAGES} +{PAGES}$", printed, re.MULTILINE)
+    *pages, _ = journals["with"]
+    dropped = sum("dropped" in record for record in pages)
+    assert re.search(rf"^requests +{PAGES} +{len(pages)}$", printed, re.MULTILINE)
     assert re.search(r"^content covered +100\.0% +100\.0%$", printed, re.MULTILINE)
-    assert re.search(rf"^pages that reached the spider +{PAGES} +{PAGES - dropped}$", printed,
-                     re.MULTILINE)  # fmt: skip
+    kept = len(pages) - dropped
+    assert re.search(rf"^pages that reached the spider +{PAGES} +{kept}$", printed, re.MULTILINE)
     assert re.search(rf"^pages dropped +{dropped}$", printed, re.MULTILINE)
     assert re.search(r"repeats /\S+ at distance \d$", printed, re.MULTILINE)
 
@@ -80,7 +84,7 @@ def test_a_crawl_is_the_same_page_by_page_when_run_again(run, modules, journals)
     with served(modules) as url:
         again = crawl("again", url, plugin=True, pages=PAGES, folder=folder)
     paths = [
-        [re.sub("^http://[^/]*", "", next(iter(record.values()))) for record in journal[:PAGES]]
+        [re.sub("^http://[^/]*", "", next(iter(record.values()))) for record in journal[:-1]]
         for journal in (journals["with"], again)
     ]
     assert paths[0] == paths[1]
@@ -102,7 +106,7 @@ def test_two_crawlers_on_a_redis_server(tmp_path, modules, site, library):
     # The start page comes again, as Scrapy doesn't filter start requests.
     assert sum(map(len, journals)) - len(journals) - sum(map(len, pages)) <= 1
     plugin = tally(merged(journals), site, lookalikes(library), 200)
-    assert plugin.requests == 200
+    assert plugin.requests < 200
     assert plugin.covered == 1
     assert plugin.duplicates_dropped > plugin.kept_again
     shares = re.findall(r"^ +for a page that the other one kept +(\d+) +(\d+)$", done.stdout,

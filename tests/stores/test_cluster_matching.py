@@ -74,13 +74,13 @@ def store_of(uri: str, matching: Matching, calls=ClusterCalls, **options) -> Red
 def page(page_id: int, seed: int, **more: object) -> Page:
     """Return the page of this seed: equal to all others of it, unlike those of other seeds."""
     rng = random.Random(seed)
-    view = rng.randbytes(16)
+    text = rng.randbytes(16)
     return replace(
         Page(
             id=page_id,
             fingerprint=rng.getrandbits(64),
             features=tuple(rng.getrandbits(64) for _ in range(4)),
-            sketch=Sketch(views=(view,), furniture=(NOTHING,), most_differing=0.2),
+            sketch=Sketch(text=text, named=b"", furniture=NOTHING, most_differing=0.2),
             url=f"https://a.example/{page_id}",
         ),
         **more,

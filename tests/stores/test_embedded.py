@@ -18,7 +18,7 @@ from scrapy_neardup.stores.sketches import SketchHeap
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decision, Page, Reason, Sketch
 
-MATCHING = Matching(features=2, sketch_bits=4, sketch_bytes=2)
+MATCHING = Matching(features=2, sketch_bits=2, sketch_bytes=2)
 
 
 def random_page(
@@ -28,10 +28,10 @@ def random_page(
     exact = rng.random() < 0.2
     more = {}
     if matching is not None and not exact:
-        views = tuple(bytes((rng.randrange(2), 0)) for _ in range(2))
+        text, named = (bytes((rng.randrange(2), 0))[:size] for size in (2, 1))
         more = {
             "features": (rng.randrange(20), rng.randrange(40)),
-            "sketch": Sketch(views=views, furniture=(bytes(2),) * 2, most_differing=0.2),
+            "sketch": Sketch(text=text, named=named, furniture=bytes(2), most_differing=0.2),
         }
     return page(
         page_id,
@@ -129,8 +129,8 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
     rng = random.Random(3)
 
     def sketched(number: int) -> Page:
-        views = (rng.randbytes(8),)
-        sketch = Sketch(views=views, furniture=(bytes(8),), most_differing=0.2)
+        text = rng.randbytes(8)
+        sketch = Sketch(text=text, named=b"", furniture=bytes(8), most_differing=0.2)
         return page(number, 0, features=(number + 1,), sketch=sketch)
 
     index = EmbeddedIndex(3, 1000, matching)
@@ -156,14 +156,14 @@ def test_what_goes_leaves_no_sketches_behind():
     index = EmbeddedIndex(3, 1000, matching)
     sizes = []
     for edition in range(40):
-        views = (bytes((edition,)) * 256, bytes((edition % 3,)) * 256)
-        sketch = Sketch(views=views, furniture=(bytes(256),) * 2, most_differing=0.0)
+        text, named = bytes((edition,)) * 256, bytes((edition % 3,)) * 32
+        sketch = Sketch(text=text, named=named, furniture=bytes(256), most_differing=0.0)
         outcome = index.check_and_add(page(1, edition << 40, sketch=sketch))
         assert outcome.decision is Decision.NEW
         if outcome.withdrawn >= 0:
             index.release(outcome.withdrawn)
         sizes.append(index._entries.sketches.nbytes)
-    # Two entries stand side by side for a moment, with two sketches each.
+    # Two entries stand side by side for a moment, with named bins each.
     assert sizes[5] == sizes[-1]
 
 
@@ -258,7 +258,7 @@ STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "ske
 @pytest.mark.parametrize("step", STEPS)
 def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
     def sketched(page_id: int, fingerprint: int, byte: bytes) -> Page:
-        sketch = Sketch(views=(byte * 2,), furniture=(bytes(2),), most_differing=0.0)
+        sketch = Sketch(text=byte * 2, named=b"", furniture=bytes(2), most_differing=0.0)
         return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), sketch=sketch)
 
     index = EmbeddedIndex(3, 1000, MATCHING)

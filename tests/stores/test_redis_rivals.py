@@ -13,13 +13,13 @@ from scrapy_neardup.stores.redis_layout import MOST_COMPARED, Layout
 from scrapy_neardup.stores.redis_rivals import MOST_LOOKED_AT, Rivals
 from scrapy_neardup.verdict import Page, Sketch
 
-MATCHING = Matching(features=3, shared_features=2, sketch_bits=8, sketch_bytes=4)
+MATCHING = Matching(features=3, shared_features=2, sketch_bits=4, sketch_bytes=4)
 LAYOUT = Layout(3, 4, matching=MATCHING)
 FURNITURE = b"\xff\xff\xff\0"
 
 
-def sketch(view: bytes, furniture: bytes = bytes(4)) -> Sketch:
-    return Sketch(views=(view,), furniture=(furniture,), most_differing=0.25)
+def sketch(text: bytes, furniture: bytes = bytes(4)) -> Sketch:
+    return Sketch(text=text, named=b"", furniture=furniture, most_differing=0.25)
 
 
 PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), sketch=sketch(b"abcd"))
@@ -39,8 +39,8 @@ def entry(state: str, page: Page) -> Entry:
     """Return what a look at the entry of `page` shows."""
     arrived = Arrival.of(page, LAYOUT)
     features = b"".join(sorted(arrived.features))
-    view = page.sketch.views[0] if page.sketch else b""
-    return Entry(state.encode(), page.id.to_bytes(8, "big"), arrived.evidence, features, view)
+    text = page.sketch.text if page.sketch else b""
+    return Entry(state.encode(), page.id.to_bytes(8, "big"), arrived.evidence, features, text)
 
 
 OTHER = attempt(1 << 20 ^ 1)

@@ -44,24 +44,24 @@ async def test_furniture_that_both_hold_does_not_count(store):
     # 16 bins, 8 are furniture of which 2 differ: 2 of 10 are too many, where 2 of 16 aren't.
     other = sketch(with_ones(2), furniture="F" * 8 + "0" * 8, most=0.19)
     assert await outcome(store, page(2, FAR[0], sketch=other)) == (Decision.NEW, None)
-    bare = replace(other, furniture=(bytes(8),))
+    bare = replace(other, furniture=bytes(8))
     assert await outcome(store, page(3, FAR[0], sketch=bare)) == (Decision.DUPLICATE, 1)
 
 
 @on_store(matching=NEAR_CONFIRMED)
-async def test_every_view_must_confirm(store):
-    # Of a second view the bins count that are as in the first: of these pages' the last four.
-    apart = "2" * 12
-    for number, second in enumerate((ZEROS, apart + "0000")):
+async def test_text_and_core_must_confirm(store):
+    # Of the cores those bins count that neither page has named: of these pages' the last four.
+    named = "x" * 12
+    for number, theirs in enumerate(("", named)):
         site = FAR[number]
         base = 100 * number
-        await store.check_and_add(page(base, site, sketch=sketch(ZEROS, second)))
-        good = page(base + 1, site, sketch=sketch("111" + "0" * 13, apart + "0000"))
+        await store.check_and_add(page(base, site, sketch=sketch(ZEROS, theirs)))
+        good = page(base + 1, site, sketch=sketch("111" + "0" * 13, named))
         verdict = await store.check_and_add(good)
         assert (verdict.decision, verdict.match.page_id) == (Decision.DUPLICATE, base)
         assert verdict.match.resemblance == pytest.approx((13 / 16 - 1 / 16) / (15 / 16))
-        for views in (("0" * 13 + "111", apart + "0111"), ("3" * 16, apart + "0000")):
-            bad = page(base + 2, site, sketch=sketch(*views))
+        for text in ("0" * 13 + "111", "3" * 16):
+            bad = page(base + 2, site, sketch=sketch(text, named))
             assert await outcome(store, bad) == (Decision.NEW, None)
             await store.forget(bad.id)
 
@@ -82,9 +82,9 @@ async def test_another_title_takes_a_sketch_that_is_ten_times_as_like(store):
             assert await outcome(store, repeats) == (Decision.DUPLICATE, 1)
         assert await outcome(store, replace(other, sketch=unlike)) == (Decision.NEW, None)
         await store.forget(2)
-    # In each view.
-    for views in (("0" * 15 + "1", "2" * 15 + "1"), (with_ones(2), ZEROS)):
-        other = replace(first, id=3, title=2, sketch=sketch(*views, most=1.0))
+    # In text and core.
+    for text, named in (("0" * 15 + "1", "x" * 15), (with_ones(2), "x")):
+        other = replace(first, id=3, title=2, sketch=sketch(text, named, most=1.0))
         assert await outcome(store, other) == (Decision.NEW, None)
         await store.forget(3)
     # An entry without a title is like any other.
@@ -193,7 +193,7 @@ async def test_the_page_itself_is_seen_under_another_title_if_it_is_that_like(st
 
 @on_store(matching=CONFIRMED)
 async def test_forget_takes_features_and_sketches_along(store):
-    first = page(1, FAR[0], features=(1, 2, 3), sketch=sketch(ZEROS, "1" * 16))
+    first = page(1, FAR[0], features=(1, 2, 3), sketch=sketch(ZEROS, "x" * 16))
     await store.check_and_add(first)
     assert await store.forget(1) == 0
     # Its row may be the next one's, which has neither.

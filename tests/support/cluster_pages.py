@@ -116,22 +116,26 @@ class Pages:
         size = self._matching.sketch_bytes
         if not self._matching.sketch_bits or self._chance.random() < 0.03:
             return None
-        view = self._chance.randbytes(size)
-        return Sketch(views=(view,), furniture=(bytes(size),), most_differing=_MOST_DIFFERING)
+        return Sketch(
+            text=self._chance.randbytes(size),
+            named=b"",
+            furniture=bytes(size),
+            most_differing=_MOST_DIFFERING,
+        )
 
     def _like(self, sketch: Sketch | None) -> Sketch | None:
         """Return one that confirms this one in both directions, in one, or in none."""
         chance, size = self._chance, self._matching.sketch_bytes
         if sketch is None or chance.random() < 0.25:
             return self._sketch()
-        view = bytearray(sketch.views[0])
+        text = bytearray(sketch.text)
         if chance.random() < 0.7:
-            view[chance.randrange(size)] ^= 0x11  # two bins, if they have 4 bits
+            text[chance.randrange(size)] ^= 0x11  # two bins, if they have 4 bits
         furniture = bytearray(size)
         if chance.random() < 0.3:
             for place in chance.sample(range(size), size - 1):
                 furniture[place] = 0xFF
-        return replace(sketch, views=(bytes(view),), furniture=(bytes(furniture),))
+        return replace(sketch, text=bytes(text), furniture=bytes(furniture))
 
     def _title(self) -> int:
         return self._chance.choice((0, 1, 1, 2))

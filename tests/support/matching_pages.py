@@ -20,20 +20,25 @@ CONFIRMED = Matching(features=3, sketch_bits=4, sketch_bytes=8)
 NEAR_CONFIRMED = Matching(sketch_bits=4, sketch_bytes=8)
 
 ZEROS = "0" * 16
-"""A view of 16 bins."""
+"""A sketch of 16 bins."""
 
 
-def sketch(*views: str, furniture: str = "00" * 8, most: float = 0.25) -> Sketch:
-    """Return a sketch of 16 bins a view, each a hexadecimal digit."""
+def sketch(text: str, named: str = "", furniture: str = "00" * 8, most: float = 0.25) -> Sketch:
+    """Return a sketch of 16 bins, each a hexadecimal digit; `named` has an ``x`` for each."""
+    marks = bytearray(2 if "x" in named else 0)
+    for digit in (place for place, mark in enumerate(named) if mark == "x"):
+        byte, is_high = digit // 2, digit % 2 == 0
+        marks[byte % 2] |= 1 << 4 * is_high + byte // 2
     return Sketch(
-        views=tuple(map(bytes.fromhex, views)),
-        furniture=(bytes.fromhex(furniture),) * len(views),
+        text=bytes.fromhex(text),
+        named=bytes(marks),
+        furniture=bytes.fromhex(furniture),
         most_differing=most,
     )
 
 
 def with_ones(count: int) -> str:
-    """Return a view that differs from `ZEROS` in so many bins."""
+    """Return a text that differs from `ZEROS` in so many bins."""
     return ("1" * count).ljust(16, "0")
 
 
@@ -66,13 +71,15 @@ class Site:
 
     def _centre(self) -> Page:
         rng, size = self.rng, self.matching.sketch_bytes
-        view = rng.randbytes(size)
-        views = (view, rng.choice((view, rng.randbytes(size))))
+        named = rng.choice((b"", rng.randbytes(self.matching.named_bytes)))
+        made = Sketch(
+            text=rng.randbytes(size), named=named, furniture=bytes(size), most_differing=0.0
+        )
         return page(
             0,
             rng.getrandbits(64),
             features=tuple(rng.getrandbits(64) for _ in range(self.matching.features)),
-            sketch=Sketch(views=views, furniture=(bytes(size),) * 2, most_differing=0.0),
+            sketch=made,
         )
 
     def _features(self, centre: Page, other: Page) -> tuple[int, ...]:
@@ -88,10 +95,8 @@ class Site:
             return None
         changed = rng.sample(range(size), rng.randrange(size // 3))
         furniture = bytes(rng.choice((0, 0, 255)) for _ in range(size))
-        views = []
-        for view in centre.sketch.views:
-            ours = bytearray(view)
-            for place in changed:
-                ours[place] ^= rng.randrange(256)
-            views.append(bytes(ours))
-        return Sketch(views=tuple(views), furniture=(furniture,) * 2, most_differing=0.3)
+        text = bytearray(centre.sketch.text)
+        for place in changed:
+            text[place] ^= rng.randrange(256)
+        named = rng.choice((centre.sketch.named, b"", rng.randbytes(self.matching.named_bytes)))
+        return Sketch(text=bytes(text), named=named, furniture=furniture, most_differing=0.3)

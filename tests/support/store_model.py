@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import eq
 
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.confirmation import Compared, resemblance
-from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
+from scrapy_neardup.verdict import Decision, Match, Page, Reason, Sketch, Verdict
 
 
 @dataclass
@@ -103,15 +104,12 @@ class ModelStore:
         ours, theirs = page.sketch, entry.page.sketch
         if not bits or ours is None or theirs is None:
             return None
+        parts = (_bins(each, bits) for each in (ours.text, theirs.text, ours.furniture))
+        texts = list(zip(*parts, strict=True))
+        named = {bin_ for each in (ours, theirs) for bin_ in _named(each, bits)}
+        cores = [triple for bin_, triple in enumerate(texts) if bin_ not in named]
         compared = []
-        firsts = [_bins(page.views[0], bits) for page in (ours, theirs)]
-        for view, furniture, other in zip(ours.views, ours.furniture, theirs.views, strict=True):
-            parts = (_bins(each, bits) for each in (view, other, furniture))
-            triples = [
-                (mine, yours, common)
-                for mine, yours, common, *first in zip(*parts, *firsts, strict=True)
-                if [mine, yours] == first
-            ]
+        for triples in (texts, cores) if ours.named or theirs.named else (texts,):
             differing = sum(mine != yours for mine, yours, _ in triples)
             shared = sum(mine == yours and common > 0 for mine, yours, common in triples)
             compared.append(Compared(differing, len(triples) - shared))
@@ -148,6 +146,15 @@ class ModelStore:
 
 def _bins(sketch: bytes, bits: int) -> list[int]:
     return [byte >> place & (1 << bits) - 1 for byte in sketch for place in range(0, 8, bits)]
+
+
+def _named(sketch: Sketch, bits: int) -> Iterator[int]:
+    """Yield the numbers of the bins that are named."""
+    each, size = 8 // bits, len(sketch.named)
+    for place in range(8 * size):
+        if sketch.named[place // 8] >> place % 8 & 1:
+            in_byte, part = divmod(place % 8, bits)
+            yield (place // 8 + size * part) * each + in_byte
 
 
 def _distance(entry: Entry, page: Page) -> int:

@@ -26,7 +26,7 @@ PAGES = 3000
 """Page ids in use: some are always met again, changed or not."""
 
 
-MATCHING = Matching(features=2, sketch_bits=8, sketch_bytes=4)
+MATCHING = Matching(features=2, sketch_bits=4, sketch_bytes=4)
 """By what `features` and `sketch` return, it decides as if there were neither."""
 
 
@@ -36,10 +36,10 @@ def features(text: int) -> tuple[int, int]:
 
 
 def sketch(text: int) -> Sketch:
-    """Return a sketch that confirms everything: of two views, or of one that stands for both."""
-    view = text.to_bytes(8, "big")
-    views = (view[:4], view[4:] if text % 2 else view[:4])
-    return Sketch(views=views, furniture=(bytes(4),) * 2, most_differing=1.0)
+    """Return a sketch that confirms everything; every other one has named bins."""
+    own = text.to_bytes(8, "big")
+    named = own[4 : 4 + MATCHING.named_bytes] if text % 2 else b""
+    return Sketch(text=own[:4], named=named, furniture=bytes(4), most_differing=1.0)
 
 
 def operations(seed: int) -> Iterator[tuple[str, Page]]:

@@ -1,12 +1,13 @@
--- What a page's record has no room for: its features and its sketches, and what leads to them.
+-- What a page's record has no room for: its features and its sketch, and what leads to them.
 --
--- A body is its page's id, its features, and its sketches; bodies with as many sketches, none,
--- one, or one a view, are of one size and lie side by side in strings of CHUNK_BYTES at most.
+-- A body is its page's id, its features, and its sketch; bodies of one kind, V = 0 without a
+-- sketch, 1 with one, 2 with one and its named bins, are of one size and lie side by side in
+-- strings of CHUNK_BYTES at most.
 -- So a write costs a body; in a packed bucket it would cost the bucket, in the log of the
 -- server and to replicas too. A chunk is filled from its end: it is made in its full size and
 -- never grows. The room of a body that leaves is the next one's.
 --
---   PREFIX body:V:C  chunk C of the bodies with V sketches
+--   PREFIX body:V:C  chunk C of the bodies of kind V
 --   PREFIX bodies    V -> how many there have been at once    PREFIX free:V  those that left
 --
 -- A place is 4 bytes: number * 16 + V * 2, + 1 for an entry that no table lists.
@@ -21,7 +22,7 @@ local FEATURE_DEPTH = 16 -- levels: as far as the start of a feature has bits
 local NO_BODY = 15 -- V * 2 + 1 of an exact page, which has neither features nor sketches
 local HEAD = ID + 8 * FEATURES
 
-local function size_of(v) return HEAD + v * SKETCH end
+local function size_of(v) return HEAD + sketch_size(v) end
 
 -- The chunk that holds a body, and the body's offset there.
 local function locate(v, n)
@@ -30,7 +31,7 @@ local function locate(v, n)
   return PREFIX .. 'body:' .. v .. ':' .. floor(n / slots), (slots - 1 - n % slots) * size
 end
 
--- Number of a body, its sketches, whether the tables list the entry; nil if there is no body.
+-- Number of a body, its kind, whether the tables list the entry; nil if there is no body.
 local function place_at(place)
   local whole = number(place, 1, 4)
   local low = whole % 16
@@ -57,14 +58,14 @@ local function features_in(body) return sub(body, ID + 1, HEAD) end
 
 local function sketch_in(body) return sub(body, HEAD + 1) end
 
-local function sketches_in(sketch) return SKETCH > 0 and #sketch / SKETCH or 0 end
+local function kind_of(sketch) return #sketch == 0 and 0 or #sketch == SKETCH and 1 or 2 end
 
 -- Keep a body and return its place; nil if there are too many.
 local function add_body(id, features, sketch, listed)
   if not HAS_BODIES then return '' end
   if features == '' and sketch == '' then return u(NO_BODY, 4) end
   if features == '' then features = string.rep('\0', 8 * FEATURES) end
-  local v = sketches_in(sketch)
+  local v = kind_of(sketch)
   local free = PREFIX .. 'free:' .. v
   local left = call('LINDEX', free, -1)
   local n = left and tonumber(left) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1

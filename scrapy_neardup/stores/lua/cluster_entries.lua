@@ -7,8 +7,8 @@
 --   'l'  kept, not confirmed; counts until the time (ms) is over
 --   'k'  kept and confirmed; last seen at the time (ms)
 -- The same hash holds, under names that no bucket has, since a level is at most 48:
---   'b' name   the body of an entry: one byte, 2 * its sketches + 1 if it has features; then
---              its features, its sketches, its URL
+--   'b' name   the body of an entry: one byte, 2 * the kind of its sketch (buckets.lua) + 1
+--              if it has features; then its features, its sketch, its URL
 --   'c' name   the record of an entry to which its key doesn't lead
 --   'n' name   pages dropped for an entry
 --   'x'        tombstones: attempts that have ended, 12 bytes and the time (ms) each
@@ -35,13 +35,13 @@ local function locate(f, attempt)
   if s then return s, 0, name end
 end
 
--- Features, sketches and URL of an entry, a string each.
+-- Features, sketch and URL of an entry, a string each.
 local function body_of(f, attempt)
   local s = call('HGET', KEY, 'b' .. f .. attempt)
   if not s then return '', '', '' end
   local features_end = 1 + byte(s) % 2 * 8 * FEATURES
-  local sketches_end = features_end + floor(byte(s) / 2) * SKETCH
-  return sub(s, 2, features_end), sub(s, features_end + 1, sketches_end), sub(s, sketches_end + 1)
+  local sketch_end = features_end + sketch_size(floor(byte(s) / 2))
+  return sub(s, 2, features_end), sub(s, features_end + 1, sketch_end), sub(s, sketch_end + 1)
 end
 
 -- Take the record at an offset out of what `locate` found.

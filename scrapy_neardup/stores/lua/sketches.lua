@@ -1,27 +1,27 @@
 -- Is a candidate confirmed? Decides as stores/confirmation.py does, from the same bytes and
 -- by the same arithmetic.
 --
--- Units. A sketch is bytes of bins; a page's and an entry's are those of its views one after
--- the other, or one that stands for all where they are equal. Furniture has all bits set of
--- the bins that hold what is on most pages of the site; it lies likewise, '' for none.
+-- Units. A sketch is bytes of bins; behind it may be its named bins, a bit each: bit BITS * p + s
+-- of byte j stands for bin p of byte j + NAMED * s of the sketch. Furniture has all bits set of
+-- the bins that hold what is on most pages of the site, '' for none.
 --
--- Set in front of this text: SKETCH, bytes of the sketch of a view; DIFFERING, how many bins of
--- a byte aren't 0, and WHOLE, the byte with all bits of these bins set, literals of 256.
+-- Set in front of this text: SKETCH and NAMED, bytes of a sketch and of its named bins; BITS of a
+-- bin; DIFFERING, how many bins of a byte aren't 0, a literal of 256.
 
 -- What a page is compared by; `most` is the share of bins that may differ, and that under another
--- title, as text, '' where the page has no sketch. `shared` counts the bins of furniture of the
--- first view, 4 bytes.
+-- title, as text, '' where the page has no sketch. `shared` counts the bins of furniture, 4 bytes.
 local function sketch_of(most, sketch, furniture, shared)
   if most == '' then return nil end
   local usual, other = string.match(most, '(%S+) (%S+)')
+  shared = furniture ~= '' and number(shared, 1, 4) or 0
   return { most = tonumber(usual), other = tonumber(other), sketch = sketch, furniture = furniture, shared = shared }
 end
 
 local BINS = byte(DIFFERING, 256) * SKETCH
 local bins_of -- DIFFERING as a table: made where a page is compared, as that takes 3 µs
 
--- Bins that differ, and those that count, of the first view; nil if too many differ in any case.
-local function compare_first(ours, theirs, furniture, shared, most)
+-- Bins of the texts that differ, and those that count; nil if too many differ in any case.
+local function compare_texts(ours, theirs, furniture, shared, most)
   if sub(ours, 1, SKETCH) == sub(theirs, 1, SKETCH) then return 0, BINS - shared end
   local differing, both = 0, 0
   local bound, bins, is_furnished, band = most * BINS, bins_of, furniture ~= '', bit.band
@@ -47,42 +47,42 @@ local function compare_first(ours, theirs, furniture, shared, most)
   return differing, BINS - shared + both
 end
 
--- The same for a view after the first, `a` and `b` bytes behind it (0 for one that equals it),
--- which counts where it is as the first in both pages.
-local function compare_later(ours, a, theirs, b, furniture, c)
-  local differing, counted, bins, band, bor = 0, 0, bins_of, bit.band, bit.bor
-  for i = 1, SKETCH do
-    local x, y = byte(ours, i), byte(theirs, i)
-    local apart = bor(bxor(x, byte(ours, a + i)), bxor(y, byte(theirs, b + i)))
-    local counts = 255 - byte(WHOLE, apart + 1)
-    local differs = band(bxor(x, y), counts)
-    differing = differing + bins[differs + 1]
-    if furniture ~= '' then
-      local equal = 255 - byte(WHOLE, differs + 1)
-      counts = counts - band(counts, byte(furniture, c + i), equal)
+-- The same of the cores: of the bins that neither page has named.
+local function compare_cores(ours, theirs, furniture)
+  local differing, counted, bins = 0, 0, bins_of
+  local band, rshift, whole = bit.band, bit.rshift, 2 ^ BITS - 1
+  local lowest = 255 / whole
+  for j = 1, NAMED do
+    local named = bit.bor(byte(ours, SKETCH + j) or 0, byte(theirs, SKETCH + j) or 0)
+    for s = 0, BITS - 1 do
+      local i = j + NAMED * s
+      local counts = 255 - band(rshift(named, s), lowest) * whole
+      local differs = band(bxor(byte(ours, i), byte(theirs, i)), counts)
+      differing = differing + bins[differs + 1]
+      counted = counted + bins[counts + 1]
+      if furniture ~= '' then
+        local known = band(counts, byte(furniture, i))
+        counted = counted - bins[known + 1] + bins[band(known, differs) + 1]
+      end
     end
-    counted = counted + bins[counts + 1]
   end
   return differing, counted
 end
 
--- What is counted of each view, two numbers each, if the page repeats the entry, which has
--- another title or not; else nil. The bounds are those of confirmation.py, in the same doubles.
+-- What is counted of texts, and of cores if they are others, two numbers each, if the page repeats
+-- the entry, which has another title or not; else nil. The bounds are those of confirmation.py,
+-- in the same doubles.
 local function confirmed(page, theirs, another_title)
   local most = another_title and page.other or page.most
   bins_of = bins_of or { byte(DIFFERING, 1, 256) }
   local ours, furniture = page.sketch, page.furniture
-  local shared = furniture ~= '' and number(page.shared, 1, 4) or 0
-  local differing, counted = compare_first(ours, theirs, furniture, shared, most)
+  local differing, counted = compare_texts(ours, theirs, furniture, page.shared, most)
   if not differing or differing > most * counted then return nil end
   local counts = { differing, counted }
-  for view = 1, math.max(#ours, #theirs, #furniture) / SKETCH - 1 do
-    local at = view * SKETCH
-    local a, b, c = at < #ours and at or 0, at < #theirs and at or 0, at < #furniture and at or 0
-    differing, counted = compare_later(ours, a, theirs, b, furniture, c)
+  if #ours > SKETCH or #theirs > SKETCH then
+    differing, counted = compare_cores(ours, theirs, furniture)
     if differing > most * counted then return nil end
-    counts[#counts + 1] = differing
-    counts[#counts + 1] = counted
+    counts[3], counts[4] = differing, counted
   end
   return counts
 end
