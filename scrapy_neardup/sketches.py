@@ -6,7 +6,9 @@ furniture of its site.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,26 +127,41 @@ class Sketcher:
     def marked(
         self, sketch: Sketch, page: Shingled, furniture: NDArray[np.uint64], other_title: float
     ) -> Sketch:
-        """Return the sketch of a page of which these shingles, ascending, are furniture.
-
-        A bin holds furniture if its minimum is another one without it.
-        """
-        masks, most_differing = sketch.furniture, sketch.most_differing
+        """Return the sketch of a page of which these shingles, ascending, are furniture."""
+        marks, most_differing = sketch.furniture, sketch.most_differing
         if len(furniture):
-            first = self._mark(page.views[0], page.minima[0], furniture)
-            marks = [
-                first if shingles is page.views[0] else self._mark(shingles, minima, furniture)
-                for shingles, minima in zip(page.views, page.minima, strict=True)
-            ]
-            masks = tuple([mask for mask, _ in marks])
-            if any(few for _, few in marks):
+            marks = _Marks(self, page, furniture)
+            if any(self._is_few(view, furniture) for view in page.views):
                 most_differing = 0.0
         return Sketch(
             views=sketch.views,
-            furniture=masks,
+            furniture=marks,
             most_differing=most_differing,
             other_title=other_title,
         )
+
+    def mark(
+        self,
+        shingles: NDArray[np.uint64],
+        minima: NDArray[np.uint64],
+        furniture: NDArray[np.uint64],
+    ) -> bytes:
+        """Return the bins of a view that hold furniture, as a mask of its sketch.
+
+        Their minima are others without it.
+        """
+        shared = _common(shingles, furniture)
+        if not len(shared):
+            return bytes(self.bins * self.bits // 8)
+        held = held_by(minima, shared)[: self.bins]
+        # All bits of these bins, in the order of `b_bit_sketch`.
+        return np.packbits(held.repeat(self.bits), bitorder="little").tobytes()
+
+    def _is_few(self, shingles: NDArray[np.uint64], furniture: NDArray[np.uint64]) -> bool:
+        """Whether few of the shingles are no furniture."""
+        if len(shingles) - len(furniture) >= self.fewest:
+            return False
+        return len(shingles) - len(_common(shingles, furniture)) < self.fewest
 
     def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
         first = b_bit_sketch(minima[0][: self.bins], self.bits).tobytes()
@@ -153,20 +170,36 @@ class Sketcher:
             for view in minima
         )
 
-    def _mark(
-        self,
-        shingles: NDArray[np.uint64],
-        minima: NDArray[np.uint64],
-        furniture: NDArray[np.uint64],
-    ) -> tuple[bytes, bool]:
-        """Return the bins of a view that hold furniture, and whether it is of few others."""
-        shared = _common(shingles, furniture)
-        few = len(shingles) - len(shared) < self.fewest
-        if not len(shared):
-            return bytes(self.bins * self.bits // 8), few
-        held = held_by(minima, shared)[: self.bins]
-        # All bits of these bins, in the order of `b_bit_sketch`.
-        return np.packbits(held.repeat(self.bits), bitorder="little").tobytes(), few
+
+@dataclass(slots=True, eq=False)
+class _Marks(Sequence[bytes]):
+    """For each view its bins that hold furniture.
+
+    They are found when somebody looks: nobody does so where no other page is like this one,
+    and that is most pages.
+    """
+
+    sketcher: Sketcher
+    page: Shingled
+    furniture: NDArray[np.uint64]
+    _found: tuple[bytes, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.page.views)
+
+    @overload
+    def __getitem__(self, place: int) -> bytes: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[bytes, ...]: ...
+    def __getitem__(self, place: int | slice) -> bytes | tuple[bytes, ...]:
+        if not self._found:
+            views, minima = self.page.views, self.page.minima
+            first = self.sketcher.mark(views[0], minima[0], self.furniture)
+            self._found = tuple(
+                first if view is views[0] else self.sketcher.mark(view, least, self.furniture)
+                for view, least in zip(views, minima, strict=True)
+            )
+        return self._found[place]
 
 
 def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -7,6 +7,7 @@ that anybody above a store may know of a decision.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -70,7 +71,7 @@ class Sketch:
     """
 
     views: tuple[bytes, ...]
-    furniture: tuple[bytes, ...]
+    furniture: Sequence[bytes]
     most_differing: float
     other_title: float = 0.1
 
