@@ -123,23 +123,15 @@ class Sketcher:
     def marked(
         self, sketch: Sketch, page: Shingled, furniture: NDArray[np.uint64], other_title: float
     ) -> Sketch:
-        """Return the sketch of a page of which these shingles, ascending, are furniture.
-
-        A bin holds furniture if its minimum is another one without it.
-        """
+        """Return the sketch of a page of which these shingles, ascending, are furniture."""
         marks, most_differing = sketch.furniture, sketch.most_differing
         if len(furniture):
+            marks = _Marks(self, page, furniture)
             text, core = page.views
-            shared = _common(text, furniture)
-            own = len(text) - len(shared)
-            if core is not text:
-                own = min(own, len(core) - len(_common(core, furniture)))
-            if own < self.fewest:
+            if self._is_few(text, furniture) or (
+                core is not text and self._is_few(core, furniture)
+            ):
                 most_differing = 0.0
-            if len(shared):
-                held = held_by(page.minima[0], shared)[: self.bins]
-                # All bits of these bins, in the order of `b_bit_sketch`.
-                marks = np.packbits(held.repeat(self.bits), bitorder="little").tobytes()
         return Sketch(
             text=sketch.text,
             named=sketch.named,
@@ -148,6 +140,20 @@ class Sketcher:
             other_title=other_title,
         )
 
+    def marks(self, page: Shingled, furniture: NDArray[np.uint64]) -> bytes:
+        """Return the bins that hold furniture, all bits set: without it they change."""
+        shared = _common(page.views[0], furniture)
+        if not len(shared):
+            return bytes(self.bins * self.bits // 8)
+        held = held_by(page.minima[0], shared)[: self.bins]
+        return np.packbits(held.repeat(self.bits), bitorder="little").tobytes()
+
+    def _is_few(self, shingles: NDArray[np.uint64], furniture: NDArray[np.uint64]) -> bool:
+        """Whether few of the shingles are no furniture."""
+        if len(shingles) - len(furniture) >= self.fewest:
+            return False
+        return len(shingles) - len(_common(shingles, furniture)) < self.fewest
+
     def _named(self, text: NDArray[np.uint64], core: NDArray[np.uint64]) -> bytes:
         """Return the bins in which these minima differ, as `Sketch.named` has them."""
         named = text[: self.bins] != core[: self.bins]
@@ -155,6 +161,23 @@ class Sketcher:
             return b""
         parts = named.reshape(self.bits, -1, 8 // self.bits)
         return np.packbits(parts.transpose(1, 2, 0), bitorder="little").tobytes()
+
+
+@dataclass(slots=True, eq=False)
+class _Marks:
+    """`Sketcher.marks` when somebody looks: nobody does where no page is like this one.
+
+    That is most pages.
+    """
+
+    sketcher: Sketcher
+    page: Shingled
+    furniture: NDArray[np.uint64]
+    _found: bytes = b""
+
+    def __bytes__(self) -> bytes:
+        self._found = self._found or self.sketcher.marks(self.page, self.furniture)
+        return self._found
 
 
 def _common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Self
+from typing import Self, SupportsBytes
 
 
 class Decision(StrEnum):
@@ -64,7 +64,7 @@ class Sketch:
         too.
     furniture
         As many bytes as `text`, with all bits set of the bins that hold what is on most pages
-        of the site. Never stored.
+        of the site. Never stored; asked for (by ``bytes``) where there is a page to compare with.
     most_differing
         The share of bins in which another page's sketch may differ, in all and in those that
         neither page has `named`, if this page is to count as its duplicate. Where both hold the
@@ -76,7 +76,7 @@ class Sketch:
 
     text: bytes
     named: bytes
-    furniture: bytes
+    furniture: SupportsBytes
     most_differing: float
     other_title: float = 0.1
 

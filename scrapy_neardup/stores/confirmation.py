@@ -64,7 +64,7 @@ class Comparison:
         self._shifts = [shift for shift in (4, 2, 1) if shift < bits]
         self._lowest = _word(bytes([_lowest(bits)]) * self._size)
         self._text = _word(sketch.text)
-        self._furniture = _word(sketch.furniture) & self._lowest
+        self._furniture = _word(bytes(sketch.furniture)) & self._lowest
         self._named = self._spread(sketch.named)
 
     def compare(self, entry: bytes) -> list[Compared]:

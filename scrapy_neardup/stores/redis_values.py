@@ -90,11 +90,12 @@ def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
     if sketch is None or not bits:
         return b"", b"", b"", b""
     most = sketch.most_differing
-    shared = int.from_bytes(sketch.furniture, "big").bit_count() // bits
+    furniture = bytes(sketch.furniture)
+    shared = int.from_bytes(furniture, "big").bit_count() // bits
     return (
         f"{most!r} {most * sketch.other_title!r}".encode(),
         stored(sketch),
-        sketch.furniture if shared else b"",
+        furniture if shared else b"",
         shared.to_bytes(4, "big"),
     )
 

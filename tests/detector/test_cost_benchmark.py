@@ -12,4 +12,4 @@ def test_a_quick_run():
         [sys.executable, "-B", BENCHMARK, "--quick"], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    assert "furniture: learning" in run.stdout
+    assert "a duplicate" in run.stdout

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -53,6 +55,44 @@ def test_counts_are_exact_while_few_pages_are_known(pages):
     assert counts.furniture().tolist() == (expected if len(pages) > 3 else [])
 
 
+def counted_by_definition(pages):
+    """Counts as the room says, in plain Python: pages, and shingles with their counts."""
+    total, counts, batch = 0.0, {}, []
+    for page in pages:
+        total += 1
+        batch.append(page)
+        if total > 8 and len(batch) < 8:
+            continue
+        times = Counter(shingle for each in batch for shingle in each)
+        for shingle, count in times.items():
+            if shingle in counts or count > 1 or len(batch) == 1:
+                counts[shingle] = counts.get(shingle, 0) + count
+        batch = []
+        if total >= 8:
+            counts = {each: count for each, count in counts.items() if count >= total / 16}
+        if total >= 64:
+            total, counts = total / 2, {each: count / 2 for each, count in counts.items()}
+    return total, counts
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(0.01, 0.9), min_size=1, max_size=40), st.integers(1, 150), st.data())
+def test_counts_are_as_defined(shares, number, data):
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    names = np.sort(random.integers(0, 2**64, len(shares), np.uint64))
+    pages = [
+        np.sort(np.append(names[random.random(len(names)) < shares], np.uint64(page)))
+        for page in range(number)
+    ]
+    counts = Counts()
+    for page in pages:
+        counts.add(page)
+    total, expected = counted_by_definition([page.tolist() for page in pages])
+    assert counts.pages == total
+    assert dict(zip(counts.shingles.tolist(), counts.counts.tolist(), strict=True)) == expected
+    assert counts.shingles.tolist() == sorted(expected)
+
+
 def test_crawlers_add_up_what_they_counted():
     ours, theirs = Furniture(), Furniture()
     for page in range(2):
@@ -76,3 +116,16 @@ def test_groups_don_t_mix():
     assert furniture.of(["//a/x/"]).tolist() == [1]
     assert furniture.of(["//a", "//b"]).tolist() == [1, 2]
     assert furniture.of(["//c"]).tolist() == []
+
+
+def test_what_a_directory_adds_changes_with_either_group():
+    furniture, groups = Furniture(), ("//a", "//a/x/")
+    for page in range(8):
+        furniture.learn(groups, shingles(1, 10 + page))
+    assert furniture.of(groups).tolist() == [1]
+    for page in range(32):
+        furniture.learn(groups[:1], shingles(2, 20 + page))
+    assert furniture.of(groups).tolist() == [1, 2]
+    for page in range(8):
+        furniture.learn(groups[1:], shingles(3, 60 + page))
+    assert furniture.of(groups).tolist() == [1, 2, 3]
