@@ -169,15 +169,19 @@ class Detector:
             return page
         if not isinstance(page, SketchedPage) or page.sketch is None:
             return await self.store.check_and_add(page)
-        shingled, sketch, content = page.shingled, page.sketch, page.content
+        shingled, sketch = page.shingled, page.sketch
+        title, content = page.title, page.content
         furniture = self._furniture.of(shingled.groups)
         if len(furniture):
             sketch = self._sketcher.marked(sketch, shingled, furniture)
-        if self._furniture.pages(shingled.groups[0]) < FEWEST:
-            content = _folded(content, page.title)
+        tells = self._sketcher.can_tell(sketch)
+        if not (tells or title):
+            title = digest(shingled.shingles().tobytes(), bits=32)
+        if not tells or self._furniture.pages(shingled.groups[0]) < FEWEST:
+            content = _folded(content, title)
         if not self._titles_decide(shingled.groups[0]):
             sketch = replace(sketch, other_title=1.0)
-        page = replace(page, sketch=sketch, content=content)
+        page = replace(page, sketch=sketch, title=title, content=content)
         verdict = await self.store.check_and_add(page)
         self._templates.learn(shingled.groups[0], page, verdict)
         if verdict.decision is Decision.NEW:
@@ -203,8 +207,9 @@ class Detector:
 def _folded(content: int, title: int) -> int:
     """Return evidence that differs wherever titles do.
 
-    Of a site's first pages nobody knows what is furniture: they are taken for one another
-    only if their titles are equal, too, whatever else is.
+    Of a site's first pages nobody knows what is furniture, and of pages that are nearly all
+    furniture a sketch says nothing: they are taken for one another only if their titles are
+    equal, too, whatever else is. (Where the latter have none, their text stands for it.)
     """
     return zlib.crc32(title.to_bytes(4, "little"), content) if title else content
 

@@ -19,6 +19,10 @@ from scrapy_neardup.verdict import Page, Sketch
 _FEWEST_BINS = 16
 _LEADING = np.uint64(64 - 16)
 
+_FEWEST_BITS = 16
+"""Of a view's bins that don't hold furniture, before they say anything. Of thousands of pages
+with a long template and a few words some agree in fewer by accident."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shingled:
@@ -136,6 +140,12 @@ class Sketcher:
         masks, are_few = zip(*(known[id(view)] for view in page.views), strict=True)
         most_differing = 0.0 if any(are_few) else sketch.most_differing
         return replace(sketch, furniture=masks, most_differing=most_differing)
+
+    def can_tell(self, sketch: Sketch) -> bool:
+        """Return whether enough of a sketch isn't furniture to tell its page from others."""
+        size = 8 * len(sketch.views[0])
+        most = max(int.from_bytes(bins, "little").bit_count() for bins in sketch.furniture)
+        return size - most >= _FEWEST_BITS
 
     def _packed(self, minima: tuple[NDArray[np.uint64], ...]) -> tuple[bytes, ...]:
         first = b_bit_sketch(minima[0][: self.bins], self.bits).tobytes()
