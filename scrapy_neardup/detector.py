@@ -173,21 +173,22 @@ class Detector:
             return page
         if not isinstance(page, SketchedPage) or page.sketch is None:
             return await self.store.check_and_add(page)
-        shingled, sketch, content = page.shingled, page.sketch, page.content
-        sketch = self._sketcher.marked(
-            sketch,
-            shingled,
-            self._furniture.of(shingled.groups),
-            sketch.other_title if self._titles_decide(shingled.groups[0]) else 1.0,
-        )
-        if self._furniture.pages(shingled.groups[0]) < FEWEST:
-            content = _folded(content, page.title)
-        page = replace(page, sketch=sketch, content=content)
+        shingled, title, content = page.shingled, page.title, page.content
+        site = shingled.groups[0]
+        furniture = self._furniture.of(shingled.groups)
+        other_title = page.sketch.other_title if self._titles_decide(site) else 1.0
+        sketch = self._sketcher.marked(page.sketch, shingled, furniture, other_title)
+        tells = self._sketcher.can_tell(sketch, shingled, furniture)
+        if not (tells or title):
+            title = digest(shingled.shingles().tobytes(), bits=32)
+        if not tells or self._furniture.pages(site) < FEWEST:
+            content = _folded(content, title)
+        page = replace(page, sketch=sketch, title=title, content=content)
         verdict = await self.store.check_and_add(page)
-        self._templates.learn(shingled.groups[0], page, verdict)
+        self._templates.learn(site, page, verdict)
         if verdict.decision is Decision.NEW:
             self._furniture.learn(shingled.groups, shingled.shingles())
-            await self._exchange(shingled.groups[0])
+            await self._exchange(site)
         return verdict
 
     def _titles_decide(self, site: str) -> bool:
@@ -219,8 +220,9 @@ def _without_address(content: Content, url: str | None) -> Content:
 def _folded(content: int, title: int) -> int:
     """Return evidence that differs wherever titles do.
 
-    Of a site's first pages nobody knows what is furniture: they are taken for one another
-    only if their titles are equal, too, whatever else is.
+    Of a site's first pages nobody knows what is furniture, and of pages that are nearly all
+    furniture a sketch says nothing: they are taken for one another only if their titles are
+    equal, too, whatever else is. (Where the latter have none, their text stands for it.)
     """
     return zlib.crc32(title.to_bytes(4, "little"), content) if title else content
 

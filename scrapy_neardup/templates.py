@@ -4,7 +4,8 @@ Rule of this room: a site is taken for one when its own pages have shown it. Two
 texts resemble each other are near-duplicates even if their titles differ: editions, spellings,
 a title with the name of the mirror. But where several pages, each with a title of its own, turn
 out to repeat the same one, what tells them apart is the title, and from then on next to all of
-the text must be equal where titles differ (`scrapy_neardup.verdict.Sketch`).
+the text must be equal where titles differ (`scrapy_neardup.verdict.Sketch`). Pages whose text
+is next to equal show nothing: they are dropped in any case.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from collections import OrderedDict
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 SHOWN = 4
-"""Titles among the pages that repeat one page, its own not counted."""
+"""Titles among the pages that repeat one page, neither its own nor those of pages next to equal
+to it counted."""
+
+_NEXT_TO_EQUAL = 0.99
+"""The resemblance of pages that are dropped whatever their titles."""
 
 _MOST_PAGES = 65_536
 _MOST_SITES = 4096
@@ -37,7 +42,9 @@ class Templates:
             self._titles[page.id] = page.title
             _bounded(self._titles, _MOST_PAGES)
         elif verdict.decision is Decision.DUPLICATE and verdict.match is not None:
-            other = verdict.match.page_id
+            other, resemblance = verdict.match.page_id, verdict.match.resemblance
+            if resemblance is not None and resemblance >= _NEXT_TO_EQUAL:
+                return
             if page.title and self._titles.get(other, page.title) not in {0, page.title}:
                 titles = self._repeats.setdefault(other, set())
                 _bounded(self._repeats, _MOST_PAGES)

@@ -8,6 +8,7 @@ character         what becomes of it
 ================  =====================================================================
 letter, digit     part of a word, in lower case (one character for one; a final sigma is a
                   sigma)
+``_``             part of a word: ``snake_case`` is one name (as UAX #29 has it, too)
 mark              part of the word of its base (text is brought to NFC first)
 CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scripts
                   written like them put no spaces between words: every letter is a
@@ -15,7 +16,7 @@ CJK and others    Han, Hiragana, Katakana, Thai, Lao, Khmer, Burmese and the scr
 invisible         soft hyphen, zero-width joiners, direction marks, variation selectors:
                   taken out; they part no word. Only U+200B, zero width space, does
                   (as in Unicode's own word boundaries, UAX #29, section 4.1).
-anything else     parts words: spaces, punctuation, ``_``, symbols, emoji, private use
+anything else     parts words: spaces, other punctuation, symbols, emoji, private use
 ================  =====================================================================
 
 NFC, not NFKC: canonically equivalent texts are the same text, while to fold what is merely
@@ -35,7 +36,9 @@ from numpy.typing import NDArray
 _CHUNK = 1 << 17
 """Characters normalised at once: bounds the memory that a text of any length takes."""
 
-_ASCII = bytes(ord(chr(c).lower()) if chr(c).isalnum() else 32 for c in range(128)).ljust(256)
+_ASCII = bytes(
+    ord(chr(c).lower()) if chr(c).isalnum() or chr(c) == "_" else 32 for c in range(128)
+).ljust(256)
 """Table for `bytes.translate`."""
 
 _GAP = re.compile(r"\s")
@@ -166,7 +169,7 @@ def _classify(code: int) -> int:
         return int(_DROPPED)
     if category[0] == "M":
         return int(_MARK) | code
-    if category[0] not in "LN" and (category != "Cn" or code in _SYMBOLS):
+    if category[0] not in "LN" and (category != "Cn" or code in _SYMBOLS) and character != "_":
         return int(_SPACE)
     if category[0] == "L" and code in _UNSPACED:
         return int(_TOKEN) | code

@@ -126,6 +126,20 @@ def test_next_to_nothing_but_furniture_must_agree():
     assert judged(BEST, *known, long, [*long[:-1], "other"])[-1].is_duplicate
 
 
+@pytest.mark.parametrize("titled", [True, False])
+def test_a_few_words_among_furniture_are_told_apart_by_title_or_text(titled):
+    static = words(0, 300)
+    known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
+    short = [
+        Content(" ".join([*static, *words(seed, 3)]), title=f"Page {seed}" if titled else "")
+        for seed in range(100, 400)
+    ]
+    verdicts = judged(COMPACT, *known, *short, *short[100:])
+    decisions = [verdict.decision for verdict in verdicts]
+    assert decisions[: len(known) + 300] == [Decision.NEW] * (len(known) + 300)
+    assert decisions[len(known) + 300 :] == [Decision.DUPLICATE] * 200
+
+
 def test_crawlers_tell_each_other_what_is_furniture():
     static = words(0, 1000)
 

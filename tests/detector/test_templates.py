@@ -72,6 +72,11 @@ def test_the_same_title_teaches_nothing():
     assert sum(kept("learn", [*products, *PRODUCTS[:2]])) == 1
 
 
+def test_equal_texts_teach_nothing():
+    products = [("name0", f"Product {number}") for number in range(10)]
+    assert sum(kept("learn", [*products, *PRODUCTS[1:SHOWN]])) == 1
+
+
 @pytest.mark.parametrize("title", ["", "Chapter 1. Product"])
 def test_no_title_and_numbering_say_nothing(title):
     products = [(f"name{n}", title.replace("1", str(n))) for n in range(20)]

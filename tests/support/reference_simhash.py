@@ -44,7 +44,9 @@ def kind(character: str) -> str:  # noqa: PLR0911  (a list of rules)
         return "mark"
     if category.startswith("L"):
         return "token" if within(character, UNSPACED) else "word"
-    if category.startswith("N") or (category == "Cn" and not within(character, SYMBOLS)):
+    if category.startswith("N") or character == "_":
+        return "word"
+    if category == "Cn" and not within(character, SYMBOLS):
         return "word"
     return "space"
 

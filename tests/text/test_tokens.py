@@ -22,7 +22,7 @@ def words(text):
         ("", []),
         ("Hello, World!", ["hello", "world"]),
         ("it's 3.14, 50%", ["it", "s", "3", "14", "50"]),
-        ("snake_case ____ CamelCase", ["snake", "case", "camelcase"]),
+        ("snake_case ____ CamelCase", ["snake_case", "____", "camelcase"]),
         ("tab\tline\nnul\0page\f\x1funit", ["tab", "line", "nul", "page", "unit"]),
         ("no\u00a0break thin\u2009space", ["no", "break", "thin", "space"]),
         ("m\u00b2 \u00bd \u2460", ["m\u00b2", "\u00bd", "\u2460"]),
