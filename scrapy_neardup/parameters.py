@@ -29,9 +29,9 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 """Name -> what differs from the defaults of `Parameters`.
 
 ``best``
-    Candidates by simhash and by features, confirmed by sketches of 256 bytes a view.
+    Candidates by simhash and by features, confirmed by sketches of 256 bytes.
 ``compact``
-    Candidates by simhash, confirmed by sketches of 32 bytes a view.
+    Candidates by simhash, confirmed by sketches of 32 bytes.
 ``paper``
     Simhash alone, as in Manku et al. 2007: nothing is confirmed.
 """
@@ -59,15 +59,15 @@ class Parameters:
         Broder's k, s and r: a page has k features of s minima each, and a candidate shares
         r of them.
     min_resemblance
-        A candidate is a near-duplicate if its estimated resemblance is so high, in the
-        view and in its core (`scrapy_neardup.text.Content`); 0: every candidate is.
+        A candidate is a near-duplicate if its estimated resemblance is so high, of the
+        text and of its core (`scrapy_neardup.text.Content`); 0: every candidate is.
     titles
         Whether next to all of the text must be equal where titles differ: ``"strict"``, it must;
         ``"ignore"``, it needn't; ``"learn"``, on sites whose pages show that it must
         (`scrapy_neardup.templates`). Only where `min_resemblance` confirms.
     sketch
         Bins and bits of the sketch from which it is estimated; it takes their product in
-        bits, for each of two views that differ.
+        bits, and one bit a bin where the core is another than the text.
     shingle_size, weights
         The shingles of a page; see `scrapy_neardup.fingerprints.features`.
     text, ignore

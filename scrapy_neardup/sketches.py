@@ -62,7 +62,7 @@ class Sketcher:
     Parameters
     ----------
     bins, bits
-        Of a view's sketch; 0 bins: nothing is confirmed.
+        Of a sketch; 0 bins: nothing is confirmed.
     min_resemblance
         Two pages are near-duplicates if they resemble each other at least so much.
     features, feature_size, shared_features
