@@ -13,6 +13,7 @@ alone, it depends on the crawl whether they are pages of their own.
 
     python benchmarks/focused.py
     python benchmarks/focused.py --preset best --seeds 5
+    python benchmarks/focused.py --preset best --titles strict
     python benchmarks/focused.py --quick
 """
 
@@ -28,7 +29,7 @@ from random import Random
 from focused_pages import CHANGES, FAMILIES, UNRELATED, VERSIONS, Arrival, arrivals
 
 from scrapy_neardup.detector import Analyser, Detector
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.parameters import PRESETS, TITLES, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 
@@ -113,14 +114,15 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:9.1f}" if whole else f"{'-':>9}"
 
 
-def run(preset: str, *, seeds: int, pages: int) -> None:
+def run(preset: str, titles: str, *, seeds: int, pages: int) -> None:
     """Print a preset's table."""
     print(f"{preset}: {pages} pages a site, {TIMES} times each; {seeds} sites a line and column")
     print(f"{'':22}{'---- lost ----':>18}   {'-------- kept again --------':>36}")
     print(f"{'':22}{'titled':>9}{'untitled':>9}   " + "".join(f"{c:>9}" for c in CHANGES))
     pooled = Count()
     for family in FAMILIES:
-        count = judged(family, Parameters(**PRESETS[preset]), seeds=seeds, pages=pages)
+        parameters = Parameters(**PRESETS[preset], titles=titles)
+        count = judged(family, parameters, seeds=seeds, pages=pages)
         # What is the same down to the last word is dropped, what has nothing in common isn't.
         assert not count.again["links"]
         assert family not in UNRELATED or not count.lost.total()
@@ -135,6 +137,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--preset", choices=list(PRESETS), action="append", help="default: all")
+    parser.add_argument("--titles", choices=TITLES, default="learn", help="NEARDUP_TITLES")
     parser.add_argument("--seeds", type=int, default=3, help="sites a cell (default 3)")
     parser.add_argument("--pages", type=int, default=60, help="pages a site (default 60)")
     parser.add_argument("--quick", action="store_true", help="few pages, to see that it works")
@@ -142,7 +145,7 @@ def main() -> None:
     if options.quick:
         options.seeds, options.pages = 1, 8
     for preset in options.preset or PRESETS:
-        run(preset, seeds=options.seeds, pages=options.pages)
+        run(preset, options.titles, seeds=options.seeds, pages=options.pages)
 
 
 if __name__ == "__main__":

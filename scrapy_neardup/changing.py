@@ -12,13 +12,16 @@ last line would be one. It is
 - one whose path was met with other parameters: if they were only added (a session id, a
   campaign), each time; if they differ (``?product=1``, ``?product=2``), once a path;
 - one of the same title and file name in another folder (an edition, a mirror, a printable
-  version), if its text is long and its last lines are a small part of it; once a file name.
+  version), if its text is long, and its last lines are a small part of it and say something else
+  altogether, or the same in other digits; once a file name. As an edition may end in its own way,
+  more of these are needed, and a single one that ends as before says that nothing changes.
 
 Only what pages end with is looked at; what stands elsewhere ``NEARDUP_IGNORE`` can name.
 """
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -39,9 +42,11 @@ _FEWEST_ELSEWHERE = 500
 _MOST_CHARACTERS, _MOST_CHANGING = 400, 0.2
 """Of the last lines; and, in another folder, as a share of the rest."""
 
-_BELIEVED = 4
-"""Pages that have to show it; and three times as many as show the contrary."""
+_BELIEVED, _BELIEVED_ELSEWHERE = 4, 8
+"""Pages that have to show it: three times as many as show the contrary, or, of those in other
+folders, while none does."""
 
+_DIGIT = re.compile(r"\d+")
 _HALVED = 32
 _MOST_PAGES = 16_384
 _MOST_SITES = 4096
@@ -72,7 +77,8 @@ class ChangingEnds:
         self._met: OrderedDict[int, _Met] = OrderedDict()
         # Paths and file names that have spoken for their site with pages that may be others.
         self._spoken: OrderedDict[int, None] = OrderedDict()
-        # Site -> for each number of lines: pages where they changed, and where they didn't.
+        # Site -> for each number of lines: pages where they changed, in other folders, and where
+        # they didn't change.
         self._seen: OrderedDict[str, list[list[float]]] = OrderedDict()
 
     def strip(self, content: Content, url: str | None) -> Content:
@@ -118,21 +124,24 @@ class ChangingEnds:
     ) -> None:
         if met.spoken >> length & 1:
             return
+        before, now = met.ends[-length:], tuple(lines[-length:])
         if met.path == parts.path:
             parameters = _parameters(parts)
             again = met.parameters <= parameters or parameters <= met.parameters
             speaks = again or self._speaks(hash((site, parts.path, length)))
         else:
-            own, ends = (sum(map(len, part)) for part in (lines[:-length], lines[-length:]))
+            own, ends = (sum(map(len, part)) for part in (lines[:-length], now))
             name = basename(parts.path)
             speaks = (
                 name == basename(met.path) != ""
                 and own >= _FEWEST_ELSEWHERE
                 and ends <= _MOST_CHANGING * own
+                and (now == before or _says_something_else(now, before))
                 and self._speaks(hash((site, name, length)))
             )
         if speaks:
-            self._count(site, length, changed=tuple(lines[-length:]) != met.ends[-length:])
+            kind = 2 if now == before else int(met.path != parts.path)
+            self._count(site, length, kind)
             met.spoken |= 1 << length
 
     def _remember(
@@ -153,22 +162,33 @@ class ChangingEnds:
             self._spoken.popitem(last=False)
         return True
 
-    def _count(self, site: str, length: int, *, changed: bool) -> None:
-        seen = self._seen.setdefault(site, [[0.0, 0.0] for _ in range(MOST_LINES)])
+    def _count(self, site: str, length: int, kind: int) -> None:
+        seen = self._seen.setdefault(site, [[0.0, 0.0, 0.0] for _ in range(MOST_LINES)])
         self._seen.move_to_end(site)
         if len(self._seen) > _MOST_SITES:
             self._seen.popitem(last=False)
         counts = seen[length - 1]
-        counts[not changed] += 1
+        counts[kind] += 1
         if sum(counts) >= _HALVED:
             counts[:] = (count / 2 for count in counts)
 
     def _changing(self, site: str) -> int:
         """Return how many of the last lines change."""
-        for length, (changed, same) in enumerate(self._seen.get(site, ()), start=1):
+        for length, (changed, elsewhere, same) in enumerate(self._seen.get(site, ()), start=1):
             if changed >= _BELIEVED and changed >= 3 * same:
                 return length
+            if elsewhere >= _BELIEVED_ELSEWHERE and not same:
+                return length
         return 0
+
+
+def _says_something_else(now: Sequence[str], before: Sequence[str]) -> bool:
+    """Whether two ends have less than half of their words in common, or differ in digits alone."""
+    ours, theirs = (" ".join(ends) for ends in (now, before))
+    if _DIGIT.sub("0", ours) == _DIGIT.sub("0", theirs):
+        return True
+    fewer, more = sorted((set(ours.split()), set(theirs.split())), key=len)
+    return 2 * len(fewer & more) < len(fewer)
 
 
 def _lines(text: str) -> list[str]:

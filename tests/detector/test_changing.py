@@ -48,7 +48,7 @@ def test_a_last_line_that_changes_is_learnt_from_pages_met_again():
     assert met(ends, 4, "?sid=1").split() == f"Page 4 {words(4, 40)}".split()
 
 
-def folders(count=4, **options):
+def folders(count=8, **options):
     """Return what is known after these pages were met in two folders."""
     ends = ChangingEnds()
     for number in range(count):
@@ -63,7 +63,29 @@ def learnt(ends):
 
 def test_file_names_met_again_in_another_folder_are_evidence():
     assert learnt(folders(length=100))
-    assert not learnt(folders(3, length=100))
+    assert not learnt(folders(7, length=100))
+
+
+def test_so_are_digits():
+    visits = iter(range(1000, 9000, 7))
+    assert learnt(folders(length=100, last=lambda: f"This page was shown {next(visits)} times"))
+
+
+def test_editions_that_end_in_their_own_way_are_not():
+    ends = ChangingEnds()
+    for number in range(30):
+        for language in ("C++", "Java"):
+            text = f"{words(number, 100)}\n{words(-number, 6)} the {language} method of {number}"
+            ends.strip(Content(text), f"http://a.example/{language}/{number}")
+    assert not learnt(ends)
+
+
+def test_one_that_ends_as_before_says_that_nothing_changes():
+    ends = folders(20, length=100)
+    assert learnt(ends)
+    for folder in "ab":
+        met(ends, 50, "", folder=f"{folder}/", length=100, last=lambda: "last")
+    assert not learnt(ends)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +120,7 @@ def test_one_file_name_speaks_once():
 
 def test_white_space_tells_no_pages_apart():
     ends = ChangingEnds()
-    for number in range(4):
+    for number in range(8):
         for space in " \n":
             text = words(number, 100).replace(" ", space) + f"\n{sentence()}"
             ends.strip(Content(text), f"http://a.example/{ord(space)}/{number}")
@@ -240,5 +262,5 @@ def test_pages_that_were_kept_before_it_was_learnt_are_known():
             return decisions
 
     decisions = asyncio.run(run())
-    assert decisions[:33] == ["new"] * 33
-    assert decisions[33:] == ["duplicate"] * 27
+    assert decisions[:37] == ["new"] * 37
+    assert decisions[37:] == ["duplicate"] * 23
