@@ -1,10 +1,11 @@
 """Calendars without end: their empty months, of which two years are enough.
 
 Rule of this room: a month is empty if its page says nothing but its date. Its address names a
-year and a month; its text holds the days of that month in a row, with no word between them; and
-all other numbers are those of the address, or next to them, as in links to the months around.
-Such a month is judged as the same month of an earlier year, once two years were met whose
-addresses and texts differ in nothing else. A month in which anything happens has words of its own.
+year and a month; its text holds the days of that month in a row, with no word between them and
+none of them a link; and all other numbers are those of the address, or next to them, as in links
+to the months around. Such a month is judged as the same month of an earlier year, once two years
+were met whose addresses and texts differ in nothing else. A month in which anything happens has
+words of its own, or links.
 
 The months behind are not seen then, unless something else links to them: whoever has appointments
 two years from now, and nothing before, shows them elsewhere too. ``NEARDUP_DENY`` keeps addresses
@@ -78,7 +79,7 @@ def _words(content: Content, address: Sequence[int]) -> tuple[str, ...] | None:
     """Return the words of an empty month; None for any other page."""
     years = [number for number in address if number in _YEARS]
     months = [number for number in address if number in _MONTHS]
-    if not (years and months) or len(content.text) > _MOST_CHARACTERS:
+    if not (years and months) or content.linked_days or len(content.text) > _MOST_CHARACTERS:
         return None
     said = " ".join((content.title, *content.headings, content.text)).lower()
     words: list[str] = []

@@ -49,6 +49,8 @@ class Content:
         (`scrapy_neardup.text.furniture`).
     headings
         The text of each ``h1`` in the view, white space collapsed.
+    linked_days
+        How many links are named by the number of a day, 1 to 31, as those of a calendar are.
     language
         The language that the page declares, without region or script (``en``), or ``""``.
     """
@@ -59,6 +61,7 @@ class Content:
     data: tuple[str, ...] = ()
     core: str | None = None
     headings: tuple[str, ...] = ()
+    linked_days: int = 0
     language: str = ""
 
 
@@ -166,6 +169,7 @@ def _read(result: etree._XSLTResultTree, root: HtmlElement) -> Content:
         if any(_CONTENT < kind <= kept for kind, _ in texts)
         else None,
         headings=tuple(headings),
+        linked_days=len(page.findall("day")),
         language=_language(root),
     )  # fmt: skip
 

@@ -35,7 +35,7 @@ IGNORED = "neardup-ignored"
 """Elements of this name are left out of every view."""
 
 _WITHIN_TEXT = (
-    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|nobr|q|ruby|rb|s"
+    "abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|nobr|q|ruby|rb|s"
     "|samp|small|span|strike|strong|sub|sup|textpath|time|tspan|tt|u|var|wbr"
 )
 
@@ -72,6 +72,10 @@ _STYLESHEET = f"""
   <xsl:template match="/"><page><xsl:apply-templates/></page></xsl:template>
 
   <xsl:template match="{_WITHIN_TEXT}"><xsl:apply-templates/></xsl:template>
+  <xsl:template match="a">
+    <xsl:if test="@href and number(.) &gt;= 1 and number(.) &lt;= 31"><day/></xsl:if>
+    <xsl:apply-templates/>
+  </xsl:template>
   <xsl:template match="*" name="block">
     <xsl:text>&#10;</xsl:text>
     <xsl:if test="{{shown}}">
@@ -144,9 +148,10 @@ def stylesheet(view: View) -> etree.XSLT:
 
     Its result is one element with the text of the view, and in their places within it
     ``title``, ``heading`` (an h1), ``source`` (of an image or other media), ``data`` (a JSON
-    script) and ``code`` (a script), each with its text, and the empty ``named`` or ``apart``,
-    and ``end``, around what stands in an element whose class or id is in the parameters of
-    these names: what `named_furniture` returns.
+    script) and ``code`` (a script), each with its text, the empty ``day`` (a link that is named
+    by a number from 1 to 31), and the empty ``named`` or ``apart``, and ``end``, around what
+    stands in an element whose class or id is in the parameters of these names: what
+    `named_furniture` returns.
     """
     return etree.XSLT(
         etree.XML(_STYLESHEET.format(**_VIEWS[view])),

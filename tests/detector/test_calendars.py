@@ -28,12 +28,14 @@ ADDRESSES = [
 ]
 
 
-def page(year, month, *, rows="bare", event="", event_day=0, note=""):
+def page(year, month, *, rows="bare", event="", event_day=0, linked=0, note=""):
     """Return a month as a calendar shows it."""
     name = f"{calendar.month_name[month]} {year}"
     cells = "".join(
         "<tr>" + "".join(
-            f"<td>{day or ''}{f' {event}' if day == event_day else ''}</td>" for day in week
+            f"<td>{f'<a href={day}>' if day == linked else ''}{day or ''}"
+            f"{'</a>' if day == linked else ''}{f' {event}' if day == event_day else ''}</td>"
+            for day in week
         ) + "</tr>"
         for week in ROWS[rows](year, month)
     )  # fmt: skip
@@ -81,7 +83,8 @@ def test_a_month_with_an_event_is_not_empty():
     contents = {at: page(*at) for at in YEARS}
     contents[2003, 7] = page(2003, 7, event="concert", event_day=12)
     contents[2004, 7] = page(2004, 7, note="We are on holiday. ")
-    assert folded(months, contents) == FURTHER - {(2003, 7), (2004, 7)}
+    contents[2005, 7] = page(2005, 7, linked=12)
+    assert folded(months, contents) == FURTHER - {(2003, 7), (2004, 7), (2005, 7)}
 
 
 @pytest.mark.parametrize(
