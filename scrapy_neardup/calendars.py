@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections import OrderedDict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 from urllib.parse import urlsplit
 
+from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.text import Content
 
 YEARS = 2
@@ -45,7 +45,7 @@ class EmptyMonths:
 
     def __init__(self) -> None:
         # Month of any year -> the first years that were met.
-        self._met: OrderedDict[int, dict[tuple[int, ...], Content]] = OrderedDict()
+        self._met: Bounded[int, dict[tuple[int, ...], Content]] = Bounded(_MOST_MONTHS)
 
     def fold(self, content: Content, url: str | None) -> Content:
         """Return the content of an earlier year's month that says the same, or `content`.
@@ -64,8 +64,6 @@ class EmptyMonths:
         month = _NUMBER.sub(lambda found: "" if int(found[0]) in _YEARS else found[0], address)
         key = hash((parts.netloc, month, words, content.images, content.data))
         met = self._met.setdefault(key, {})
-        if len(self._met) > _MOST_MONTHS:
-            self._met.popitem(last=False)
         year = tuple(number for number in numbers if number in _YEARS)
         if year in met:
             return content

@@ -22,12 +22,12 @@ Only what pages end with is looked at; what stands elsewhere ``NEARDUP_IGNORE`` 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from posixpath import basename
 from urllib.parse import SplitResult, urlsplit
 
+from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.text import Content
 
 MOST_LINES = 3
@@ -74,12 +74,12 @@ class ChangingEnds:
     """What a crawl knows of the last lines of each site's pages."""
 
     def __init__(self) -> None:
-        self._met: OrderedDict[int, _Met] = OrderedDict()
+        self._met: Bounded[int, _Met] = Bounded(MOST_LINES * _MOST_PAGES)
         # Paths and file names that have spoken for their site with pages that may be others.
-        self._spoken: OrderedDict[int, None] = OrderedDict()
+        self._spoken: Bounded[int, None] = Bounded(MOST_LINES * _MOST_PAGES)
         # Site -> for each number of lines: pages where they changed, in other folders, and where
         # they didn't change.
-        self._seen: OrderedDict[str, list[list[float]]] = OrderedDict()
+        self._seen: Bounded[str, list[list[float]]] = Bounded(_MOST_SITES)
 
     def strip(self, content: Content, url: str | None) -> Content:
         """Return the content without the lines that change, and learn from it.
@@ -150,23 +150,17 @@ class ChangingEnds:
         met = _Met(parts.path, _parameters(parts), tuple(lines[-MOST_LINES:]), changing)
         for page in pages:
             self._met.setdefault(page, met)
-        while len(self._met) > MOST_LINES * _MOST_PAGES:
-            self._met.popitem(last=False)
 
     def _speaks(self, name: int) -> bool:
         """Return whether a path or file name hasn't spoken yet, and let it speak."""
         if name in self._spoken:
             return False
         self._spoken[name] = None
-        if len(self._spoken) > MOST_LINES * _MOST_PAGES:
-            self._spoken.popitem(last=False)
         return True
 
     def _count(self, site: str, length: int, kind: int) -> None:
         seen = self._seen.setdefault(site, [[0.0, 0.0, 0.0] for _ in range(MOST_LINES)])
         self._seen.move_to_end(site)
-        if len(self._seen) > _MOST_SITES:
-            self._seen.popitem(last=False)
         counts = seen[length - 1]
         counts[kind] += 1
         if sum(counts) >= _HALVED:

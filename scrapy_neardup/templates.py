@@ -10,8 +10,7 @@ is next to equal show nothing: they are dropped in any case.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
+from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 SHOWN = 4
@@ -29,9 +28,9 @@ class Templates:
     """What a crawl knows of the titles of pages that repeat each other."""
 
     def __init__(self) -> None:
-        self._titles: OrderedDict[int, int] = OrderedDict()
-        self._repeats: OrderedDict[int, set[int]] = OrderedDict()
-        self._sites: OrderedDict[str, None] = OrderedDict()
+        self._titles: Bounded[int, int] = Bounded(_MOST_PAGES)
+        self._repeats: Bounded[int, set[int]] = Bounded(_MOST_PAGES)
+        self._sites: Bounded[str, None] = Bounded(_MOST_SITES)
 
     def __contains__(self, site: str) -> bool:
         return site in self._sites
@@ -40,21 +39,12 @@ class Templates:
         """Take note of a page that was judged."""
         if verdict.decision is Decision.NEW:
             self._titles[page.id] = page.title
-            _bounded(self._titles, _MOST_PAGES)
         elif verdict.decision is Decision.DUPLICATE and verdict.match is not None:
             other, resemblance = verdict.match.page_id, verdict.match.resemblance
             if resemblance is not None and resemblance >= _NEXT_TO_EQUAL:
                 return
             if page.title and self._titles.get(other, page.title) not in {0, page.title}:
                 titles = self._repeats.setdefault(other, set())
-                _bounded(self._repeats, _MOST_PAGES)
                 titles.add(page.title)
                 if len(titles) >= SHOWN:
                     self._sites[site] = None
-                    _bounded(self._sites, _MOST_SITES)
-
-
-def _bounded(known: OrderedDict[int, int] | OrderedDict[int, set[int]] | OrderedDict[str, None],
-             most: int) -> None:  # fmt: skip
-    if len(known) > most:
-        known.popitem(last=False)

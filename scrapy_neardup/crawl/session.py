@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy.utils.job import job_dir
 
+from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.crawl.budget import GroupBudget
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.eligibility import Eligibility
@@ -132,7 +132,7 @@ class Session:
         self._budget = GroupBudget(settings.group_budget)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
-        self._dropped: OrderedDict[int, None] = OrderedDict()
+        self._dropped: Bounded[int, None] = Bounded(REMEMBERED_DROPS)
         self._failure_logged = False
         self._closing: asyncio.Task[None] | None = None
 
@@ -254,8 +254,6 @@ class Session:
         if request.errback is not None:
             # It may schedule the request again, with its meta or (hence this) without.
             self._dropped[identity] = None
-            if len(self._dropped) > REMEMBERED_DROPS:
-                self._dropped.popitem(last=False)
         return DROP
 
     def _store_failed(self, failure: StoreCallFailedError) -> None:
