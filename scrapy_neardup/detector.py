@@ -52,6 +52,9 @@ page has another one in the next edition."""
 _EXCHANGE_PAGES = 32
 """New pages of a host after which crawlers tell each other what its furniture is."""
 
+_ENDS = "without its last lines, which change on this site"
+_EMPTY_MONTH = "as an empty month of a calendar, whatever its year"
+
 _SITES = {"host": host, "domain": registered_domain}
 
 
@@ -158,8 +161,12 @@ class Detector:
         (`scrapy_neardup.changing`), and one year's empty months are as good as another's
         (`scrapy_neardup.calendars`).
         """
-        content = self._months.fold(self._ends.strip(content, url), url)
-        return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
+        without_ends = self._ends.strip(content, url)
+        judged = self._months.fold(without_ends, url)
+        verdict = await self.decide(self.analyser.page(judged, page_id=page_id, url=url))
+        if judged is content or not verdict.is_duplicate:
+            return verdict
+        return replace(verdict, detail=_EMPTY_MONTH if judged is not without_ends else _ENDS)
 
     async def decide(self, page: Page | Verdict) -> Verdict:
         """Judge what `Analyser.page` made of a page, and remember it if it is new.

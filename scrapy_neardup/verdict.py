@@ -151,7 +151,8 @@ class Verdict:
     fingerprint: int | None = None
     tokens: int = 0
     detail: str = ""
-    """For an unjudged page, what exactly went wrong."""
+    """For an unjudged page, what exactly went wrong; for others, in what it was judged as another
+    than it is."""
 
     @classmethod
     def on(
@@ -179,12 +180,13 @@ class Verdict:
                 other = self.match.url or f"page {self.match.page_id:016x}"
                 if self.decision is Decision.SEEN:
                     return f"the same page as before (distance {self.match.distance})"
+                judged = f" ({self.detail})" if self.detail else ""
                 if self.reason is Reason.EQUAL:
-                    return f"its content equals that of {other}"
+                    return f"its content equals that of {other}{judged}"
                 found = f"at distance {self.match.distance} of {other}"
-                if self.match.resemblance is None:
-                    return found
-                return f"{found}, resemblance {self.match.resemblance:.3f}"
+                if self.match.resemblance is not None:
+                    found += f", resemblance {self.match.resemblance:.3f}"
+                return found + judged
             case Decision.UNJUDGED:
                 return f"not judged: {self.reason}" + (f" ({self.detail})" if self.detail else "")
             case _:

@@ -7,7 +7,7 @@ ADDONS = {"scrapy_neardup.Addon": 500}
 
 # Breadth first, the order that serves a crawl without a filter best, so that the comparison is
 # a fair one. In Scrapy's default order, depth first, such a crawl follows one growing path of
-# soft 404s: after 2,000 requests it has seen 14 % of the modules, and with the plugin 97 %.
+# soft 404s and sees little else.
 DEPTH_PRIORITY = 1
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"

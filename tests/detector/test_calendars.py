@@ -126,6 +126,7 @@ def test_in_a_crawl():
                 verdict = await detector.judge(page(year, month), page_id=number, url=url)
                 if verdict.is_duplicate:
                     found[year, month] = verdict.match.url
+                    assert "an empty month" in verdict.explain()
             return found
 
     found = asyncio.run(run())

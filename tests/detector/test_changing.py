@@ -223,44 +223,40 @@ def test_a_page_judged_before_is_judged_as_it_was(core):
     assert ends.strip(content("second"), "http://a.example/y") == content("first")
 
 
-def test_in_a_crawl():
+def judged(*pages):
+    """Judge contents at their addresses, in a crawl of their own."""
+
     async def run():
         async with open_store("memory:") as store:
             detector = Detector(Analyser(Parameters()), store)
-            decisions = []
-            for number in range(30):
-                for copy in range(2):
-                    content = Content(f"Page {number}\n{words(number, 40)}\n{sentence()}")
-                    verdict = await detector.judge(
-                        content,
-                        page_id=2 * number + copy,
-                        url=f"http://a.example/{number}{'?sid=1' * copy}",
-                    )
-                    decisions.append(str(verdict.decision))
-            return decisions
+            return [
+                await detector.judge(content, page_id=number, url=f"http://a.example/{path}")
+                for number, (content, path) in enumerate(pages)
+            ]
 
-    decisions = asyncio.run(run())
+    return asyncio.run(run())
+
+
+def test_in_a_crawl():
+    pages = [
+        (Content(f"Page {number}\n{words(number, 40)}\n{sentence()}"), f"{number}{query}")
+        for number in range(30)
+        for query in ("", "?sid=1")
+    ]
+    verdicts = judged(*pages)
+    decisions = [str(verdict.decision) for verdict in verdicts]
     assert decisions[:6] == ["new", "new"] * 3
     assert decisions[6:] == ["new", "duplicate"] * 27
+    assert "without its last lines" in verdicts[-1].explain()
 
 
 def test_pages_that_were_kept_before_it_was_learnt_are_known():
-    async def run():
-        async with open_store("memory:") as store:
-            detector = Detector(Analyser(Parameters()), store)
-            decisions = []
-            for folder in range(2):
-                for number in range(30):
-                    text = words(number, 100)
-                    content = Content(f"{text}\n{sentence()}", core=text)
-                    verdict = await detector.judge(
-                        content,
-                        page_id=30 * folder + number,
-                        url=f"http://a.example/{folder}/{number}",
-                    )
-                    decisions.append(str(verdict.decision))
-            return decisions
-
-    decisions = asyncio.run(run())
+    texts = {number: words(number, 100) for number in range(30)}
+    pages = [
+        (Content(f"{text}\n{sentence()}", core=text), f"{folder}/{number}")
+        for folder in range(2)
+        for number, text in texts.items()
+    ]
+    decisions = [str(verdict.decision) for verdict in judged(*pages)]
     assert decisions[:37] == ["new"] * 37
     assert decisions[37:] == ["duplicate"] * 23
