@@ -16,7 +16,7 @@ from redis import exceptions
 from redis.asyncio import RedisCluster
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis_errors import FAILURES, explained, shown
+from scrapy_neardup.stores.redis_errors import explaining, shown
 
 _CALLS_AT_ONCE = 64  # redis-py opens a connection for each call under way
 _LONGEST_CLOSE = 5.0
@@ -63,7 +63,7 @@ class ClusterCalls:
         """
         self._check_open()
         sha, text = self._scripts[verb]
-        try:
+        with explaining(self._uri):
             async with self._turn:
                 self._check_open()
                 try:
@@ -71,8 +71,6 @@ class ClusterCalls:
                 except exceptions.NoScriptError:  # a node that is new, or was restarted
                     await self._check_record()
                     return await self._client.eval(text, 1, key, *arguments)
-        except FAILURES as error:
-            raise explained(error, self._uri) from error
 
     async def close(self) -> None:
         """Let the calls under way end and make no more; the client may be closed afterwards.

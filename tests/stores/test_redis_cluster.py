@@ -19,6 +19,7 @@ from store_registry import page
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store, redis_cluster
+from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.verdict import Decision
 
@@ -203,3 +204,16 @@ def test_closed_while_calls_are_under_way():
             await store.check_and_add(page(1, 1))
 
     asyncio.run(scenario(shared_cluster().uri))
+
+
+@pytest.mark.parametrize("error", [AttributeError("no writer"), ConnectionResetError("gone")])
+def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_store(error):
+    """redis-py itself fails where a connection goes while it is being set up."""
+
+    class Client:
+        async def evalsha(self, *_: object) -> None:
+            raise error
+
+    calls = ClusterCalls(Client(), "redis+cluster://a.example", {"look": ""}, None)
+    with pytest.raises(StoreUnavailableError, match=str(error)):
+        asyncio.run(calls.call("look", "key"))
