@@ -54,7 +54,8 @@ class Parameters:
         What finds candidates: ``"simhash"``, fingerprints within `max_distance` bits;
         ``"minwise"``, shared features (Broder 2000, section 4); ``"both"``, the union.
     max_distance
-        k: the largest Hamming distance of a near-duplicate (Manku et al. 2007, section 4.1).
+        k: the largest Hamming distance of a near-duplicate (Manku et al. 2007, section 4.1);
+        0 to 8, in Redis 0 to 6.
     features
         Broder's k, s and r: a page has k features of s minima each, and a candidate shares
         r of them.

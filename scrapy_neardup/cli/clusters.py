@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.options import refuse_given
 from scrapy_neardup.cli.resemblance import resemblance_options, watched
 from scrapy_neardup.clusters import (
     COMMON,
@@ -20,11 +21,24 @@ from scrapy_neardup.clusters import (
     sampled,
 )
 from scrapy_neardup.joins import self_join, shingles
+from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering import Hashes, Integers, cluster_on_disk
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.text.content import View
+
+_OF_PAGES = {
+    "method", "threshold", "modulus", "common", "memory", "directory", "shingle_size", "text",
+    "ignore",
+}  # fmt: skip
+"""Options that --pairs leaves nothing to do."""
+_UNUSED = {
+    "exact": {"modulus", "common", "memory", "directory"},
+    "disk": set(),
+    "greedy": {"memory", "directory"},
+}
+"""Method -> options that it has no use for."""
 
 
 @click.command()
@@ -122,6 +136,11 @@ def clusters(
         raise click.UsageError("name either pages to compare, or files of --pairs")
     if pair_files and rule == "longest-text":
         raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
+    if pair_files:
+        refuse_given("--pairs", _OF_PAGES)
+    else:
+        jaccard(threshold)  # what can't be used is said before hours of reading
+        refuse_given(f"--method {method}", _UNUSED[method])
     names: Sequence[Name]
     with output(path) as results:
         line = Progress(progress, results)

@@ -43,7 +43,15 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
         StoreMismatchError,
     )
     kind = Unusable if isinstance(error, unusable) else click.ClickException
-    return kind(for_options(str(error)))
+    return kind(printable(for_options(str(error))))
+
+
+def printable(message: str) -> str:
+    """Return `message` with control characters spelt out: a terminal would obey them."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode()
+        for each in message
+    )
 
 
 def for_options(message: str) -> str:

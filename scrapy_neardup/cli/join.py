@@ -12,7 +12,7 @@ from scrapy_neardup.cli.options import existing_option
 from scrapy_neardup.cli.resemblance import resemblance_options, watched
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins import self_join, shingles
-from scrapy_neardup.joins.measures import MeasureName
+from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.text.content import View
@@ -67,6 +67,7 @@ def join(
       scrapy-neardup join site/ --threshold 0.8
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
+    open_measure(measure, threshold)  # what can't be used is said before hours of reading
     corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
     texts = [Texts(corpus, text, ignore) for corpus in corpora]
     with output(path) as results:

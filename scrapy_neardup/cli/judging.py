@@ -21,7 +21,8 @@ max_distance_option = click.option(
     metavar="K",
     type=click.IntRange(0, 8),
     default=_DEFAULT.max_distance,
-    help="Largest Hamming distance of a near-duplicate, 0 to 8 bits.",
+    help="Largest Hamming distance of a near-duplicate, 0 to 8 bits; a Redis store takes 6 at"
+    " most.",
 )
 
 judging_options = together(

@@ -1,14 +1,16 @@
 """The options that several verbs have in the same words.
 
-Rule of this room: decorators and nothing else; an option of one verb stands at that verb.
+Rule of this room: decorators, and what goes for the options of any verb; an option of one
+verb stands at that verb.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -66,3 +68,23 @@ def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
         return verb
 
     return decorate
+
+
+def refuse_given(what: str, unused: Collection[str]) -> None:
+    """Fail if an option was given that has no use together with `what`.
+
+    Parameters
+    ----------
+    unused
+        Names of parameters of the verb that is running.
+
+    Raises
+    ------
+    click.UsageError
+        Naming the option.
+    """
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        if parameter.name in unused and given is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} has no use with {what}: leave it out")

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.arguments import whole_number
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.joins.measures import jaccard
 
 Hashes = NDArray[np.uint64]

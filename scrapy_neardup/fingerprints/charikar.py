@@ -79,7 +79,7 @@ def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | 
     NoFeaturesError
         There is no feature, or none has a weight.
     ConfigurationError
-        The weights add up to 2**37 or more.
+        There is not one weight a feature, one is negative, or they add up to 2**37 or more.
 
     Notes
     -----
@@ -89,6 +89,11 @@ def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | 
         total = float(len(hashes))
         ones = _count(hashes)
     else:
+        if weights.shape != hashes.shape or (weights < 0).any():
+            raise ConfigurationError(
+                f"NEARDUP_WEIGHTS: {hashes.shape} features need as many weights, none negative,"
+                f" not (shape {weights.shape}) {weights}"
+            )
         units = np.rint(weights * _WEIGHT_UNITS)
         total = float(units.sum())
         if not total < _EXACT:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import digest
 
@@ -56,10 +57,16 @@ def modulus_for(length: int, size: int = 64) -> int:
     4^i and 4^j, i < j, are compared at 4^j, as the multiples of 4^j are among those of
     4^i: ``mod_sketch(sketch, 4**j)``.
 
+    Raises
+    ------
+    ConfigurationError
+        `size` is not positive.
+
     Notes
     -----
     Broder 1997, section 3: the size of a sketch then hardly depends on the document's.
     """
+    size = whole_number("the size of a sketch", size, least=1)
     return int(4 ** max(0, math.ceil(math.log(max(length, 1) / size, 4))))
 
 
@@ -121,6 +128,13 @@ def i_match(
         Token -> number of documents of the collection that have it.
     documents
         Size of the collection, 2 or more.
+    low, high
+        Bounds of the normalised idf, 0 <= `low` <= `high` <= 1.
+
+    Raises
+    ------
+    ConfigurationError
+        `documents` or the bounds are out of range.
 
     Notes
     -----
@@ -128,7 +142,9 @@ def i_match(
     duplicate document detection", ACM TOIS 20(2), 2002, section 3; idf = log(N / df) is
     divided by its maximum, log N.
     """
-    top = math.log(documents)
+    if not 0 <= low <= high <= 1:
+        raise ConfigurationError(f"idf is kept from 0 <= low <= high <= 1, not {low} to {high}")
+    top = math.log(whole_number("documents", documents, least=2))
     kept = [
         token
         for token in np.unique(tokens).tolist()

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.arguments import whole_number
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.joins.measures import qgram_count
 from scrapy_neardup.joins.setjoin import JoinStats, find
 from scrapy_neardup.joins.tokens import qgrams
@@ -59,7 +59,8 @@ def edit_join(strings: Sequence[str], max_distance: int, *, q: int = 2) -> EditP
     Strings with at most ``q * max_distance - q + 1`` characters can be that close without a
     common q-gram: they are all compared with each other.
     """
-    limit = whole_number("max_distance", max_distance, least=0)
+    longest = max(map(len, strings), default=0)  # no two strings are further apart
+    limit = min(whole_number("max_distance", max_distance, least=0), longest)
     grams = qgrams(strings, q)
     first, second, _, stats = find(grams, qgram_count(q, limit))
     sizes = grams.sizes

@@ -18,8 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.joins.arguments import whole_number
 
 MeasureName = Literal["jaccard", "cosine", "overlap"]
 Integers = NDArray[np.int64]
@@ -27,6 +27,9 @@ Floats = NDArray[np.float64]
 
 LARGEST_UNION = 1 << 26
 """Resemblances of sets with fewer distinct tokens together than this are decided exactly."""
+
+UNREACHABLE = 1 << 40
+"""An overlap that no two sets reach, as tokens are numbered in 32 bits."""
 
 
 def resemblance(a: Collection[Hashable], b: Collection[Hashable]) -> float:
@@ -124,7 +127,7 @@ def cosine(threshold: float | Fraction) -> Measure:
 
 def overlap(threshold: float | Fraction) -> Measure:
     """Return the number of common tokens."""
-    least = whole_number("the overlap threshold", threshold, least=1)
+    least = min(whole_number("the overlap threshold", threshold, least=1), UNREACHABLE)
     return Measure(
         smallest_partner=lambda _: least,
         required=lambda _, __: least,

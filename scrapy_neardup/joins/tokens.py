@@ -15,8 +15,8 @@ from itertools import chain, count
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.joins.arguments import whole_number
 from scrapy_neardup.text.tokens import normalize
 
 Integers = NDArray[np.int64]

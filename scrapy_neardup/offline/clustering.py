@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.clusters import COMMON, UnionFind
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.joins.arguments import whole_number
 from scrapy_neardup.joins.measures import comparable, exact_share
 
 if TYPE_CHECKING:

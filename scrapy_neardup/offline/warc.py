@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from warcio.recordloader import ArcWarcRecord
 
 _HTML = ("text/html", "application/xhtml+xml")
+_SAID = 80
+"""Characters of a message of warcio that are passed on."""
 _UNKNOWN = "application/octet-stream"
 """What a response without a media type is (RFC 9110, section 8.3): look at it."""
 
@@ -65,7 +67,8 @@ def warc_pages(file: IO[bytes], path: str) -> Iterator[Record]:
             if page is not None:
                 yield page
     except ArchiveLoadFailed as error:
-        raise InputError(f"{path}: not a WARC file, or a damaged one: {error.msg}") from error
+        said = repr(error.msg[:_SAID])  # it quotes the file, whatever bytes that holds
+        raise InputError(f"{path}: not a WARC file, or a damaged one: {said}") from error
 
 
 def _page(record: ArcWarcRecord) -> Record | None:

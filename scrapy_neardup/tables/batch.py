@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.arguments import hashes, whole_number
 from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.ranges import ranges
 
@@ -82,6 +83,11 @@ class BatchSearch:
     design
         Tables to use in place of those that `choose_design` picks.
 
+    Raises
+    ------
+    ConfigurationError
+        k is out of range, or the fingerprints are no array of uint64.
+
     Notes
     -----
     A scan costs some 10 ns a fingerprint and table, and 25 ns for each query that it is
@@ -97,6 +103,8 @@ class BatchSearch:
         scanned: int = 1 << 30,
         design: TableDesign | None = None,
     ) -> None:
+        queries = hashes("queries", queries)
+        max_distance = whole_number("max_distance", max_distance, least=0, most=8)
         self._order = np.argsort(queries, kind="stable")
         ordered = queries[self._order]
         self._starts = np.flatnonzero(np.diff(ordered, prepend=~ordered[:1]))
@@ -129,6 +137,7 @@ class BatchSearch:
         Pairs
             With places in `distinct` as `queries`; at most `COMPARED_AT_ONCE` of them.
         """
+        fingerprints = hashes("fingerprints", fingerprints)
         if not len(self.distinct):
             return
         for start in range(0, len(fingerprints), SCANNED_AT_ONCE):

@@ -29,6 +29,7 @@ from itertools import combinations, pairwise
 from math import comb, exp, exp2, inf, log2
 from typing import Self
 
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables.permutations import Permutation, positions
 
@@ -126,6 +127,7 @@ class TableDesign:
         ConfigurationError
             Unless each level has more than k blocks, and a bit for each.
         """
+        whole_number("max_distance", max_distance, least=0)
         if not levels or min(levels) <= max_distance:
             raise ConfigurationError(
                 f"a cut for distance {max_distance} needs {max_distance + 1} blocks or more "
@@ -154,6 +156,7 @@ class TableDesign:
         first blocks of a cut are a bit wider where it doesn't divide evenly, and tables
         of unequal prefix may be cut further in different ways.
         """
+        whole_number("max_distance", max_distance, least=0)
         if _fewest(bits, max_distance, prefix_bits)[0] == inf:
             raise ConfigurationError(
                 f"no cut of {bits} bits for distance {max_distance} leads with {prefix_bits} bits"
@@ -181,6 +184,7 @@ class TableDesign:
         (a + 1)(r + 1) + (blocks - a - 1)r = k + 1 of them. So r is radius enough for
         a + 1 tables and r - 1 for the others.
         """
+        whole_number("max_distance", max_distance, least=0)
         if not 1 <= blocks <= max_distance + 1:
             raise ConfigurationError(
                 f"a probing design for distance {max_distance} has 1 to {max_distance + 1} "
@@ -229,7 +233,13 @@ class TableDesign:
             By number of tables: the probing ones, then every cut whose shortest prefix
             no cut of as many or fewer tables reaches, up to the first that retrieves
             less than one fingerprint a table.
+
+        Raises
+        ------
+        ConfigurationError
+            k is negative.
         """
+        whole_number("max_distance", max_distance, least=0)
         designs = [
             design
             for blocks in range(1, min(max_distance, max_tables) + 1)

@@ -19,15 +19,16 @@ that were never filled are all the same empty `bytes`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import pairwise
 from sys import getsizeof
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.arguments import hashes, whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables.design import MOST_PROBES, TableDesign
-from scrapy_neardup.tables.permutations import positions
+from scrapy_neardup.tables.permutations import masks_within
 
 _WIDTH = 8
 """Bytes of a fingerprint in a bucket, in the machine's byte order."""
@@ -65,8 +66,8 @@ class HammingIndex:
     Raises
     ------
     ConfigurationError
-        k is out of range, or the design is for a smaller k, for other than 64 bits, or
-        probes too many prefixes.
+        k or `expected` is out of range, or the design is for a smaller k, for other than
+        64 bits, or probes too many prefixes. Of each method: a fingerprint isn't one.
 
     Notes
     -----
@@ -100,10 +101,10 @@ class HammingIndex:
         design: TableDesign | None = None,
         max_bucket: int | None = None,
     ) -> None:
-        if not 0 <= max_distance <= 8:
-            raise ConfigurationError(f"max_distance must be 0 to 8 bits, not {max_distance}")
-        if max_bucket is not None and max_bucket < 1:
-            raise ConfigurationError(f"max_bucket must be 1 or more, or None, not {max_bucket}")
+        max_distance = whole_number("max_distance", max_distance, least=0, most=8)
+        expected = whole_number("expected", expected, least=0)
+        if max_bucket is not None:
+            max_bucket = whole_number("max_bucket, if not None,", max_bucket, least=1)
         if design is None:
             design = TableDesign.online(max_distance, expected)
         if design.bits != 64 or design.max_distance < max_distance or design.probes > MOST_PROBES:
@@ -124,7 +125,7 @@ class HammingIndex:
             self._tables.append((buckets, table.prefix_mask))
             self._lookups += [
                 (buckets, table.prefix_mask, flip)
-                for flip in _within(table.prefix_mask, table.radius)
+                for flip in masks_within(table.prefix_mask, table.radius)
             ]
         # An operand that is kept: to make an array takes longer than to fill one.
         self._key = np.zeros((), np.uint64)
@@ -148,8 +149,7 @@ class HammingIndex:
         list of (fingerprint, distance)
             Each fingerprint once, the nearest first, the smaller first among equals.
         """
-        key = self._key
-        key[()] = fingerprint
+        key = self._filled_key(fingerprint)
         count = self._count
         found = b"".join(
             [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
@@ -173,8 +173,7 @@ class HammingIndex:
         bool
             False if one of its buckets is full; nothing is stored then.
         """
-        key = self._key
-        key[()] = fingerprint
+        key = self._filled_key(fingerprint)
         packed = key.tobytes()
         count = self._count
         limit = self._limit
@@ -194,10 +193,11 @@ class HammingIndex:
 
     def remove(self, fingerprint: int) -> bool:
         """Remove one copy of `fingerprint`; return whether there was one."""
+        key = self._filled_key(fingerprint)
         for buckets, mask in self._tables:
             place = (fingerprint & mask) % self._count
             bucket = buckets[place]
-            copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == np.uint64(fingerprint))
+            copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == key)
             if not len(copies):
                 return False
             start = copies.item(0) * _WIDTH
@@ -224,7 +224,7 @@ class HammingIndex:
         call visits all buckets: ten million are stored three times as fast at once as in
         a hundred calls.
         """
-        fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
+        fingerprints = hashes("fingerprints", fingerprints)
         if len(fingerprints) < _FEW:
             return np.array([self.add(each) for each in fingerprints.tolist()], np.bool_)
         stored = np.ones(len(fingerprints), np.bool_)
@@ -253,7 +253,7 @@ class HammingIndex:
             Shape (m,) each: the position in `fingerprints`, what it matched, and how
             far; sorted by query, then as in `query`.
         """
-        fingerprints = np.ascontiguousarray(fingerprints, np.uint64)
+        fingerprints = hashes("fingerprints", fingerprints)
         parts = [
             part
             for buckets, mask, flip in self._lookups
@@ -268,6 +268,16 @@ class HammingIndex:
         first = np.ones(len(order), np.bool_)
         first[1:] = (queries[1:] != queries[:-1]) | (matches[1:] != matches[:-1])
         return queries[first], matches[first], distances[first]
+
+    def _filled_key(self, fingerprint: int) -> NDArray[np.uint64]:
+        """Return the kept operand, filled with `fingerprint`."""
+        try:
+            self._key[()] = fingerprint
+        except (OverflowError, TypeError, ValueError):
+            raise ConfigurationError(
+                f"a fingerprint is a whole number of 64 bits, not {fingerprint!r}"
+            ) from None
+        return self._key
 
     def _places(self, fingerprints: NDArray[np.uint64], mask: int) -> NDArray[np.uint32]:
         """Return each one's bucket in the table that `mask` leads; shape (n,)."""
@@ -343,9 +353,3 @@ class HammingIndex:
             raise AssertionError(f"{self._size} stored, {[len(held) for held in contents]} held")
         if any(np.any(content != contents[0]) for content in contents):
             raise AssertionError("the tables differ")
-
-
-def _within(mask: int, radius: int) -> list[int]:
-    """Return every set of up to `radius` bits of `mask` as a mask, the empty one first."""
-    bits = [1 << position for position in positions(mask)]
-    return [sum(flipped) for size in range(radius + 1) for flipped in combinations(bits, size)]

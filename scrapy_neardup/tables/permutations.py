@@ -12,6 +12,7 @@ bits (Manku et al. 2007, section 3.1).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Self
 
 import numpy as np
@@ -119,3 +120,9 @@ def _apply_many(steps: tuple[Step, ...], fingerprints: NDArray[np.uint64]) -> ND
             moved >>= np.uint64(right)
         permuted |= moved
     return permuted
+
+
+def masks_within(mask: int, radius: int) -> list[int]:
+    """Return every set of up to `radius` bits of `mask` as a mask, the empty one first."""
+    bits = [1 << position for position in positions(mask)]
+    return [sum(flipped) for size in range(radius + 1) for flipped in combinations(bits, size)]

@@ -97,6 +97,19 @@ def test_broken_pairs(call, line, what):
     assert what in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "unused"),
+    [
+        (("--pairs", "-", "--threshold", ".9"), "--threshold has no use with --pairs"),
+        (("--pairs", "-", "--method", "exact"), "--method has no use with --pairs"),
+        (("-", "--modulus", "4"), "--modulus has no use with --method exact"),
+        (("-", "--method", "greedy", "--memory", "1GB"), "--memory has no use with --method"),
+    ],
+)
+def test_an_option_without_an_effect_is_refused(call, options, unused):
+    assert unused in call("clusters", *options, stdin="", status=2).stderr
+
+
 def test_bad_usage(call, pages, tmp_path):
     for arguments in ((), (pages, "--pairs", "-")):
         assert "either pages to compare, or files" in call("clusters", *arguments, status=2).stderr

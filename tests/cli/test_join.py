@@ -84,6 +84,14 @@ def test_output_is_all_or_nothing(call, texts, tmp_path):
     assert out.read_text() == before
 
 
+def test_bad_thresholds_are_said_before_anything_is_read(call):
+    broken = ("-", "--threshold", "nan")
+    for verb in ("join", "clusters"):
+        assert "must be a number above 0" in call(verb, *broken, stdin="{", status=2).stderr
+    options = ("--measure", "overlap", "--threshold", "1e30")
+    assert call("join", "-", *options, stdin='{"text": "a b c d e"}\n' * 2).stdout == ""
+
+
 def test_bad_thresholds(call, texts):
     path, _ = texts
     for threshold in ("nan", "0", "1.5"):

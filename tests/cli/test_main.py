@@ -80,3 +80,9 @@ def test_the_command_reference_is_up_to_date():
     assert (ROOT / "docs" / "cli.md").read_text() == made.stdout, (
         "run: python docs/cli.py > docs/cli.md"
     )
+
+
+def test_an_error_never_drives_the_terminal(call):
+    shown = call("scan", "\x1b[2J\x07\u009b31m.html", status=2).stderr
+    assert "\\x1b[2J\\x07\\x9b31m.html" in shown
+    assert shown.rstrip("\n").isprintable()

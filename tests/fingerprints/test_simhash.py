@@ -158,3 +158,9 @@ def test_hamming_distance(a, b, c):
     )
     assert hamming_distance(a, a) == 0
     assert hamming_distance(a, c) <= hamming_distance(a, b) + hamming_distance(b, c)
+
+
+@pytest.mark.parametrize("weights", [[1.0, -1.0], [1.0, float("nan")], [1.0], [-1e-9, 1.0]])
+def test_weights_that_do_not_fit_are_refused(weights):
+    with pytest.raises(ConfigurationError, match="NEARDUP_WEIGHTS"):
+        simhash_features(np.array([1, 2], np.uint64), np.array(weights))

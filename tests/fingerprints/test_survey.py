@@ -101,8 +101,18 @@ def test_checksums_know_the_order_of_words():
         lambda: mod_sketch(uniform(3), 0),
         lambda: winnow(uniform(3), 0),
         lambda: bucket_checksums(uniform(3), 0),
+        lambda: modulus_for(100, 0),
     ],
 )
 def test_bad_parameters_are_named(call):
     with pytest.raises(ConfigurationError, match=r"1 (list )?or more"):
         call()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"documents": 1}, {"documents": 9, "low": 0.9, "high": 0.1}, {"documents": 9, "high": 2}],
+)
+def test_i_match_names_what_it_cannot_use(arguments):
+    with pytest.raises(ConfigurationError, match=r"documents must be|idf is kept"):
+        i_match(uniform(3), {}, **arguments)

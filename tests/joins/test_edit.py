@@ -78,3 +78,8 @@ def test_bad_arguments():
         edit_join(["a"], -1)
     with pytest.raises(ConfigurationError, match="q must be a whole number, 1 or more"):
         edit_join(["a"], 1, q=0)
+
+
+def test_a_distance_beyond_all_lengths_joins_everything():
+    pairs = edit_join(["a", "bcd", ""], 10**30)
+    assert pairs.distance.tolist() == [3, 1, 3]

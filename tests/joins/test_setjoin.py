@@ -171,6 +171,13 @@ def test_thresholds_out_of_range(measure, threshold):
         self_join([{1}], threshold, measure=measure)
 
 
+@pytest.mark.parametrize("threshold", [1e30, 10**30, 2**63, 2**62])
+def test_an_overlap_that_no_sets_reach(threshold):
+    for algorithm in ALGORITHMS:
+        pairs = self_join([{1}, {1}], threshold, measure="overlap", algorithm=algorithm)
+        assert len(pairs) == 0
+
+
 @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), 0, -3, 2.5, "5", None, False])
 def test_overlap_thresholds_out_of_range(threshold):
     with pytest.raises(ConfigurationError, match="overlap threshold must be a whole number"):

@@ -118,8 +118,10 @@ PLAIN = warc(html("http://a.test/"), compressed=False)
     ],
 )  # fmt: skip
 def test_junk_is_named(tmp_path, content):
-    with pytest.raises(InputError, match=r"x\.warc: "):
+    with pytest.raises(InputError, match=r"x\.warc: ") as raised:
         read(tmp_path, content, "x.warc")
+    assert str(raised.value).isprintable()
+    assert len(str(raised.value)) < 400
 
 
 def test_a_damaged_archive_is_an_error_and_never_another_page(tmp_path):

@@ -4,6 +4,7 @@ from fingerprint_sets import KINDS, clustered, pairs, uniform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import TableDesign, batch
 from scrapy_neardup.tables.batch import BatchSearch, choose_design
 from scrapy_neardup.tables.ranges import ranges
@@ -122,3 +123,17 @@ def test_large_collections():
     scanned[:10_000] = queries[:10_000] ^ flips
     found = {(a, b) for a, b, _ in scan(BatchSearch(queries, 3), scanned)}
     assert found >= {(place, place) for place in range(10_000)}
+
+
+@pytest.mark.parametrize("max_distance", [-1, 9, 20, 1.5])
+def test_distances_out_of_range_are_refused(max_distance):
+    with pytest.raises(ConfigurationError, match="max_distance must be a whole number from 0"):
+        BatchSearch(np.arange(3, dtype=np.uint64), max_distance)
+
+
+def test_only_arrays_of_uint64_are_compared():
+    with pytest.raises(ConfigurationError, match=r"queries must be .* uint64, not int64"):
+        BatchSearch(np.array([-1, 2]))
+    search = BatchSearch(np.arange(3, dtype=np.uint64))
+    with pytest.raises(ConfigurationError, match=r"fingerprints must be .* uint64, not float64"):
+        list(search.scan(np.array([1.5])))

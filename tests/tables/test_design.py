@@ -211,6 +211,11 @@ def test_the_estimate_of_memory_is_what_an_index_takes(k, log2_pages):
         (lambda: TableDesign.probing(3, blocks=5), "1 to 4 blocks"),
         (lambda: TableDesign.probing(3, blocks=0), "1 to 4 blocks"),
         (lambda: TableDesign.fewest(3, prefix_bits=62), "leads with 62 bits"),
+        (lambda: TableDesign.blocks(-1, blocks=3), "max_distance must be a whole number"),
+        (lambda: TableDesign.nested(1.5, levels=(3,)), "max_distance must be a whole number"),
+        (lambda: TableDesign.fewest(-1, prefix_bits=8), "max_distance must be a whole number"),
+        (lambda: TableDesign.online(-1, 100), "max_distance must be a whole number"),
+        (lambda: TableDesign.enumerate(max_distance=-1), "max_distance must be a whole number"),
     ],
 )
 def test_impossible_designs_are_refused(make, said):

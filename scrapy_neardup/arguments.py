@@ -1,0 +1,54 @@
+"""Checks of arguments that several rooms make.
+
+Rule of this room: what can't be used is a `ConfigurationError` that names the argument.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+
+
+def whole_number(what: str, value: Any, *, least: int, most: int | None = None) -> int:
+    """Return `value` as an int.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no whole number from `least` to `most`; the message calls it `what`.
+    """
+    try:
+        count = int(value)
+    except (TypeError, ValueError, OverflowError):
+        count = least - 1
+    if most is not None:
+        wanted, allowed = f"from {least} to {most}", least <= count <= most
+    else:
+        wanted, allowed = f"{least} or more", least <= count
+    if isinstance(value, bool | str) or count != value or not allowed:
+        comma = "" if most is not None else ","
+        raise ConfigurationError(f"{what} must be a whole number{comma} {wanted}, not {value!r}")
+    return count
+
+
+def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return `values`, contiguous.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no array of uint64 in one dimension. Converted, a negative number would become
+        another fingerprint, and a large one lose bits.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.ndim != 1:
+        found = (
+            f"{values.dtype} of shape {values.shape}"
+            if isinstance(values, np.ndarray)
+            else type(values).__name__
+        )
+        raise ConfigurationError(f"{what} must be a one-dimensional array of uint64, not {found}")
+    return np.ascontiguousarray(values)
