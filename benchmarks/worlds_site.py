@@ -1,0 +1,278 @@
+"""Made-up sites with a known truth ("worlds"): how pages are written, and what a family is.
+
+A world is one site, or several hosts, as a list of pages in the order in which the site links to
+them. Each page names the content that it shows: an earlier page of the same content makes it a
+repetition, and a content of which no page is delivered is lost. Everything is drawn from a
+generator that the family's name and a seed set, so a world is the same wherever it is made.
+
+A family is a function that fills a `World`. Its docstring is the one sentence that says what its
+pages show, and whether repetitions must be found or pages that look alike must never be lost.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from inspect import getdoc
+from itertools import accumulate, groupby, product
+from random import Random
+
+CONSONANTS = (*"bcdfghlmnprstv", "st", "tr")
+SYLLABLES = [consonant + vowel for consonant in CONSONANTS for vowel in "aeiou"]
+FREQUENT = """
+the of and to a in is for that it with as on be at by this are or from an not which can if has was
+have when all one will may its more their other than use into only such also
+"""
+VOCABULARY = 12_000
+"""Words of the language in which the worlds are written."""
+
+STYLES = ("plain", "tags", "names", "table")
+"""How a host dresses its pages: not at all, or with navigation and a footer in HTML's own
+elements, in elements whose names say it, or in the cells of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One URL and what it answers.
+
+    Parameters
+    ----------
+    url
+        With its host; every page of a world has another one.
+    html
+        The response.
+    content
+        What the page shows: pages of the same content repeat each other.
+    section
+        The part of the site in which it stands, for orders of sections.
+    """
+
+    url: str
+    html: str
+    content: Hashable
+    section: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A kind of site.
+
+    Parameters
+    ----------
+    name, says
+        What it is called, and the sentence that describes it.
+    fill
+        Adds the pages to a world.
+    numbers_alone
+        Whether its contents differ in nothing but numbers; such families are counted apart.
+    """
+
+    name: str
+    says: str
+    fill: Callable[[World], None]
+    numbers_alone: bool = False
+
+    def world(self, seed: int) -> World:
+        """Return the site that a seed makes."""
+        world = World(self.name, seed)
+        self.fill(world)
+        urls = [page.url for page in world.pages]
+        assert len(set(urls)) == len(urls), f"{self.name}: two pages have the same URL"
+        return world
+
+
+FAMILIES: dict[str, Family] = {}
+"""Every family by its name."""
+
+
+def family(
+    *, numbers_alone: bool = False, **options: Iterable[object]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function of a world as a family, or as one family a combination of `options`.
+
+    The docstring may name options in braces; their values are parts of the family's name.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        for values in product(*options.values()):
+            chosen = dict(zip(options, values, strict=True))
+            name = "-".join([function.__name__, *map(str, values)]).replace("_", "-")
+            says = " ".join((getdoc(function) or "").format(**chosen).split())
+            assert says, f"{name} has no description"
+            assert name not in FAMILIES, f"{name} is there twice"
+            FAMILIES[name] = Family(
+                name,
+                says,
+                lambda world, chosen=chosen: function(world, **chosen),
+                numbers_alone,
+            )
+        return function
+
+    return register
+
+
+class World:
+    """The pages of a made-up site, and what writes them."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.name = name
+        self.seed = seed
+        self.chance = Random(f"{name} {seed}")
+        self.pages: list[Page] = []
+        self.host = Host(self, STYLES[seed % len(STYLES)])
+
+    def new_host(self, style: str | None = None) -> Host:
+        """Return another host of the world, of another style unless one is given."""
+        others = [each for each in STYLES[1:] if each != self.host.style]
+        return Host(self, style or self.chance.choice(others))
+
+    def words(self, count: int) -> list[str]:
+        """Return `count` words, frequent ones more often."""
+        words, weights = _language()
+        share = self.chance.random
+        return [words[bisect(weights, share() * weights[-1])] for _ in range(count)]
+
+    def names(self, count: int) -> list[str]:
+        """Return rare words that differ from each other: names of things, places, people."""
+        words, _ = _language()
+        return [word.capitalize() for word in self.chance.sample(words[2000:], count)]
+
+    def title(self, count: int = 4) -> str:
+        """Return a heading of `count` words, none of them a frequent one."""
+        words, _ = _language()
+        return " ".join(self.chance.choices(words[100:6000], k=count)).capitalize()
+
+    def prose(self, count: int) -> str:
+        """Return `count` words in sentences."""
+        words = self.words(count)
+        at = 0
+        while at < count:
+            length = min(self.chance.randint(5, 18), count - at)
+            words[at] = words[at].capitalize()
+            if length > 9:
+                words[at + length // 2] += ","
+            at += length
+            words[at - 1] = words[at - 1].rstrip(",") + "."
+        return " ".join(words)
+
+    def paragraphs(self, count: int) -> str:
+        """Return `count` words as HTML paragraphs of 30 to 90 words."""
+        parts = []
+        while count > 0:
+            length = count if count < 90 else self.chance.randint(30, min(count, 90))
+            parts.append(f"<p>{self.prose(length)}</p>")
+            count -= length
+        return "\n".join(parts)
+
+    def links(self, count: int, words: int = 3) -> str:
+        """Return list items of so many links with titles of their own."""
+        titles = (self.title(words) for _ in range(count))
+        return "".join(f'<li><a href="/{slug(each)}">{each}</a></li>' for each in titles)
+
+    def token(self, digits: int = 16) -> str:
+        """Return a hexadecimal number: a session id, a nonce."""
+        return f"{self.chance.getrandbits(4 * digits):0{digits}x}"
+
+    def sessions(self, count: int = 3) -> list[str]:
+        """Return queries that name a session."""
+        return [f"?sid={self.token(32)}" for _ in range(count)]
+
+    def add(
+        self,
+        path: str,
+        content: Hashable,
+        *body: str,
+        title: str = "",
+        host: Host | None = None,
+        section: str = "",
+        language: str = "en",
+    ) -> None:
+        """Add a page: its path with the query, what it shows, the HTML of its body."""
+        host = host or self.host
+        html = host.dress(title, "\n".join(body), language)
+        self.pages.append(Page(f"http://{host.name}{path}", html, content, section))
+
+    def shuffle(self) -> None:
+        """Bring the pages into an order of chance."""
+        self.chance.shuffle(self.pages)
+
+    def orders(self, count: int) -> Iterator[tuple[str, list[Page]]]:
+        """Yield the names of `count` orders and the pages in them.
+
+        The site's own; its sections from last to first (or its pages, if it has but one); and
+        random ones.
+        """
+        for number in range(count):
+            if number == 0:
+                yield "own", self.pages
+            elif number == 1:
+                yield "reversed", self._reversed()
+            else:
+                order = Random(number).sample(self.pages, len(self.pages))
+                yield f"random {number - 1}", order
+
+    def _reversed(self) -> list[Page]:
+        sections = [list(pages) for _, pages in groupby(self.pages, lambda page: page.section)]
+        if len(sections) == 1:
+            return self.pages[::-1]
+        return [page for section in reversed(sections) for page in section]
+
+
+class Host:
+    """A host name and the template of its pages."""
+
+    def __init__(self, world: World, style: str) -> None:
+        first, second = world.names(2)
+        self.name = f"{first}-{second}.example".lower()
+        self.style = style
+        self.brand = f"{first} {second}"
+        self._title = world.chance.choice(["{0}", "{0} - {1}", "{0} | {1}", "{1}: {0}"])
+        self._links = world.links(world.chance.randint(6, 14), 2)
+        self._footer = world.prose(world.chance.randint(12, 40))
+
+    def dress(self, title: str, body: str, language: str = "en") -> str:
+        """Return the HTML page of a body in the host's template."""
+        if title:
+            title = escape(self._title.format(title, self.brand))
+        links, footer = f"<ul>{self._links}</ul>", f"<p>{self._footer}</p>"
+        match self.style:
+            case "tags":
+                body = (
+                    f"<header><p>{self.brand}</p></header><nav>{links}</nav>"
+                    f"<main>{body}</main><footer>{footer}</footer>"
+                )
+            case "names":
+                body = (
+                    f'<div id="masthead">{self.brand}</div><div class="navbar">{links}</div>'
+                    f'<div id="content">{body}</div><div class="site-footer">{footer}</div>'
+                )
+            case "table":
+                body = (
+                    f'<table><tr><td colspan="2"><b>{self.brand}</b></td></tr>'
+                    f"<tr><td>{links}</td><td>{body}</td></tr>"
+                    f'<tr><td colspan="2">{footer}</td></tr></table>'
+                )
+        return (
+            f'<!DOCTYPE html>\n<html lang="{language}"><head><meta charset="utf-8">'
+            f"<title>{title}</title></head>\n<body>\n{body}\n</body></html>"
+        )
+
+
+def slug(title: str) -> str:
+    """Return a title as a part of a path."""
+    return title.lower().replace(" ", "-")
+
+
+@cache
+def _language() -> tuple[list[str], list[float]]:
+    """Return the words of the language, and their cumulative weights by Zipf's law."""
+    chance = Random("language")
+    made: dict[str, None] = dict.fromkeys(FREQUENT.split())
+    while len(made) < VOCABULARY:
+        length = 2 if len(made) < 1500 else chance.choice([2, 3, 3, 4])
+        made["".join(chance.choices(SYLLABLES, k=length))] = None
+    weights = accumulate(1 / (rank + 2.7) for rank in range(VOCABULARY))
+    return list(made), list(weights)
