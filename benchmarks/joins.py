@@ -74,7 +74,7 @@ Result = list[tuple[int, int]]
 
 
 def main() -> None:
-    options = arguments()
+    options = arguments(__doc__)
     scale = 50 if options.quick else 1
     clusters_on_disk(SKETCHES // scale)  # first, as it is the one whose memory is measured
     texts = read_pages(options.pages) if options.pages else made_pages(PAGES // scale)
@@ -97,9 +97,9 @@ def main() -> None:
     edit_distances(made_strings(STRINGS // scale))
 
 
-def arguments() -> argparse.Namespace:
+def arguments(description: str | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--pages", type=Path, help="a folder of HTML files to join")
     parser.add_argument("--quick", action="store_true", help="everything at a fiftieth")

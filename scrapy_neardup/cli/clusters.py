@@ -10,7 +10,7 @@ import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.options import refuse_given
-from scrapy_neardup.cli.resemblance import resemblance_options, watched
+from scrapy_neardup.cli.resemblance import shingle_size_option, text_options, watched
 from scrapy_neardup.clusters import (
     COMMON,
     GreedyClusters,
@@ -98,7 +98,8 @@ _UNUSED = {
     help="For disk: where to put temporary files.  [default: the system's place for them]",
     show_default=False,
 )
-@resemblance_options
+@shingle_size_option
+@text_options
 def clusters(
     *,
     inputs: tuple[str, ...],

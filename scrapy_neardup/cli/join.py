@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Any, cast
 
 import click
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.options import existing_option
-from scrapy_neardup.cli.resemblance import resemblance_options, watched
+from scrapy_neardup.cli.options import existing_option, refuse_given
+from scrapy_neardup.cli.resemblance import shingle_size_option, text_options, watched
+from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
-from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.text.content import View
 
-_VALUES = {"jaccard": "resemblance", "cosine": "cosine", "overlap": "overlap"}
+_VALUES = {
+    "jaccard": "resemblance",
+    "cosine": "cosine",
+    "overlap": "overlap",
+    "containment": "containment",
+    "edit": "distance",
+}
 """Measure -> what its values are called."""
+_OF_SETS = {"threshold", "shingle_size", "labelled"}
+_OF_STRINGS = {"distance", "gram_size"}
+"""Options for one kind of measures, which the other has no use for."""
 
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 @existing_option
+@click.option(
+    "--measure",
+    type=click.Choice(list(_VALUES)),
+    default="jaccard",
+    help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
+    " the sizes, the overlap, or overlap / size of the first page: which share of it is in the"
+    " second one. Of the texts: the edit distance.",
+)
 @click.option(
     "--threshold",
     metavar="T",
@@ -31,60 +50,115 @@ _VALUES = {"jaccard": "resemblance", "cosine": "cosine", "overlap": "overlap"}
     default=0.9,
     help="The least similarity of a pair: up to 1, for overlap a number of shingles.",
 )
+@shingle_size_option
 @click.option(
-    "--measure",
-    type=click.Choice(list(_VALUES)),
-    default="jaccard",
-    help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
-    " the sizes, or the overlap.",
+    "--labelled",
+    is_flag=True,
+    help="Number the occurrences of a shingle, so that the second one of a page only meets the"
+    " second one of another (Broder 1997, option A).",
 )
-@resemblance_options
+@click.option(
+    "--distance",
+    metavar="D",
+    type=click.IntRange(0),
+    default=None,
+    help="For edit: the most characters that have to be inserted, deleted or replaced.",
+)
+@click.option(
+    "--gram-size",
+    metavar="Q",
+    type=click.IntRange(1, 64),
+    default=3,
+    help="For edit: characters in the grams by which texts are found. It changes the time only.",
+)
+@text_options
 def join(
     *,
     inputs: tuple[str, ...],
     existing: tuple[str, ...],
-    threshold: float,
-    measure: MeasureName,
-    shingle_size: int,
+    measure: str,
     text: View,
     ignore: tuple[str, ...],
     path: str,
     progress: bool | None,
+    **options: Any,
 ) -> None:
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
-    Nothing is estimated: pages are compared by their sets of shingles. Inputs are those of
-    scan. A page without text (empty, or no HTML) resembles none. All shingles are held in
-    memory, some 100 bytes each.
+    Nothing is estimated: pages are compared by their sets of shingles, or by their texts.
+    Inputs are those of scan. A page without text (empty, or no HTML) resembles none. All
+    shingles are held in memory, some 100 bytes each. The join of fingerprints, by Hamming
+    distance, is the verb pairs.
 
     \b
     {"a": ..., "b": ..., "resemblance": x}
-    a, b   URL or path; without --existing, a comes before b; with it, b is the existing one
-    x      exact; with another --measure the key is "cosine" or "overlap"
+    a, b   URL or path; without --existing, a comes before b; with it, b is the existing one;
+           for containment, a is what b contains
+    x      exact; with another --measure the key is "cosine", "overlap", "containment" or
+           "distance"
 
     \b
     Examples:
       scrapy-neardup join site/ --threshold 0.8
+      scrapy-neardup join articles/ --existing books/ --measure containment
+      scrapy-neardup join site/ --measure edit --distance 20
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
-    open_measure(measure, threshold)  # what can't be used is said before hours of reading
+    # What can't be used is said before hours of reading.
+    refuse_given(f"--measure {measure}", _OF_SETS if measure == "edit" else _OF_STRINGS)
+    if measure != "edit":
+        open_measure(cast("MeasureName", measure), options["threshold"])
+    elif options["distance"] is None:
+        raise click.UsageError("--measure edit needs --distance")
     corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
     texts = [Texts(corpus, text, ignore) for corpus in corpora]
     with output(path) as results:
         line = Progress(progress, results)
-        pages = (
+        pages = [
             watched(part.words(), line, corpus)
             for part, corpus in zip(texts, corpora, strict=True)
-        )
-        sets = shingles(chain.from_iterable(pages), shingle_size)
-        first, last = texts[0].names, texts[-1].names
-        if existing:
-            found = join_sets(sets[: len(first)], sets[len(first) :], threshold, measure=measure)
-        else:
-            found = self_join(sets, threshold, measure=measure)
-        key = _VALUES[measure]
-        for i, j, value in zip(
-            found.i.tolist(), found.j.tolist(), found.similarity.tolist(), strict=True
-        ):
-            row = {"a": first[i], "b": last[j], key: int(value) if key == "overlap" else value}
-            print(json.dumps(row), file=results)
+        ]
+        found = _edited(pages, **options) if measure == "edit" else _alike(
+            pages, cast("MeasureName", measure), texts[0], **options
+        )  # fmt: skip
+        first, last, key = texts[0].names, texts[-1].names, _VALUES[measure]
+        for i, j, value in found:
+            print(json.dumps({"a": first[i], "b": last[j], key: value}), file=results)
+
+
+Found = Iterable[tuple[int, int, float]]
+"""Pairs: numbers of pages in their collections, and the value of the measure."""
+
+
+def _alike(
+    pages: list[Iterator[list[bytes]]],
+    measure: MeasureName,
+    first: Texts,
+    *,
+    threshold: float,
+    shingle_size: int,
+    labelled: bool,
+    **_: Any,
+) -> Found:
+    """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
+    sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
+    if len(pages) == 1:
+        found = self_join(sets, threshold, measure=measure)
+    else:
+        left = len(first.names)
+        found = join_sets(sets[:left], sets[left:], threshold, measure=measure)
+    values = found.similarity.astype(int) if measure == "overlap" else found.similarity
+    return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
+
+
+def _edited(
+    pages: list[Iterator[list[bytes]]], *, distance: int, gram_size: int, **_: Any
+) -> Found:
+    """Return the pairs whose texts, words with a space between them, are within a distance."""
+    strings, *others = [[b" ".join(words).decode() for words in part] for part in pages]
+    found = edit_join(strings, distance, q=gram_size, others=others[0] if others else None)
+    for i, j, edits in zip(
+        found.i.tolist(), found.j.tolist(), found.distance.tolist(), strict=True
+    ):
+        if strings[i] and (others[0] if others else strings)[j]:
+            yield i, j, edits

@@ -13,14 +13,15 @@ from scrapy_neardup.offline.corpora import Corpus
 
 Features = TypeVar("Features")
 
-resemblance_options = together(
-    click.option(
-        "--shingle-size",
-        metavar="N",
-        type=click.IntRange(1, 64),
-        default=4,
-        help="Words in a shingle.",
-    ),
+shingle_size_option = click.option(
+    "--shingle-size",
+    metavar="N",
+    type=click.IntRange(1, 64),
+    default=4,
+    help="Words in a shingle.",
+)
+
+text_options = together(
     click.option(
         "--text",
         type=click.Choice(["main", "full"]),
@@ -31,7 +32,7 @@ resemblance_options = together(
     output_option,
     progress_option,
 )
-"""The options on shingles and text, output and progress."""
+"""The options on text, output and progress."""
 
 
 def watched(pages: Iterable[Features], line: Progress, corpus: Corpus) -> Iterator[Features]:

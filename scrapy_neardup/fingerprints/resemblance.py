@@ -7,10 +7,13 @@ Both are ratios of sizes of sets (Broder, "On the resemblance and containment of
 1997, sections 2 and 3), and two samples of a document keep them:
 
 * M_s, `bottom_sketch`: the s least hashes. Of fixed size; estimates resemblance, by
-  `bottom_resemblance`.
+  `bottom_resemblance`, and containment, by `bottom_containment`, in sets of like size.
 * V_m, `mod_sketch`: the hashes that m divides. It grows with the document and estimates both,
   by `resemblance` and `containment` of the sketches themselves; where documents were sketched
   with different moduli, ``mod_sketch(sketch, larger)`` of the one comes first.
+
+Of any other estimate of resemblance, such as that of one-permutation sketches, follows that
+of containment where the sizes of the sets are known: `containment_of`.
 
 Hashes are taken for random, so the order of the numbers is the random permutation that the
 paper asks for.
@@ -26,14 +29,17 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.survey import mod_sketch
 
 __all__ = [
+    "bottom_containment",
     "bottom_resemblance",
     "bottom_sketch",
     "containment",
+    "containment_of",
     "mod_sketch",
     "number_occurrences",
     "resemblance",
 ]
 
+_LARGEST = np.uint64(2**64 - 1)
 _OCCURRENCE = np.uint64(0xD1B54A32D192ED03)
 """Odd, and not the step of the throws of `minwise`: numbered shingles must not be throws."""
 
@@ -141,6 +147,74 @@ def bottom_resemblance(a: NDArray[np.uint64], b: NDArray[np.uint64], size: int) 
     return int(np.count_nonzero(shared <= sample[-1])) / len(sample)
 
 
+def bottom_containment(a: NDArray[np.uint64], b: NDArray[np.uint64], size: int) -> float:
+    """Return the estimated containment of set A in set B from their M_s; 0 where A is empty.
+
+    Up to the largest hash that both sketches reach, each holds all of its set: V_m sketches
+    for a threshold in place of a modulus. What share of A's there is B's, too, estimates the
+    containment with standard error sqrt(C * (1 - C) / n) for the n hashes of A below it. If B
+    is f times as large as A, that is s / f of them: one sketch of fixed size says little of a
+    much larger set, which is what V_m is for.
+
+    Parameters
+    ----------
+    a, b
+        From `bottom_sketch`, each of `size` or more. A set that has fewer is known whole.
+    size
+        1 or more.
+
+    Raises
+    ------
+    ConfigurationError
+        `size` is not positive.
+
+    Notes
+    -----
+    O(size * log(size)).
+
+    References
+    ----------
+    Broder 1997, section 3; Beyer, Haas, Reinwald, Sismanis & Gemulla, "On synopses for
+    distinct-value estimation under multiset operations", SIGMOD 2007, for the threshold.
+    """
+    _check_size(size)
+    reach = min((each[-1] for each in (a, b) if len(each) >= size), default=_LARGEST)
+    return containment(a[a <= reach], b[b <= reach])
+
+
+def containment_of(resemblance: float, ours: int, theirs: int) -> float:
+    """Return the containment of a set in another, given their resemblance and sizes.
+
+    |A & B| is J / (1 + J) of |A| + |B|, as |A | B| is the rest of it.
+
+    Parameters
+    ----------
+    resemblance
+        J, exact or estimated; an estimate below 0 (`minwise.b_bit_resemblance`) counts as 0.
+    ours, theirs
+        |A| and |B|, numbers of distinct shingles.
+
+    Returns
+    -------
+    float
+        From 0 to 1: an estimate beyond what sets of these sizes can share is cut off.
+
+    Notes
+    -----
+    An error of e in J becomes one of about e * (|A| + |B|) / (|A| * (1 + J)^2).
+
+    Examples
+    --------
+    >>> containment_of(0.2, 20, 100)
+    1.0
+    """
+    if not ours:
+        return 0.0
+    resemblance = max(resemblance, 0.0)
+    shared = resemblance / (1 + resemblance) * (ours + theirs)
+    return min(shared, ours, theirs) / ours
+
+
 def number_occurrences(
     shingles: NDArray[np.uint64], counts: NDArray[np.float64]
 ) -> NDArray[np.uint64]:
@@ -163,7 +237,7 @@ def number_occurrences(
 
     Notes
     -----
-    O(counts.sum()). Broder 1997, section 2: the labelled occurrences of shingles.
+    O(counts.sum()). Broder 1997, section 2, option A: the labelled shingles of a document.
     """
     times = counts.astype(np.int64)
     numbered = np.repeat(shingles, times)

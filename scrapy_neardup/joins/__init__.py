@@ -5,9 +5,10 @@ pair would have returned; filters only rule out pairs that can't reach the thres
 
 ============== =============================================================================
 `tokens`       texts and collections -> `TokenSets`, rarest token first
-`measures`     Jaccard, cosine, overlap; what overlap a threshold requires
+`measures`     Jaccard, cosine, overlap, containment; what overlap a threshold requires
 `setjoin`      `self_join`, `join`
 `kernel`       how: prefix, size, positional and bitmap filters over arrays
+`contained`    the same for containment, whose bounds differ on the two sides
 `reference`    how the papers do it: All-Pairs, PPJoin, PPJoin+
 `edit`         `edit_join`: strings within an edit distance, by q-grams
 ============== =============================================================================

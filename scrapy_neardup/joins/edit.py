@@ -36,7 +36,13 @@ class EditPairs(NamedTuple):
     stats: JoinStats
 
 
-def edit_join(strings: Sequence[str], max_distance: int, *, q: int = 2) -> EditPairs:
+def edit_join(
+    strings: Sequence[str],
+    max_distance: int,
+    *,
+    others: Sequence[str] | None = None,
+    q: int = 2,
+) -> EditPairs:
     """Find all pairs of strings within an edit distance (Levenshtein).
 
     Parameters
@@ -45,6 +51,8 @@ def edit_join(strings: Sequence[str], max_distance: int, *, q: int = 2) -> EditP
         Any strings; characters are compared as they are.
     max_distance
         The most insertions, deletions and replacements of one character.
+    others
+        What they are paired with, and `j` numbers; None: with each other, ``i < j``.
     q
         Length of the q-grams. A longer one meets fewer strings by chance, but allows fewer
         common ones: 2 suits words and names, 3 to 5 texts of hundreds of characters.
@@ -59,23 +67,25 @@ def edit_join(strings: Sequence[str], max_distance: int, *, q: int = 2) -> EditP
     Strings with at most ``q * max_distance - q + 1`` characters can be that close without a
     common q-gram: they are all compared with each other.
     """
-    longest = max(map(len, strings), default=0)  # no two strings are further apart
+    rows = [*strings, *(others or ())]
+    boundary = None if others is None else len(strings)
+    longest = max(map(len, rows), default=0)  # no two strings are further apart
     limit = min(whole_number("max_distance", max_distance, least=0), longest)
-    grams = qgrams(strings, q)
-    first, second, _, stats = find(grams, qgram_count(q, limit))
+    grams = qgrams(rows, q)
+    first, second, _, stats = find(grams, qgram_count(q, limit), boundary=boundary)
     sizes = grams.sizes
     filterable = np.maximum(sizes[first], sizes[second]) > q * limit
     candidates = chain(
         zip(first[filterable].tolist(), second[filterable].tolist(), strict=True),
-        _short_pairs(sizes, q * limit, limit),
+        _short_pairs(sizes, q * limit, limit, boundary),
     )
     found = []
     measured = 0
     for i, j in candidates:
         measured += 1
-        distance = edit_distance(strings[i], strings[j])
+        distance = edit_distance(rows[i], rows[j])
         if distance <= limit:
-            found.append((i, j, distance))
+            found.append((i, j - (boundary or 0), distance))
     i_, j_, distances = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
     return EditPairs(
         i_, j_, distances, replace(stats, sets=len(grams), candidates=measured, pairs=len(found))
@@ -115,12 +125,19 @@ def edit_distance(a: str, b: str) -> int:
     return distance
 
 
-def _short_pairs(sizes: Integers, longest: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of strings with at most `longest` q-grams that differ little in length."""
+def _short_pairs(
+    sizes: Integers, longest: int, limit: int, boundary: int | None
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of strings with at most `longest` q-grams that differ little in length.
+
+    With a `boundary`, only those of a string before it and one from it on.
+    """
     short = np.flatnonzero(sizes <= longest)
     short = short[np.argsort(sizes[short], kind="stable")]
     stops = np.searchsorted(sizes[short], sizes[short] + limit, side="right").tolist()
     numbers = short.tolist()
     for place, stop in enumerate(stops):
         for other in numbers[place + 1 : stop]:
-            yield min(numbers[place], other), max(numbers[place], other)
+            i, j = sorted((numbers[place], other))
+            if boundary is None or i < boundary <= j:
+                yield i, j

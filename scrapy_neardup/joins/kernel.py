@@ -23,8 +23,9 @@ arrays like them:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,9 +78,16 @@ def similar(
     O(p log p + h log h + v) for p tokens in all prefixes, h hits, and v tokens in all
     candidates. The memory is some 60 bytes a prefix token, a block, and the results.
     """
+    return verified(sets, measure, _candidates(sets, measure, side, counts))
+
+
+def verified(
+    sets: TokenSets, measure: Measure, candidates: Iterable[tuple[Integers, Integers]]
+) -> tuple[Integers, Integers, Integers]:
+    """Return those of the pairs (by number of set) that are similar, and their overlaps."""
     sizes = sets.sizes
     blocks = [np.empty((3, 0), dtype=np.int64)]
-    for x, y in _candidates(sets, measure, side, counts):
+    for x, y in candidates:
         overlap = overlaps(sets, x, y)
         enough = overlap >= measure.required_many(sizes[x], sizes[y])
         blocks.append(np.stack([x[enough], y[enough], overlap[enough]]))
@@ -122,18 +130,22 @@ def _candidates(
     sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: Counts
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that the filters leave, block by block, each pair once."""
-    prefixes = _prefixes(sets, measure)
+    probing = of_sizes(sets.sizes, measure.probing_prefix)
+    indexing = of_sizes(sets.sizes, measure.indexing_prefix)
+    # A token of one set leads nowhere.
+    entries = entries_of(sets, measure, probing, sets.frequency > 1)
+    indexed = entries.places < indexing[entries.rows]
     if side is None:
-        yield from _probe(prefixes, prefixes.indexed, None, counts)
+        yield from candidates(entries, _runs(entries, indexed, None), counts)
         return
-    of_token = side[prefixes.rows]
-    for probing in (of_token, ~of_token):
-        yield from _probe(prefixes, prefixes.indexed & ~probing, probing, counts)
+    of_token = side[entries.rows]
+    for asks in (of_token, ~of_token):
+        yield from candidates(entries, _runs(entries, indexed & ~asks, asks), counts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Prefixes:
-    """The prefixes of all sets, one entry a token, by set and then by position."""
+class Entries:
+    """Tokens of all sets that may meet, one entry a token, by set and then by position."""
 
     measure: Measure
     sizes: Integers
@@ -144,11 +156,11 @@ class _Prefixes:
     """Of every set its first entry; and the number of entries."""
     rows: Integers
     """Of every entry its set."""
+    places: Integers
+    """Of every entry its position in its set."""
     rest: Integers
     """Of every entry the number of tokens from it on: the most that two sets share if it is
     the first that they share."""
-    indexed: NDArray[np.bool_]
-    """Of every entry whether it is in its set's indexing prefix, too."""
     smallest: Integers
     """Of every entry the first entry of the smallest set that is large enough for its own."""
     keys: Integers
@@ -156,31 +168,56 @@ class _Prefixes:
     bits: int
 
 
-def _prefixes(sets: TokenSets, measure: Measure) -> _Prefixes:
-    sizes = sets.sizes
+class Runs(NamedTuple):
+    """The entries that are looked into, list after list, and each entry's run of partners.
+
+    The partners of entry e are ``members[starts[e] : starts[e] + lengths[e]]``.
+    """
+
+    members: Integers
+    starts: Integers
+    lengths: Integers
+
+
+def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
+    """Return ``bound(size)`` of every size; there are few different ones."""
     distinct, which = np.unique(sizes, return_inverse=True)
-    bounds = [
-        (measure.probing_prefix(n), measure.indexing_prefix(n), measure.smallest_partner(n))
-        for n in distinct.tolist()
-    ]
-    probing, indexing, smallest = np.array(bounds, dtype=np.int64).reshape(-1, 3)[which].T
-    rows = np.repeat(np.arange(len(sets)), probing)
-    places = ranges(sets.indptr[:-1], probing)
+    return np.array([bound(size) for size in distinct.tolist()], dtype=np.int64)[which]
+
+
+def entries_of(
+    sets: TokenSets, measure: Measure, lengths: Integers, wanted: NDArray[np.bool_]
+) -> Entries:
+    """Return the entries of the first ``lengths[k]`` tokens of set k that are `wanted`.
+
+    Parameters
+    ----------
+    sets
+        In increasing size.
+    lengths
+        int64, one a set.
+    wanted
+        bool, one a token.
+    """
+    sizes = sets.sizes
+    rows = np.repeat(np.arange(len(sets)), lengths)
+    places = ranges(sets.indptr[:-1], lengths)
     tokens = sets.tokens[places]
-    shared = sets.frequency[tokens] > 1  # a token of one set leads nowhere
-    rows, places, tokens = rows[shared], places[shared], tokens[shared]
+    kept = wanted[tokens]
+    rows, places, tokens = rows[kept], places[kept], tokens[kept]
     first = np.searchsorted(rows, np.arange(len(sets) + 1))
     bits = len(rows).bit_length()
     keys = (tokens.astype(np.int64) << bits) | np.arange(len(rows))
     keys.sort(kind="stable")
-    return _Prefixes(
+    smallest = of_sizes(sizes, measure.smallest_partner)
+    return Entries(
         measure=measure,
         sizes=sizes,
         bitmaps=_bitmaps(sets),
         first=first,
         rows=rows,
+        places=places - sets.indptr[rows],
         rest=sets.indptr[rows + 1] - places,
-        indexed=places - sets.indptr[rows] < indexing[rows],
         smallest=first[np.searchsorted(sizes, smallest)][rows],
         keys=keys,
         bits=bits,
@@ -193,30 +230,26 @@ def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
     return np.bitwise_xor.reduceat(flips, sets.indptr[:-1])
 
 
-def _probe(
-    prefixes: _Prefixes,
-    indexed: NDArray[np.bool_],
-    probing: NDArray[np.bool_] | None,
-    counts: Counts,
+def candidates(
+    entries: Entries, runs: Runs, counts: Counts
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the candidates between entries that probe (None: all) and those that are indexed."""
-    sizes, first, rows, rest = prefixes.sizes, prefixes.first, prefixes.rows, prefixes.rest
-    bitmaps = prefixes.bitmaps
-    members, start, count = _runs(prefixes, indexed, probing)
+    """Yield the pairs that the filters leave between entries and their partners."""
+    sizes, first, rows, rest = entries.sizes, entries.first, entries.rows, entries.rest
+    members, start, count = runs
     hits = np.append(0, np.cumsum(count))[first]
     counts.hits += int(hits[-1])
     begin = 0
     while begin < len(sizes):
         end = max(begin + 1, int(np.searchsorted(hits, hits[begin] + _HITS, "right")) - 1)
-        entries = np.arange(first[begin], first[end])
+        block = np.arange(first[begin], first[end])
         begin = end
-        asking = np.repeat(entries, count[entries])
-        found = members[ranges(start[entries], count[entries])]
+        asking = np.repeat(block, count[block])
+        found = members[ranges(start[block], count[block])]
         x, y = rows[asking], rows[found]
         both = sizes[x] + sizes[y]
-        required = prefixes.measure.required_many(sizes[x], sizes[y])
-        left = np.minimum(rest[asking], rest[found]) >= required
-        left &= np.bitwise_count(bitmaps[x] ^ bitmaps[y]) <= both - 2 * required
+        required = entries.measure.required_many(sizes[x], sizes[y])
+        left = (np.minimum(rest[asking], rest[found]) >= required) & (x != y)
+        left &= np.bitwise_count(entries.bitmaps[x] ^ entries.bitmaps[y]) <= both - 2 * required
         pairs = x[left] * len(sizes) + y[left]
         pairs.sort(kind="stable")
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]
@@ -225,31 +258,29 @@ def _probe(
             yield np.divmod(pairs, len(sizes))
 
 
-def _runs(
-    prefixes: _Prefixes, indexed: NDArray[np.bool_], probing: NDArray[np.bool_] | None
-) -> tuple[Integers, Integers, Integers]:
-    """Return the indexed entries, list after list, and each entry's run of partners in them.
+def _runs(entries: Entries, indexed: NDArray[np.bool_], probing: NDArray[np.bool_] | None) -> Runs:
+    """Return the runs of indexed entries, for those that probe (None: all).
 
     The partners of an entry have the same token, come from earlier sets, and these are large
-    enough: ``members[start[e] : start[e] + count[e]]``.
+    enough.
     """
-    keys, rows = prefixes.keys, prefixes.rows
-    entries = keys & ((1 << prefixes.bits) - 1)
-    is_member = indexed[entries]
-    members = entries[is_member]
+    keys, rows = entries.keys, entries.rows
+    listed = keys & ((1 << entries.bits) - 1)
+    is_member = indexed[listed]
+    members = listed[is_member]
     start, count = np.zeros((2, len(rows)), dtype=np.int64)
     if not len(members):
-        return members, start, count
+        return Runs(members, start, count)
     stop = np.cumsum(is_member) - is_member
     # The last member before an entry is its largest partner, if it has one at all.
     member_keys = keys[is_member]
     last = member_keys[stop - 1]
-    asks = (stop > 0) & (last >> prefixes.bits == keys >> prefixes.bits)
-    asks &= members[stop - 1] >= prefixes.smallest[entries]
+    asks = (stop > 0) & (last >> entries.bits == keys >> entries.bits)
+    asks &= members[stop - 1] >= entries.smallest[listed]
     if probing is not None:
-        asks &= probing[entries]
-    asking = entries[asks]
-    token = keys[asks] >> prefixes.bits << prefixes.bits
-    start[asking] = np.searchsorted(member_keys, token | prefixes.smallest[asking])
+        asks &= probing[listed]
+    asking = listed[asks]
+    token = keys[asks] >> entries.bits << entries.bits
+    start[asking] = np.searchsorted(member_keys, token | entries.smallest[asking])
     count[asking] = stop[asks] - start[asking]
-    return members, start, count
+    return Runs(members, start, count)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 
-MeasureName = Literal["jaccard", "cosine", "overlap"]
+MeasureName = Literal["jaccard", "cosine", "overlap", "containment"]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -64,19 +64,23 @@ class Measure:
     Parameters
     ----------
     smallest_partner
-        size -> the least size of a set that can be similar to one that is no smaller.
+        size -> the least size of a set that can be similar to one that is no smaller; where
+        the measure has a direction, of one that can contain it.
     required
         x, y -> the least overlap with which sets of these sizes are similar.
     required_many
         The same for two int64 arrays of one shape.
     value_many
         overlap, x, y -> the similarity; int64 arrays of one shape, float64.
+    directed
+        Whether x, y and y, x are two questions, as for containment of x in y.
     """
 
     smallest_partner: Callable[[int], int]
     required: Callable[[int, int], int]
     required_many: Callable[[Integers, Integers], Integers]
     value_many: Callable[[Integers, Integers, Integers], Floats]
+    directed: bool = False
 
     def probing_prefix(self, size: int) -> int:
         """Return how many of a set's rarest tokens meet each similar set that is not larger.
@@ -136,6 +140,18 @@ def overlap(threshold: float | Fraction) -> Measure:
     )
 
 
+def contained(threshold: float | Fraction) -> Measure:
+    """Return the overlap divided by the size of x: how much of x is in y."""
+    p, q = comparable(exact_share("containment", threshold)).as_integer_ratio()
+    return Measure(
+        smallest_partner=lambda size: -(-p * size // q),
+        required=lambda x, _: -(-p * x // q),
+        required_many=lambda x, _: -(-p * x // q),
+        value_many=lambda overlap, x, _: overlap / x,
+        directed=True,
+    )
+
+
 def qgram_count(q: int, max_distance: int) -> Measure:
     """Return the number of common q-grams that strings within an edit distance have.
 
@@ -161,6 +177,7 @@ MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
     "jaccard": jaccard,
     "cosine": cosine,
     "overlap": overlap,
+    "containment": contained,
 }
 
 
@@ -171,8 +188,7 @@ def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
     ------
     ConfigurationError
         For an unknown name, or a threshold that is no number in the measure's range:
-        above 0 and at most 1 for ``jaccard`` and ``cosine``, a whole number from 1 for
-        ``overlap``.
+        above 0 and at most 1, for ``overlap`` a whole number from 1.
     """
     try:
         factory = MEASURES[name]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.joins import kernel, reference
+from scrapy_neardup.joins import contained, kernel, reference
 from scrapy_neardup.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.joins.tokens import TokenSets, encode
 
@@ -55,7 +55,8 @@ class Pairs:
     Parameters
     ----------
     i, j
-        int64: the numbers of the two sets, in a self-join ``i < j``.
+        int64: the numbers of the two sets, in a self-join ``i < j``. Where the measure is
+        containment, set i is contained in set j, and of equal sets each in the other.
     similarity
         float64: the value of the measure.
     stats
@@ -87,13 +88,15 @@ def self_join(
         What `encode`, `shingles` or `qgrams` returned, or iterables of hashable tokens.
         An empty set is similar to none.
     threshold
-        For ``jaccard`` and ``cosine`` above 0 and at most 1, for ``overlap`` a number of
-        tokens. A pair at exactly the threshold counts: 0.8 is read as four fifths.
+        Above 0 and at most 1; for ``overlap`` a number of tokens. A pair at exactly the
+        threshold counts: 0.8 is read as four fifths.
     measure
-        ``"jaccard"``, ``"cosine"`` or ``"overlap"``.
+        ``"jaccard"``, ``"cosine"``, ``"overlap"``, or ``"containment"``: which share of the
+        tokens of one set is in another (Broder 1997, section 2).
     algorithm
         All find the same pairs. ``"arrays"`` is the fast one; ``"all-pairs"``, ``"ppjoin"``
-        and ``"ppjoin+"`` are those of the papers, to compare candidates.
+        and ``"ppjoin+"`` are those of the papers, to compare candidates; they know no
+        containment.
     max_depth
         For ``"ppjoin+"``: how often suffixes are halved.
 
@@ -108,9 +111,10 @@ def self_join(
     >>> pairs.i, pairs.j, pairs.similarity
     (array([0]), array([1]), array([0.75]))
     """
+    opened = open_measure(measure, threshold)
+    search = _algorithm(algorithm, max_depth, opened)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    search = _algorithm(algorithm, max_depth)
-    return _pairs(encoded, open_measure(measure, threshold), search, None)
+    return _pairs(encoded, opened, search, None)
 
 
 def join(
@@ -133,16 +137,18 @@ def join(
     Returns
     -------
     Pairs
-        `i` is a number in `left`, `j` one in `right`.
+        `i` is a number in `left`, `j` one in `right`, which contains it where the measure is
+        containment.
 
     Raises
     ------
     ConfigurationError
         As `self_join`; or the two were not encoded together.
     """
+    opened = open_measure(measure, threshold)
+    search = _algorithm(algorithm, max_depth, opened)
     both, boundary = _together(left, right)
-    search = _algorithm(algorithm, max_depth)
-    return _pairs(both, open_measure(measure, threshold), search, boundary)
+    return _pairs(both, opened, search, boundary)
 
 
 def find(
@@ -158,14 +164,16 @@ def find(
     Returns
     -------
     first, second, overlap, stats
-        int64, sorted: numbers of sets, ``first < second``, and how many tokens they share.
+        int64, sorted: numbers of sets, ``first < second`` unless the measure has a direction,
+        and how many tokens they share.
     """
     order = np.argsort(sets.sizes, kind="stable")
     order = order[np.searchsorted(sets.sizes[order], 1) :]
     side = None if boundary is None else order >= boundary
     counts = kernel.Counts()
     x, y, overlap = search(sets.take(order), measure, side, counts)
-    first, second = np.sort(np.stack([order[x], order[y]]), axis=0)
+    pairs = np.stack([order[x], order[y]])
+    first, second = pairs if measure.directed else np.sort(pairs, axis=0)
     sorted_ = np.lexsort((second, first))
     stats = JoinStats(len(order), counts.hits, counts.candidates, len(x))
     return first[sorted_], second[sorted_], overlap[sorted_], stats
@@ -178,13 +186,15 @@ def _pairs(sets: TokenSets, measure: Measure, search: Search, boundary: int | No
     return Pairs(first, second - (boundary or 0), similarity, stats)
 
 
-def _algorithm(name: Algorithm, max_depth: int) -> Search:
+def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:
     if name not in get_args(Algorithm):
         known = ", ".join(map(repr, get_args(Algorithm)))
         raise ConfigurationError(f"algorithm must be one of {known}, not {name!r}")
     depth = whole_number("max_depth", max_depth, least=0)
     if name == "arrays":
-        return kernel.similar
+        return contained.similar if measure.directed else kernel.similar
+    if measure.directed:
+        raise ConfigurationError(f"algorithm {name!r} knows no containment: use 'arrays'")
     return partial(reference.similar, filters=name, max_depth=depth)
 
 

@@ -100,3 +100,78 @@ def test_bad_thresholds(call, texts):
     result = call("join", path, "--measure", "overlap", "--threshold", "0.5", status=2)
     assert "overlap threshold must be a whole number" in result.stderr
     assert "missing" in call("join", "missing.jsonl", status=2).stderr
+
+
+@pytest.fixture
+def book(tmp_path):
+    """A page with three chapters, each of them as a page, and one with half a chapter more."""
+    chapters = [" ".join(f"{name}{k}" for k in range(40)) for name in "xyz"]
+    made = {
+        **{f"http://site/{number}": text for number, text in enumerate(chapters)},
+        "http://site/all": " ".join(chapters),
+        "http://site/half": " ".join([*chapters[0].split(), *(f"h{k}" for k in range(20))]),
+    }
+    path = tmp_path / "book.jsonl"
+    path.write_text("".join(json.dumps({"url": u, "text": t}) + "\n" for u, t in made.items()))
+    return path
+
+
+def test_pages_that_hold_others(call, rows, book):
+    found = rows(call("join", book, "--measure", "containment", "--threshold", 1).stdout)
+    assert [(row["a"][-1], row["b"][-4:], row["containment"]) for row in found] == [
+        ("0", "/all", 1), ("0", "half", 1), ("1", "/all", 1), ("2", "/all", 1)
+    ]  # fmt: skip
+    found = rows(call("join", book, "--measure", "containment", "--threshold", 0.6).stdout)
+    partly = [row for row in found if row["containment"] < 1]
+    assert [(row["a"][-4:], row["b"][-4:]) for row in partly] == [
+        ("half", "te/0"), ("half", "/all")
+    ]  # fmt: skip
+    assert all(row["containment"] == 37 / 57 for row in partly)
+
+
+def test_containment_in_existing_pages(call, rows, book, tmp_path):
+    new = tmp_path / "new.jsonl"
+    new.write_text(json.dumps({"url": "quoted", "text": " ".join(f"y{k}" for k in range(20))}))
+    options = ("--measure", "containment", "--threshold", 0.9)
+    found = rows(call("join", new, "--existing", book, *options).stdout)
+    assert [(row["a"], row["b"]) for row in found] == [
+        ("quoted", "http://site/1"), ("quoted", "http://site/all")
+    ]  # fmt: skip
+    assert call("join", book, "--existing", new, *options).stdout == ""
+
+
+def test_labelled_shingles_count_repetitions(call, rows, tmp_path):
+    path = tmp_path / "roses.jsonl"
+    texts = ("a rose is a rose is a rose", "a rose is a rose")
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    options = ("--shingle-size", 3, "--threshold", 0.5)
+    assert [row["resemblance"] for row in rows(call("join", path, *options).stdout)] == [1]
+    found = rows(call("join", path, "--labelled", *options).stdout)
+    assert [row["resemblance"] for row in found] == [3 / 6]
+
+
+def test_texts_within_an_edit_distance(call, rows, tmp_path):
+    path, other = tmp_path / "names.jsonl", tmp_path / "other.jsonl"
+    names = {"a": "Broder, Andrei", "b": "broder andrey", "c": "Charikar", "d": "", "e": ""}
+    path.write_text("".join(json.dumps({"url": u, "text": t}) + "\n" for u, t in names.items()))
+    found = rows(call("join", path, "--measure", "edit", "--distance", 2).stdout)
+    assert found == [{"a": "a", "b": "b", "distance": 1}]
+    other.write_text(json.dumps({"url": "x", "text": "Charicar"}))
+    options = ("--measure", "edit", "--distance", 1, "--gram-size", 2)
+    found = rows(call("join", other, "--existing", path, *options).stdout)
+    assert found == [{"a": "x", "b": "c", "distance": 1}]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--measure", "edit"), "--measure edit needs --distance"),
+        (("--measure", "edit", "--distance", "-1"), "Invalid value for '--distance'"),
+        (("--measure", "edit", "--threshold", ".9"), "--threshold has no use with --measure edit"),
+        (("--distance", "2"), "--distance has no use with --measure jaccard"),
+        (("--measure", "containment", "--threshold", "2"), "containment threshold must be"),
+    ],
+)
+def test_options_that_do_not_fit(call, texts, options, said):
+    path, _ = texts
+    assert said in call("join", path, *options, status=2).stderr

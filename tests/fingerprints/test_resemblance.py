@@ -13,9 +13,11 @@ from scrapy_neardup import joins
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.resemblance import (
+    bottom_containment,
     bottom_resemblance,
     bottom_sketch,
     containment,
+    containment_of,
     mod_sketch,
     number_occurrences,
     resemblance,
@@ -94,6 +96,43 @@ def test_mod_sketches_are_unbiased_with_the_error_stated(moduli):
     ):
         assert abs(np.mean(errors)) <= 4 * bound / sqrt(400)
         assert np.std(errors) == pytest.approx(bound, rel=0.16)
+
+
+@given(SOME, SOME, st.integers(1, 40))
+@settings(deadline=None)
+def test_containment_is_estimated_as_far_as_both_sketches_reach(a, b, size):
+    sketches = [bottom_sketch(each[::-1], size) for each in (a, b)]
+    reach = min([each[-1] for each in sketches if len(each) == size], default=31)
+    expected = joins.containment(
+        [value for value in a.tolist() if value <= reach],
+        [value for value in b.tolist() if value <= reach],
+    )
+    assert bottom_containment(*sketches, size) == expected
+    if size > 31:
+        assert expected == containment(a, b)
+
+
+@pytest.mark.parametrize("factor", [1, 4])
+def test_estimated_containment_is_unbiased(factor):
+    size, shared, bins = 1000, 900, 256
+    random, errors = np.random.default_rng(1), []
+    for _ in range(300):
+        found = uniform(random, size + factor * size - shared)
+        a, b = found[:size], found[size - shared :]
+        sketches = [bottom_sketch(each, bins) for each in (a, b)]
+        errors.append(bottom_containment(*sketches, bins) - 0.9)
+    bound = sqrt(0.9 * 0.1 / (bins * size / len(b)))
+    assert abs(np.mean(errors)) <= 4 * bound / sqrt(300)
+    assert np.std(errors) <= 1.2 * bound
+
+
+@given(SOME, SOME)
+@settings(deadline=None)
+def test_containment_follows_from_resemblance_and_sizes(a, b):
+    found = containment_of(resemblance(a, b), len(a), len(b))
+    assert found == pytest.approx(containment(a, b), abs=1e-12)
+    assert 0 <= found <= 1
+    assert containment_of(-0.01, len(a), len(b)) == 0
 
 
 @given(st.lists(st.integers(0, 6), max_size=30), st.lists(st.integers(0, 6), max_size=30))

@@ -8,15 +8,26 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "joins.py"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def run_quickly(name):
+    return subprocess.run(
+        [sys.executable, BENCHMARKS / name, "--quick"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 def test_a_quick_run():
     pytest.importorskip("duckdb")
     pytest.importorskip("SetSimilaritySearch")
-    run = subprocess.run(
-        [sys.executable, BENCHMARK, "--quick"], capture_output=True, text=True, check=False
-    )
+    run = run_quickly("joins.py")
     assert run.returncode == 0, run.stderr
     assert "2,000 short records" in run.stdout
     assert "edit distance" in run.stdout
+
+
+def test_containment_and_its_estimates():
+    run = run_quickly("containment.py")
+    assert run.returncode == 0, run.stderr
+    assert "1,024 bins and sizes" in run.stdout

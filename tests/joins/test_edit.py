@@ -49,6 +49,18 @@ def test_any_strings(texts, limit, q):
     assert found(edit_join(texts, limit, q=q)) == brute(texts, limit)
 
 
+@settings(max_examples=150, deadline=None)
+@given(strings, strings, st.integers(0, 5), st.integers(1, 4))
+def test_any_strings_of_two_collections(texts, others, limit, q):
+    expected = [
+        (i, j, distance)
+        for i, text in enumerate(texts)
+        for j, other in enumerate(others)
+        if (distance := table_distance(text, other)) <= limit
+    ]
+    assert found(edit_join(texts, limit, q=q, others=others)) == expected
+
+
 @pytest.mark.parametrize("q", [2, 3])
 @pytest.mark.parametrize("limit", [0, 1, 2, 3])
 def test_real_names(q, limit):

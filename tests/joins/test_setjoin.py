@@ -24,8 +24,15 @@ TIED = {
     "jaccard": ["1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "9/10", "1"],
     "cosine": ["1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "9/10", "1"],
     "overlap": ["1", "2", "3", "5", "8", "13"],
+    "containment": ["1/9", "1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "9/10", "1"],
 }
 CASES = [(measure, Fraction(text)) for measure, texts in TIED.items() for text in texts]
+
+
+def algorithms(measure):
+    """Those that know the measure."""
+    return ALGORITHMS if measure != "containment" else ALGORITHMS[:1]
+
 
 small_sets = st.lists(st.frozensets(st.integers(0, 12), max_size=9), max_size=25)
 
@@ -38,7 +45,7 @@ def found(pairs):
 def test_self_joins_equal_brute_force(measure, threshold):
     sets = planted(150, seed=threshold.numerator)
     expected = brute_self_join(sets, threshold, measure)
-    for algorithm in ALGORITHMS:
+    for algorithm in algorithms(measure):
         # As a user writes it: a float, not the exact ratio.
         pairs = self_join(sets, float(threshold), measure=measure, algorithm=algorithm)
         assert found(pairs) == expected, algorithm
@@ -50,7 +57,7 @@ def test_joins_of_two_collections_equal_brute_force(measure, threshold):
     sets = planted(160, seed=7)
     left, right = sets[:60], sets[60:]
     expected = brute_join(left, right, threshold, measure)
-    for algorithm in ALGORITHMS:
+    for algorithm in algorithms(measure):
         pairs = join(left, right, float(threshold), measure=measure, algorithm=algorithm)
         assert found(pairs) == expected, algorithm
 
@@ -58,13 +65,12 @@ def test_joins_of_two_collections_equal_brute_force(measure, threshold):
 @settings(max_examples=60, deadline=None)
 @given(
     small_sets,
-    st.sampled_from(CASES),
-    st.sampled_from(ALGORITHMS),
+    st.sampled_from([(*case, name) for case in CASES for name in algorithms(case[0])]),
     st.integers(0, 5),
     st.integers(0, 25),
 )
-def test_any_small_collection(sets, case, algorithm, max_depth, cut):
-    measure, threshold = case
+def test_any_small_collection(sets, case, max_depth, cut):
+    measure, threshold, algorithm = case
     options = {"measure": measure, "algorithm": algorithm, "max_depth": max_depth}
     pairs = self_join(sets, threshold, **options)
     assert found(pairs) == brute_self_join(sets, threshold, measure)
@@ -90,7 +96,9 @@ def test_real_texts(size, threshold):
 
 def test_similarity_is_the_measure():
     sets = planted(80, seed=1)
-    for measure, threshold in (("jaccard", 0.3), ("cosine", 0.3), ("overlap", 3)):
+    for measure, threshold in (
+        ("jaccard", 0.3), ("cosine", 0.3), ("overlap", 3), ("containment", 0.4)
+    ):  # fmt: skip
         pairs = self_join(sets, threshold, measure=measure)
         assert pairs.similarity.dtype == np.float64
         for i, j, similarity in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
@@ -102,6 +110,7 @@ def test_similarity_is_the_measure():
                     "jaccard": common / len(a | b),
                     "cosine": common / (len(a) * len(b)) ** 0.5,
                     "overlap": common,
+                    "containment": common / len(a),
                 }[measure]
             )
 
@@ -120,20 +129,40 @@ def test_candidates_fall_from_filter_to_filter():
     assert arrays.candidates >= arrays.pairs == stats[0].pairs
 
 
-def test_blocks_and_batches_do_not_change_results(monkeypatch):
+@pytest.mark.parametrize("measure", ["jaccard", "containment"])
+def test_blocks_and_batches_do_not_change_results(monkeypatch, measure):
     sets = planted(300, seed=5)
-    expected = self_join(sets, 0.5)
+    expected = self_join(sets, 0.5, measure=measure)
     monkeypatch.setattr(kernel, "_HITS", 7)
     monkeypatch.setattr(kernel, "_MERGED", 50)
-    assert found(self_join(sets, 0.5)) == found(expected)
-    assert self_join(sets, 0.5).stats == expected.stats
+    assert found(self_join(sets, 0.5, measure=measure)) == found(expected)
+    assert self_join(sets, 0.5, measure=measure).stats == expected.stats
+
+
+def test_the_filters_leave_few_candidates_of_containment():
+    sets = planted(2500, seed=3, vocabulary=2000, copies=0.1)
+    stats = self_join(sets, 0.8, measure="containment").stats
+    assert stats.hits < 2500**2 / 8
+    assert stats.pairs <= stats.candidates < stats.hits / 10
+
+
+def test_containment_in_much_larger_sets():
+    parts = [set(range(start, start + 20)) for start in range(0, 2000, 100)]
+    book = set(range(2000))
+    pairs = self_join([*parts, book], 1, measure="containment")
+    assert found(pairs) == [(number, 20) for number in range(20)]
+    pairs = join([book], parts, 0.01, measure="containment")
+    assert pairs.similarity.tolist() == [0.01] * 20
+    assert not len(join([book], parts, 0.0101, measure="containment"))
 
 
 def test_sets_of_very_different_sizes():
     sets = [set(range(size)) for size in (1, 2, 3, 50, 51, 3000, 3001, 70_000, 70_001)]
-    for measure, threshold in (("jaccard", 0.98), ("cosine", 0.99), ("overlap", 50)):
+    for measure, threshold in (
+        ("jaccard", 0.98), ("cosine", 0.99), ("overlap", 50), ("containment", 0.7)
+    ):  # fmt: skip
         expected = brute_self_join(sets, Fraction(str(threshold)), measure)
-        for algorithm in ALGORITHMS:
+        for algorithm in algorithms(measure):
             pairs = self_join(sets, threshold, measure=measure, algorithm=algorithm)
             assert found(pairs) == expected
 
@@ -162,7 +191,7 @@ def test_slices_of_one_encoding_are_joined():
     assert found(pairs) == found(join(sets[:40], sets[40:], 0.6))
 
 
-@pytest.mark.parametrize("measure", ["jaccard", "cosine"])
+@pytest.mark.parametrize("measure", ["jaccard", "cosine", "containment"])
 @pytest.mark.parametrize(
     "threshold", [float("nan"), float("inf"), 0, -0.1, 1.0000001, "0.8", None, True, 1j]
 )
@@ -189,6 +218,8 @@ def test_other_bad_arguments():
         self_join([{1}], 0.5, measure="dice")
     with pytest.raises(ConfigurationError, match="algorithm must be one of 'arrays'"):
         self_join([{1}], 0.5, algorithm="fast")
+    with pytest.raises(ConfigurationError, match="'ppjoin' knows no containment"):
+        self_join([{1}], 0.5, measure="containment", algorithm="ppjoin")
     with pytest.raises(ConfigurationError, match="max_depth must be a whole number, 0 or more"):
         self_join([{1}], 0.5, max_depth=-1)
     with pytest.raises(ConfigurationError, match="encoded apart"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 
@@ -53,12 +53,15 @@ def similarity_reaches(a, b, threshold, measure):
             return Fraction(common**2, len(a) * len(b)) >= threshold**2
         case "overlap":
             return common >= threshold
+        case "containment":
+            return Fraction(common, len(a)) >= threshold
 
 
 def brute_self_join(sets, threshold, measure):
+    arranged = permutations if measure == "containment" else combinations
     return [
         (i, j)
-        for (i, a), (j, b) in combinations(enumerate(sets), 2)
+        for (i, a), (j, b) in arranged(enumerate(sets), 2)
         if similarity_reaches(a, b, threshold, measure)
     ]
 

@@ -1,0 +1,87 @@
+"""Containment (Broder 1997, section 2): the exact join beside that of resemblance, and estimates.
+
+The join of pages by word 4-shingles, (--pages, a folder of HTML; otherwise generated ones): how
+long it takes beside the join by resemblance at the same threshold, and in how many pages others
+are held that no resemblance would find. Required: at most `TARGET` times as long.
+
+Then how far estimates from sketches are off, for pairs that the join has found: V_m, of one
+shingle in m, the M_s of 256 hashes, and the one-permutation sketch of 1,024 bins of the preset
+`best` with the numbers of shingles. (Pairs of one template share their errors: the mean of
+V_m is no bias. `tests/fingerprints/test_resemblance.py` has sets drawn independently.)
+
+    python benchmarks/containment.py --pages boost/
+    python benchmarks/containment.py --quick
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from joins import SHINGLE_SIZE, arguments, made_pages, read_pages, timed
+
+from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
+from scrapy_neardup.fingerprints.resemblance import (
+    bottom_containment,
+    bottom_sketch,
+    containment,
+    containment_of,
+    mod_sketch,
+)
+from scrapy_neardup.joins import Pairs, self_join, shingles, words
+
+THRESHOLDS = (0.95, 0.9, 0.8)
+TARGET = 4
+PAGES, SAMPLED = 5_000, 1_000
+SIZE, MODULUS, BINS = 256, 8, 1024
+
+
+def main() -> None:
+    options = arguments(__doc__)
+    scale = 50 if options.quick else 1
+    texts = read_pages(options.pages) if options.pages else made_pages(PAGES // scale)
+    # Articles of five pages each, which hold what they were made of.
+    texts += [" ".join(texts[start : start + 5]) for start in range(0, len(texts) // 10, 5)]
+    sets = shingles(map(words, texts), SHINGLE_SIZE)
+    print(f"{len(texts):,} pages, {len(sets.tokens):,} word {SHINGLE_SIZE}-shingles")
+    print("      resemblance: pairs, join   containment: pairs, candidates, join   ratio   new")
+    for threshold in THRESHOLDS:
+        usual, alike = timed(lambda t=threshold: self_join(sets, t))
+        taken, held = timed(lambda t=threshold: self_join(sets, t, measure="containment"))
+        resembling = set(zip(alike.i.tolist(), alike.j.tolist(), strict=True))
+        pairs = zip(held.i.tolist(), held.j.tolist(), strict=True)
+        new = sum((min(pair), max(pair)) not in resembling for pair in pairs)
+        print(
+            f"{threshold:4} {len(alike):12,} {usual:8.3f}s {len(held):17,}"
+            f" {held.stats.candidates:10,} {taken:8.3f}s {taken / usual:9.1f} {new:7,}"
+        )
+        assert options.quick or taken <= TARGET * usual
+    estimates(texts, held)
+
+
+def estimates(texts: list[str], held: Pairs) -> None:
+    draw = np.random.default_rng(1)
+    chosen = draw.permutation(len(held))[:SAMPLED]
+    errors: dict[str, list[float]] = {
+        f"V_{MODULUS}": [],
+        f"M_{SIZE}": [],
+        f"{BINS:,} bins and sizes": [],
+    }
+    for i, j, truth in zip(held.i[chosen], held.j[chosen], held.similarity[chosen], strict=True):
+        a, b = (features(token_hashes(texts[k]), shingle_size=SHINGLE_SIZE)[0] for k in (i, j))
+        sampled = [mod_sketch(each, MODULUS) for each in (a, b)]
+        least = [bottom_sketch(each, SIZE) for each in (a, b)]
+        ours, theirs = (one_permutation_sketch(each, BINS) for each in (a, b))
+        resemblance = float(np.mean(ours == theirs))
+        if len(sampled[0]):
+            errors[f"V_{MODULUS}"].append(containment(*sampled) - truth)
+        errors[f"M_{SIZE}"].append(bottom_containment(*least, SIZE) - truth)
+        errors[f"{BINS:,} bins and sizes"].append(
+            containment_of(resemblance, len(a), len(b)) - truth
+        )
+    print(f"\nEstimates for {len(chosen):,} pairs of containment {THRESHOLDS[-1]} or more")
+    for name, found in errors.items():
+        error = np.sqrt(np.mean(np.square(found)))
+        print(f"{name:22} mean error {np.mean(found):+.4f}, root mean square {error:.4f}")
+
+
+if __name__ == "__main__":
+    main()
