@@ -34,6 +34,30 @@ def redact(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
+def redact_store(uri: str) -> str:
+    """Return a store's URI as it may be shown: no user, no password, no parameters.
+
+    A ``/``, ``?`` or ``#`` of a password that isn't escaped ends what a URI's grammar takes for
+    the authority. So what follows the scheme is shown only if none of these stands in front of
+    an ``@`` and what is behind that looks like hosts and ports.
+    """
+    scheme, colon, rest = uri.partition(":")
+    if rest.startswith("//"):
+        secret, _, place = rest[2:].rpartition("@")
+        place = re.split("[?#]", place, maxsplit=1)[0]
+        hosts = place.partition("/")[0].split(",")
+        if not set(secret) & set("/?#") and all(map(_HOST.fullmatch, hosts)):
+            return f"{scheme}://{place}"
+    elif scheme.lower() in {"memory", "sqlite"}:
+        return uri
+    elif "@" not in uri:
+        return uri.partition("?")[0]
+    return f"{scheme}:…" if colon and "@" not in scheme else "…"
+
+
+_HOST = re.compile(r"(?:[A-Za-z0-9._~-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
+
+
 def identity(url: str) -> bytes:
     """Return what tells the page at `url` from others: Scrapy's fingerprint of a plain GET.
 

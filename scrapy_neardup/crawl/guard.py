@@ -18,7 +18,7 @@ from typing import TypeVar, TypeVarTuple
 
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Page, Reason, Verdict
 
 logger = logging.getLogger(__name__)
@@ -41,14 +41,6 @@ class StoreCallFailedError(StoreError):
         super().__init__(detail)
         self.reason = reason
         self.refused = refused
-
-
-def shown(uri: str) -> str:
-    """Return a store's URI as it may be shown: no userinfo, and no parameters of a server.
-
-    A password may stand in either place.
-    """
-    return redact(uri.partition("?")[0] if "://" in uri else uri)
 
 
 class GuardedStore(Store):
@@ -114,7 +106,9 @@ class GuardedStore(Store):
         except NeardupError:
             raise
         except Exception as error:
-            raise StoreError(f"{shown(self._uri)} can't be opened: {self._said(error)}") from error
+            raise StoreError(
+                f"{redact_store(self._uri)} can't be opened: {self._said(error)}"
+            ) from error
 
     async def close(self) -> None:
         """Close the store."""
@@ -122,7 +116,9 @@ class GuardedStore(Store):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._store.close()
         except Exception as error:
-            raise StoreError(f"{shown(self._uri)} didn't close: {self._said(error)}") from error
+            raise StoreError(
+                f"{redact_store(self._uri)} didn't close: {self._said(error)}"
+            ) from error
 
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page`, within the limits."""
@@ -173,7 +169,9 @@ class GuardedStore(Store):
     def _said(self, error: Exception) -> str:
         """Return what `error` says, without a password."""
         text = str(error) if isinstance(error, NeardupError) else repr(error)
-        return text.replace(self._uri, shown(self._uri))
+        for written in (self._uri, repr(self._uri)[1:-1]):
+            text = text.replace(written, redact_store(self._uri))
+        return text
 
     def _failed(
         self, reason: Reason, detail: str, *, refused: bool = False

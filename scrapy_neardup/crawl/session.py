@@ -24,7 +24,6 @@ from scrapy_neardup.crawl.guard import (
     PAUSE_SECONDS,
     GuardedStore,
     StoreCallFailedError,
-    shown,
 )
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError, count_targets
@@ -49,7 +48,7 @@ from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableErro
 from scrapy_neardup.offline.packfile import open_packed
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.based import BasedStore
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -68,6 +67,9 @@ STORE_ERROR = "neardup_store_error"
 
 REMEMBERED_DROPS = 65_536
 """Dropped pages with an errback that are let through when they come again."""
+
+MOST_SAID = 8
+"""Ways in which the store failed that are logged at ERROR, each once; further ones at DEBUG."""
 
 
 _WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
@@ -133,7 +135,7 @@ class Session:
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
         self._dropped: Bounded[int, None] = Bounded(REMEMBERED_DROPS)
-        self._failure_logged = False
+        self._failures_logged: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -147,7 +149,7 @@ class Session:
         NeardupError
             With what to do about it.
         """
-        logger.info("Opening the near-duplicate store %s", shown(self._uri))
+        logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
             self.report.open_audit(self.settings.audit)
         try:
@@ -158,7 +160,7 @@ class Session:
                 self.report.close()
                 raise
             self.report.count("store/errors")
-            self._failure_logged = True
+            self._failures_logged.add(str(error))
             logger.error(  # noqa: TRY400
                 "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages "
                 "are kept unjudged until the store answers, which is tried every %g s",
@@ -258,13 +260,15 @@ class Session:
 
     def _store_failed(self, failure: StoreCallFailedError) -> None:
         self.report.count("store/errors")
+        # A lost connection is often the first that is seen of what the next call then names.
+        known = str(failure) in self._failures_logged or len(self._failures_logged) >= MOST_SAID
+        self._failures_logged.add(str(failure))
         logger.log(
-            logging.DEBUG if self._failure_logged and not failure.refused else logging.ERROR,
+            logging.DEBUG if known and not failure.refused else logging.ERROR,
             "The near-duplicate store %s failed: %s",
-            shown(self._uri),
+            redact_store(self._uri),
             failure,
         )
-        self._failure_logged = True
         closes = self.settings.on_error == "close" or failure.refused
         if closes and self._closing is None:
             # Not awaited: closing waits for the pages that wait for the store.

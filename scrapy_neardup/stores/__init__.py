@@ -7,7 +7,7 @@ from importlib import import_module
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.base import Matching, Store, StoreOptions, StoreStats, contradicts
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact_store
 
 __all__ = [
     "SCHEMES",
@@ -53,14 +53,13 @@ def open_store(
     ConfigurationError
         For an unknown scheme, or parameters that no store accepts.
     """
-    scheme, colon, _ = uri.partition(":")
+    scheme, _, _ = uri.partition(":")
     try:
         factory = SCHEMES[scheme.lower()]
     except KeyError:
         known = ", ".join(f"{name}:" for name in sorted(SCHEMES))
-        shown = redact(uri).partition("?")[0] if colon else repr(uri)  # may hold a password
         raise ConfigurationError(
-            f"NEARDUP_STORE: no store for {shown}; its scheme must be one of {known}"
+            f"NEARDUP_STORE: no store for {redact_store(uri)!r}; its scheme must be one of {known}"
         ) from None
     if not 0 <= max_distance <= 8:
         raise ConfigurationError(f"NEARDUP_MAX_DISTANCE must be 0 to 8 bits, not {max_distance}")

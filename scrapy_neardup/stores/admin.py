@@ -13,7 +13,7 @@ from typing import Protocol
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.base import StoreStats
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +75,10 @@ def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
     """
     scheme = uri.partition(":")[0].lower()
     if scheme not in ADMINS:
-        shown = redact(uri).partition("?")[0]
         known = ", ".join(f"{name}:" for name in sorted(ADMINS))
         raise ConfigurationError(
-            f"NEARDUP_STORE: {shown} can't be looked at from outside, which takes one of {known}"
+            f"NEARDUP_STORE: {redact_store(uri)} can't be looked at from outside, which takes one "
+            f"of {known}"
         )
     module, _, name = ADMINS[scheme].partition(":")
     view: AbstractAsyncContextManager[Admin] = getattr(import_module(module), name)(uri)

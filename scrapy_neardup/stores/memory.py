@@ -9,7 +9,7 @@ from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.notices import NoticeBoard
 from scrapy_neardup.stores.urlheap import UrlHeap
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 
@@ -39,8 +39,8 @@ class MemoryStore(Store):
     def __init__(self, uri: str, options: StoreOptions) -> None:
         if uri.partition(":")[2]:
             raise ConfigurationError(
-                f"NEARDUP_STORE: {redact(uri)!r} names a place, and a store in memory has none;"
-                " use 'memory:', or 'sqlite:PATH' for a store that outlives the crawl"
+                f"NEARDUP_STORE: {redact_store(uri)!r} names a place, and a store in memory has "
+                "none; use 'memory:', or 'sqlite:PATH' for a store that outlives the crawl"
             )
         refuse_retention(options)
         self._options = options

@@ -15,7 +15,8 @@ from redis import exceptions
 from redis.asyncio import Redis
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis_errors import explained, refused, shown
+from scrapy_neardup.stores.redis_errors import explained, refused
+from scrapy_neardup.urls import redact_store
 
 _MOST_CALLS = 64  # in one pipeline: bounds what is lost with it; more is no faster
 
@@ -58,7 +59,7 @@ class Scripts:
             As `explained`.
         """
         if self._closed:
-            raise StoreUnavailableError(f"{shown(self._uri)} was closed")
+            raise self._was_closed()
         loop = asyncio.get_running_loop()
         reply: asyncio.Future[Any] = loop.create_future()
         self._waiting.append((self._shas[verb], arguments, reply))
@@ -95,7 +96,10 @@ class Scripts:
             self._sender = None
             for _, _, future in calls + self._waiting:  # closed meanwhile
                 if not future.done():
-                    future.set_exception(StoreUnavailableError(f"{shown(self._uri)} was closed"))
+                    future.set_exception(self._was_closed())
+
+    def _was_closed(self) -> StoreUnavailableError:
+        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
 
     async def _execute(self, calls: list[_Call]) -> list[Any]:
         replies = await self._pipeline(calls)

@@ -6,8 +6,8 @@ Rule of this room: nothing here knows what is stored there.
 from __future__ import annotations
 
 import logging
-from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
@@ -16,12 +16,16 @@ from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
 
 from scrapy_neardup.errors import ConfigurationError, StoreError
-from scrapy_neardup.stores.redis_errors import FAILURES, shown
+from scrapy_neardup.stores.redis_errors import FAILURES
+from scrapy_neardup.stores.redis_uri import RedisURI
+from scrapy_neardup.urls import redact_store
 
 logger = logging.getLogger(__name__)
 
 _TIMEOUT = 5.0  # seconds for a connection and for a reply, where the URI names none
 _OLDEST = (6, 2)
+
+T = TypeVar("T")
 
 
 async def disconnect(client: Redis) -> None:
@@ -35,7 +39,7 @@ async def disconnect(client: Redis) -> None:
 def connect(uri: str) -> Redis:
     """Return a client for `uri`; no connection is made yet.
 
-    ``redis://``, ``rediss://`` and ``unix://`` are read by redis-py, with its parameters;
+    ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
     ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master.
     A call whose reply is lost is not repeated, as it may have been executed; a connection
     that was lost before is made anew.
@@ -45,39 +49,67 @@ def connect(uri: str) -> Redis:
     ConfigurationError
         The URI can't be read.
     """
-    try:
-        if uri.startswith("redis+sentinel:"):
-            return _connect_by_sentinel(uri)
-        return Redis.from_url(uri, **_patience())
-    except (ValueError, TypeError, *FAILURES) as error:
-        raise ConfigurationError(f"NEARDUP_STORE: can't read {shown(uri)}: {error}") from None
+    read = RedisURI.read(uri)
+    options = _patience() | read.parameters
+    if read.scheme == "redis+sentinel":
+        return _connect_by_sentinel(uri, read.hosts, read.path, options)
+    if read.scheme == "unix":
+        return _made(uri, Redis, unix_socket_path=read.path, **options)
+    if len(read.hosts) > 1:
+        raise _miswritten(uri, f"{read.scheme}://HOST:PORT/DB, with one host")
+    host, port = read.hosts[0] if read.hosts else ("localhost", None)
+    options = {"db": _database(uri, read.path)} | options
+    return _made(uri, Redis, host=host, port=port or 6379, ssl=read.scheme == "rediss", **options)
 
 
-def _connect_by_sentinel(uri: str) -> Redis:
-    parts = urlsplit(uri)
-    user, _, hosts = parts.netloc.rpartition("@")
-    service, _, database = parts.path.strip("/").partition("/")
+def _connect_by_sentinel(
+    uri: str, hosts: list[tuple[str, int | None]], path: str, options: dict[str, Any]
+) -> Redis:
+    service, _, database = path.partition("/")
     if not hosts or not service:
-        raise ValueError("write redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB")
-    name, _, password = user.partition(":")
-    options: dict[str, Any] = {"username": unquote(name) or None, "db": int(database or 0)}
-    options |= _patience()
-    options["password"] = unquote(password) or None
-    parameters = dict(parse_qsl(parts.query))
+        raise _miswritten(uri, "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB")
     asked = {
-        key.removeprefix("sentinel_"): parameters.pop(key)
-        for key in list(parameters)
-        if key.startswith("sentinel_")
+        name.removeprefix("sentinel_"): options.pop(name)
+        for name in list(options)
+        if name.startswith("sentinel_")
     }
-    if parameters:
-        raise ValueError(f"unknown parameters: {', '.join(sorted(parameters))}")
-    places = []
-    for host in hosts.split(","):
-        address, _, port = host.rpartition(":") if ":" in host else (host, "", "26379")
-        places.append((address, int(port)))
-    sentinel: Any = Sentinel(places, sentinel_kwargs=_patience() | asked)  # type: ignore[no-untyped-call]
-    master: Redis = sentinel.master_for(service, **options)
+    sentinel: Any = _made(
+        uri,
+        Sentinel,
+        [(host, port or 26379) for host, port in hosts],
+        sentinel_kwargs=_patience() | asked,
+    )
+    master: Redis = sentinel.master_for(service, db=_database(uri, database), **options)
     return master
+
+
+def connect_cluster(uri: str) -> RedisCluster:
+    """Return a client for ``redis+cluster://HOST[:PORT],HOST[:PORT]`` (``rediss+``: with TLS).
+
+    Raises
+    ------
+    ConfigurationError
+        The URI can't be read.
+    """
+    read = RedisURI.read(uri)
+    if not read.hosts or read.path:
+        raise _miswritten(uri, f"{read.scheme}://HOST:PORT,HOST:PORT: a cluster has one database")
+    options: dict[str, Any] = {
+        **_patience(),
+        # Repeated calls change nothing there, and a fail-over takes a moment.
+        "retry": Retry(ExponentialBackoff(base=0.01, cap=0.5), 6),
+        # A slot that has moved is looked up where the reply says. To read the whole map anew,
+        # redis-py closes every connection, and until it has the map sends commands to random
+        # nodes: these answer MOVED, and all begins again.
+        "reinitialize_steps": 0,
+    }
+    return _made(
+        uri,
+        RedisCluster,
+        startup_nodes=[ClusterNode(host, port or 6379) for host, port in read.hosts],
+        ssl=read.scheme == "rediss+cluster",
+        **options | read.parameters,
+    )
 
 
 def _patience() -> dict[str, Any]:
@@ -90,34 +122,27 @@ def _patience() -> dict[str, Any]:
     }
 
 
-def connect_cluster(uri: str) -> RedisCluster:
-    """Return a client for ``redis+cluster://HOST[:PORT],HOST[:PORT]`` (``rediss+``: with TLS).
-
-    Parameters that follow a ``?`` are those of `redis.asyncio.RedisCluster.from_url`.
-
-    Raises
-    ------
-    ConfigurationError
-        The URI can't be read.
-    """
-    parts = urlsplit(uri)
-    if not parts.netloc or parts.path.strip("/"):
-        wanted = "redis+cluster://HOST:PORT,HOST:PORT (a cluster has one database)"
-        raise ConfigurationError(f"NEARDUP_STORE: {shown(uri)} must be written {wanted}")
+def _made(uri: str, kind: Callable[..., T], *arguments: Any, **options: Any) -> T:
     try:
-        user, at, hosts = parts.netloc.rpartition("@")
-        first, *others = hosts.split(",")
-        scheme = parts.scheme.removesuffix("+cluster")
-        plain = urlunsplit((scheme, user + at + first, "", parts.query, ""))
-        nodes = [urlsplit(f"//{other}") for other in others]
-        return RedisCluster.from_url(
-            plain,
-            startup_nodes=[ClusterNode(node.hostname or "", node.port or 6379) for node in nodes],
-            # Repeated calls change nothing there, and a fail-over takes a moment.
-            **_patience() | {"retry": Retry(ExponentialBackoff(base=0.01, cap=0.5), 6)},
-        )
+        return kind(*arguments, **options)
     except (ValueError, TypeError, *FAILURES) as error:
-        raise ConfigurationError(f"NEARDUP_STORE: can't read {shown(uri)}: {error}") from None
+        # What it says may quote the URI.
+        raise ConfigurationError(
+            f"NEARDUP_STORE: the installed redis-py takes no such parameters as those of "
+            f"{redact_store(uri)} ({type(error).__name__})"
+        ) from None
+
+
+def _database(uri: str, word: str) -> int:
+    if not (word or "0").isdecimal():
+        raise _miswritten(uri, "with the number of a database behind the host")
+    return int(word or 0)
+
+
+def _miswritten(uri: str, wanted: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"NEARDUP_STORE: {redact_store(uri)} can't be read; it must be written {wanted}"
+    )
 
 
 async def check_server(client: Redis, uri: str) -> None:
@@ -132,17 +157,18 @@ async def check_server(client: Redis, uri: str) -> None:
     version = str(about.get("redis_version", "0"))
     if tuple(map(int, version.split(".")[:2])) < _OLDEST:
         raise StoreError(
-            f"NEARDUP_STORE: {shown(uri)} is Redis {version}; 6.2 or newer, or Valkey, is needed"
+            f"NEARDUP_STORE: {redact_store(uri)} is Redis {version}; 6.2 or newer, or Valkey, is "
+            "needed"
         )
     if about.get("cluster_enabled"):
         raise StoreError(
-            f"NEARDUP_STORE: {shown(uri)} is a node of a cluster: write redis+cluster://HOST:PORT"
+            f"NEARDUP_STORE: {redact_store(uri)} is a node of a cluster: write redis+cluster://HOST:PORT"
         )
     policy = about.get("maxmemory_policy", "noeviction")
     if policy != "noeviction" and about.get("maxmemory"):
         logger.warning(
             "%s has maxmemory-policy %s: when it is full it forgets pages silently, and their "
             "duplicates are kept; noeviction reports it instead",
-            shown(uri),
+            redact_store(uri),
             policy,
         )

@@ -22,12 +22,13 @@ from scrapy_neardup.stores.redis_client import connect_cluster
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims
 from scrapy_neardup.stores.redis_counts import cluster_counts
-from scrapy_neardup.stores.redis_errors import explaining, shown
+from scrapy_neardup.stores.redis_errors import explaining
 from scrapy_neardup.stores.redis_layout import MOST_CONTRADICTED, Layout, prefix
 from scrapy_neardup.stores.redis_notices import exchange, topic_key
 from scrapy_neardup.stores.redis_rivals import Kept, Rivals
 from scrapy_neardup.stores.redis_schema import agree
 from scrapy_neardup.stores.redis_values import matched, near_reason, verdict
+from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Match, Page, Reason, Verdict
 
 LEASE = 60.0
@@ -118,9 +119,9 @@ class RedisClusterStore(Store):
         """Write the record of the parameters again, if it was lost; refuse another one."""
         if await self._agree() != self._agreed:
             raise StoreMismatchError(
-                f"NEARDUP_STORE: namespace {self._options.namespace!r} of {shown(self._uri)} was "
-                "lost and made anew with tables for another NEARDUP_EXPECTED_PAGES; start this "
-                "crawl again"
+                f"NEARDUP_STORE: namespace {self._options.namespace!r} of "
+                f"{redact_store(self._uri)} was lost and made anew with tables for another "
+                "NEARDUP_EXPECTED_PAGES; start this crawl again"
             )
 
     # ---- verbs -----------------------------------------------------------------------------
@@ -142,7 +143,7 @@ class RedisClusterStore(Store):
                         return judged
                     lease = min(2 * lease, ATTEMPT_LIMIT)
         except TimeoutError as error:
-            where = shown(self._uri)
+            where = redact_store(self._uri)
             raise StoreUnavailableError(
                 f"NEARDUP_STORE: {where} came to no decision in {ATTEMPT_LIMIT:.0f} s"
             ) from error

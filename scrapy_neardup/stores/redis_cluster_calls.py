@@ -16,7 +16,8 @@ from redis import exceptions
 from redis.asyncio import RedisCluster
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis_errors import explaining, shown
+from scrapy_neardup.stores.redis_errors import explaining
+from scrapy_neardup.urls import redact_store
 
 _CALLS_AT_ONCE = 64  # redis-py opens a connection for each call under way
 _LONGEST_CLOSE = 5.0
@@ -85,4 +86,4 @@ class ClusterCalls:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StoreUnavailableError(f"NEARDUP_STORE: {shown(self._uri)} was closed")
+            raise StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")

@@ -7,27 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from redis import exceptions
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact_store
 
 FAILURES = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
 """What redis-py raises; not all of it has one base."""
 
 RECORD_LOST = "NEARDUPLOST"
 """What a script's error reply begins with where the namespace's record is another or none."""
-
-_SECRETS = {"password", "username", "sentinel_password", "sentinel_username"}
-
-
-def shown(uri: str) -> str:
-    """Return a store's URI as it may be shown: no userinfo, no secret parameter."""
-    parts = urlsplit(redact(uri))
-    query = [(name, value) for name, value in parse_qsl(parts.query) if name not in _SECRETS]
-    return urlunsplit(parts._replace(query=urlencode(query)))
 
 
 class RecordLostError(StoreUnavailableError):
@@ -36,7 +26,7 @@ class RecordLostError(StoreUnavailableError):
 
 def explained(error: BaseException, uri: str) -> StoreError:
     """Return the error to raise for one of redis-py's."""
-    where = f"NEARDUP_STORE: {shown(uri)}"
+    where = f"NEARDUP_STORE: {redact_store(uri)}"
     match error:
         case exceptions.AuthenticationError() | exceptions.NoPermissionError():
             return StoreError(f"{where} refused user or password: {error}")

@@ -12,8 +12,8 @@ from typing import Any
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import StoreOptions
-from scrapy_neardup.stores.redis_errors import shown
 from scrapy_neardup.stores.redis_layout import FORMAT, OPEN_SCRIPT, Layout
+from scrapy_neardup.urls import redact_store
 
 DIGEST = "digest"
 """The field that stands for all others, for scripts to compare."""
@@ -48,8 +48,8 @@ async def agree(
     ]
     if differences:
         raise StoreMismatchError(
-            f"NEARDUP_STORE: namespace {options.namespace!r} of {shown(uri)} was made with other "
-            f"parameters: {'; '.join(differences)}. Take the same ones, another "
+            f"NEARDUP_STORE: namespace {options.namespace!r} of {redact_store(uri)} was made with "
+            f"other parameters: {'; '.join(differences)}. Take the same ones, another "
             f"NEARDUP_NAMESPACE, or clear it"
         )
     adopted = replace(layout, blocks=int(theirs["blocks"]), split=int(theirs["split"]))

@@ -28,7 +28,7 @@ from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.notices import NoticeBoard
 from scrapy_neardup.stores.sqlite_file import SQLiteFile
 from scrapy_neardup.stores.write_behind import WriteBehind
-from scrapy_neardup.urls import redact
+from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
 
@@ -192,8 +192,8 @@ def store_path(uri: str) -> Path:
         raise ConfigurationError(f"NEARDUP_STORE: {uri!r}: for a store in memory write 'memory:'")
     if path.startswith("//"):
         raise ConfigurationError(
-            f"NEARDUP_STORE: {redact(uri)!r} is relative to some programs and absolute to others;"
-            " write sqlite:relative/path or sqlite:/absolute/path, without further slashes"
+            f"NEARDUP_STORE: {redact_store(uri)!r} is relative to some programs and absolute to "
+            "others; write sqlite:relative/path or sqlite:/absolute/path, without further slashes"
         )
     try:
         return Path(path).expanduser()

@@ -181,6 +181,23 @@ def test_a_wrong_password_ends_the_crawl_before_its_first_request(crawl, site):
     assert site.requests == []
 
 
+def test_a_password_that_is_changed_during_the_crawl_is_what_the_log_says(crawl, site):
+    with RedisServer("--requirepass", SECRET) as server:
+
+        def change():
+            client = server.client(password=SECRET)
+            client.config_set("requirepass", "another")
+            client.client_kill_filter(_type="normal", skipme=True)
+
+        site.routes["/change.json"] = does(change)
+        paths = ["/a/1", "/change.json", "/b/1", "/c/1", "/d/1"]
+        settings = {"NEARDUP_STORE": f"redis://:{SECRET}@127.0.0.1:{server.port}/0"}
+        outcome = crawl(Visit, *paths, settings=settings, errors=True)
+    assert outcome.notes == paths
+    assert any("refused user or password" in text for text in outcome.logged("ERROR"))
+    assert no_secret(outcome)
+
+
 def away():
     return f"redis://:{SECRET}@127.0.0.1:{free_port()}/0"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
@@ -166,6 +166,40 @@ def test_a_master_is_killed_and_its_replica_takes_over():
 
     with running_cluster(masters=3, replicas=3) as cluster:
         asyncio.run(scenario(cluster))
+
+
+def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_all():
+    """redis-py closes them all where it reads the map of slots anew."""
+    cluster = shared_cluster()
+
+    def moved() -> int:
+        errors = [node.client().info("errorstats") for node in cluster.masters]
+        return sum(each.get("errorstat_MOVED", {}).get("count", 0) for each in errors)
+
+    def connected() -> int:
+        stats = [node.client().info("stats") for node in cluster.masters]
+        return sum(each["total_connections_received"] for each in stats)
+
+    async def scenario(uri: str) -> tuple[int, int]:
+        async with open_store(uri, namespace="reset") as store:
+            fingerprints = iter(n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 1501))
+
+            async def judge_all() -> None:
+                for one in fingerprints:
+                    with suppress(StoreUnavailableError):  # a call that was under way
+                        await store.check_and_add(page(one, one))
+
+            judging = asyncio.gather(*(judge_all() for _ in range(64)))
+            await asyncio.sleep(0.3)
+            before = moved(), connected()
+            await store._client.aclose()
+            await judging
+            return moved() - before[0], connected() - before[1]
+
+    answered_moved, connections = asyncio.run(scenario(cluster.uri))
+    # As many as calls can be under way, and connections be open, a few times over.
+    assert answered_moved < 200
+    assert connections < 600
 
 
 def test_whoever_gives_up_leaves_what_lapses(monkeypatch):

@@ -1,0 +1,196 @@
+"""A password in a store's URI, of whatever characters, is shown nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import string
+import traceback
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.cli import main
+from scrapy_neardup.crawl.guard import GuardedStore
+from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreError
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.admin import store_admin
+from scrapy_neardup.stores.redis_uri import PARAMETERS
+from scrapy_neardup.urls import redact_store
+
+SECRET = "S3CRET"
+AROUND = st.text(
+    st.sampled_from(string.ascii_lowercase + string.digits + string.punctuation + " \t\n")
+    | st.characters(codec="utf-8")
+    | st.just("\udcff"),  # as the environment may bring it
+    max_size=4,
+)
+PASSWORDS = st.builds(f"{{}}{SECRET}{{}}".format, AROUND, AROUND)
+PLACES = {
+    "redis": "127.0.0.1:1/0",
+    "rediss": "127.0.0.1:1/0",
+    "unix": "/nowhere/redis.sock",
+    "redis+sentinel": "127.0.0.1:1/service",
+    "redis+cluster": "127.0.0.1:1",
+    "rediss+cluster": "127.0.0.1:1",
+    "postgres": "127.0.0.1/db",
+}
+UNESCAPED = ["/", "?", "#", "@", ":", "[", "]", "%", "\n", "\u2100", "1?", "1/", "1#", "&a="]
+
+
+def written(scheme: str, password: str) -> list[str]:
+    """All ways to write a password into a URI."""
+    place = PLACES[scheme]
+    return [
+        f"{scheme}://:{password}@{place}",
+        f"{scheme}://{password}@{place}",
+        f"{scheme}://user:{password}@{place}?socket_timeout=1",
+        f"{scheme}://{place}?password={password}",
+        f"{scheme}://{place}?ssl_password={password}",
+        f"{scheme}://{place}?socket_timeout={password}",
+        f"{scheme}://{place}#{password}",
+        f"{scheme}://user:{password}@",
+        f"{scheme}:user:{password}@{place}",
+        f"{scheme}:{place}?password={password}",
+    ]
+
+
+@given(st.sampled_from(sorted(PLACES)), PASSWORDS)
+@example("redis", f"{SECRET}/x")
+@example("redis", f"x?{SECRET}")
+@example("redis", f"1?{SECRET}@x")
+def test_it_is_redacted(scheme, password):
+    for uri in written(scheme, password):
+        assert SECRET not in redact_store(uri), uri
+        # A crawl shows its store at the start.
+        guarded = GuardedStore(Broken(uri), uri, timeout=1, on_failure=lambda _: None)
+        assert SECRET not in said_by(guarded)
+
+
+class Broken:
+    """A store of others, whose errors quote its URI."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+
+    async def open(self) -> None:
+        raise ConnectionError(f"can't reach {self.uri}", self.uri)
+
+
+def said_by(store) -> str:
+    with pytest.raises(StoreError) as raised:
+        asyncio.run(store.open())
+    return str(raised.value)
+
+
+def all_said(act) -> str:
+    """Return all that a failure would print, those behind it included."""
+    try:
+        asyncio.run(act())
+    except (NeardupError, ConfigurationError) as error:
+        return "".join(traceback.format_exception(error))
+    raise AssertionError("there is nobody there")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(sorted(PLACES)), PASSWORDS)
+def test_no_error_says_it(scheme, password):
+    async def opened(uri: str) -> None:
+        async with open_store(uri):
+            pass
+
+    async def looked_at(uri: str) -> None:
+        async with store_admin(uri) as admin:
+            await admin.namespaces()
+
+    for uri in written(scheme, password):
+        assert SECRET not in all_said(lambda uri=uri: opened(uri)), uri
+        assert SECRET not in all_said(lambda uri=uri: looked_at(uri)), uri
+
+
+@pytest.mark.parametrize("character", UNESCAPED)
+def test_the_command_does_not_print_it(character):
+    for uri in written("redis", f"x{character}{SECRET}{character}y"):
+        result = CliRunner().invoke(main, ["stats", "--store", uri])
+        assert result.exit_code != 0
+        assert result.output.strip()
+        assert SECRET not in result.output
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("redis://ann:S3CRET@host:6379/0?ssl_password=S3CRET", "redis://host:6379/0"),
+        ("redis+cluster://ann:S3CRET@a.example:1,[::1]:2", "redis+cluster://a.example:1,[::1]:2"),
+        ("unix://:S3CRET@/run/redis.sock?db=1", "unix:///run/redis.sock"),
+        ("redis://u:S3CRET/x@host", "redis:…"),
+        ("toy://host/,fail=open", "toy://host/,fail=open"),
+        ("list:whatever", "list:whatever"),
+        ("sqlite:a@b/pages.db", "sqlite:a@b/pages.db"),
+        ("memory:", "memory:"),
+        ("", ""),
+    ],
+)
+def test_what_is_no_secret_is_shown(uri, shown):
+    assert redact_store(uri) == shown
+
+
+# How a URI is read
+
+
+@pytest.mark.parametrize("character", UNESCAPED)
+def test_a_password_of_any_characters_is_sent_where_it_is_escaped(character):
+    """The other end sees it as it is meant."""
+    password = f"{character}{SECRET}"
+    escaped = "".join(f"%{byte:02X}" for byte in password.encode())
+
+    async def scenario() -> bytes:
+        heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            heard.set_result(await reader.readuntil(SECRET.encode()))
+            writer.close()
+
+        async with await asyncio.start_server(listen, "127.0.0.1", 0, family=socket.AF_INET) as s:
+            port = s.sockets[0].getsockname()[1]
+            with pytest.raises(StoreError):
+                await open_store(f"redis://:{escaped}@127.0.0.1:{port}/0").open()
+            return await heard
+
+    assert password.encode() in asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("scheme", sorted(PARAMETERS))
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ("socket_timeuot=1", "parameter number 1 is none of .*socket_timeout"),
+        ("socket_timeout=soon", "socket_timeout must be a number"),
+        ("max_connections=", "max_connections must be a whole number"),
+        ("socket_keepalive=maybe", "socket_keepalive must be yes or no"),
+    ],
+)
+def test_a_parameter_that_cannot_be_taken_is_named_at_once(scheme, parameter, said):
+    with pytest.raises(ConfigurationError, match=said):
+        open_store(f"{scheme}://{PLACES[scheme]}?{parameter}")
+
+
+@pytest.mark.parametrize("scheme", sorted(PARAMETERS))
+def test_every_parameter_that_is_offered_is_taken(scheme):
+    values = {"whole": "4", "ssl_min_version": "771"}
+    for name in PARAMETERS[scheme]:
+        value = values.get(name, "1")
+        open_store(f"{scheme}://{PLACES[scheme]}?{name}={value}")
+
+
+def test_parameters_arrive():
+    uri = "redis+cluster://127.0.0.1:1?reinitialize_steps=3&socket_timeout=0.5&max_connections=7"
+    client = open_store(uri)._client
+    assert client.reinitialize_steps == 3
+    assert client.connection_kwargs["socket_timeout"] == 0.5
+    assert open_store("redis+cluster://127.0.0.1:1")._client.reinitialize_steps == 0
+    options = open_store("unix:///s?db=2&socket_keepalive=no")._client.connection_pool
+    assert options.connection_kwargs["path"] == "/s"
+    assert options.connection_kwargs["db"] == 2
