@@ -2,12 +2,13 @@
 
 Each family is a kind of site (`--list` describes them). Its worlds are made from a few seeds, met
 in several orders, and every unique content that is lost and every repetition that is found is
-counted. The worst families come first; those whose contents differ in numbers alone, where
-losing them is no surprise, come apart.
+counted: without HTTP, or in a crawl by real Scrapy. The worst families come first; those whose
+contents differ in numbers alone, where losing them is no surprise, come apart.
 
     python benchmarks/worlds.py --quick
     python benchmarks/worlds.py --preset best compact --orders 5 --seeds 3
     python benchmarks/worlds.py --family archives advert --show 5
+    python benchmarks/worlds.py --crawl --preset best compact paper --orders 5 --seeds 3
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
+from multiprocessing import get_context
 
 import worlds_changing
+import worlds_crawl
 import worlds_disguised
 import worlds_repeated
 import worlds_shops
 import worlds_texts
 from sites import WORKERS
+from worlds_crawl import ORACLE
 from worlds_judging import Tally, judge, tally
 from worlds_site import FAMILIES
 
@@ -37,14 +41,56 @@ ENOUGH = 0.8
 """The share of its repetitions that must be found in each family."""
 
 
-def run(name: str, *, presets: list[str], orders: int, seeds: int) -> dict[str, Tally]:
-    """Return a tally for each preset over all worlds and orders of a family, without HTTP."""
-    tallies = {preset: Tally() for preset in presets}
+HEADINGS = (
+    f"{'lost':>6} {'withheld':>8} {'unique':>7} {'found':>7} {'of':>7} {'recall':>7} {'worst':>7}"
+)
+"""Over `cells`."""
+
+Results = dict[str, dict[str, Tally]]
+"""For each preset a tally for each family."""
+
+
+def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
+    """Judge all worlds of a family in `orders` orders, without HTTP."""
+    results: Results = {preset: {name: Tally()} for preset in presets}
     for seed in range(seeds):
         world = FAMILIES[name].world(seed)
         for (_, pages), preset in product(world.orders(orders), presets):
-            tallies[preset] += tally(pages, judge(pages, preset))
-    return tallies
+            results[preset][name] += tally(pages, judge(pages, preset))
+    return results
+
+
+def crawled(names: list[str], filtered: str, order: str, seed: int) -> Results:
+    """Crawl one world of each family; see `worlds_crawl.crawl`."""
+    return {filtered: worlds_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
+
+
+def work(names: list[str], options: argparse.Namespace) -> list[partial[Results]]:
+    """Return what is to be done, each in a process."""
+    if not options.crawl:
+        return [
+            partial(judged, name, options.preset, options.orders, options.seeds) for name in names
+        ]
+    runs = product(options.preset, worlds_crawl.orders(options.orders), range(options.seeds))
+    return [partial(crawled, names, ORACLE, "breadth", 0)] + [
+        partial(crawled, names, *run) for run in runs
+    ]
+
+
+def done(names: list[str], options: argparse.Namespace) -> Results:
+    """Do the work, and add up what comes of it."""
+    results: Results = {}
+    fresh = {"mp_context": get_context("spawn"), "max_tasks_per_child": 1} if options.crawl else {}
+    with ProcessPoolExecutor(WORKERS, **fresh) as workers:
+        for future in [workers.submit(task) for task in work(names, options)]:
+            for filtered, tallies in future.result().items():
+                sums = results.setdefault(filtered, {})
+                for name, found in tallies.items():
+                    sums[name] = sums.get(name, Tally()) + found
+    for name, found in results.pop(ORACLE, {}).items():
+        assert not found.lost, f"{name}: the counting is wrong"
+        assert found.recall == 1, f"{name}: the counting is wrong"
+    return results
 
 
 def chosen(names: list[str] | None) -> list[str]:
@@ -60,20 +106,19 @@ def chosen(names: list[str] | None) -> list[str]:
     return found
 
 
-def rows(preset: str, results: dict[str, dict[str, Tally]]) -> Iterator[str]:
+def rows(preset: str, results: dict[str, Tally]) -> Iterator[str]:
     """Yield the lines of a preset's table, worst families first."""
     width = max(map(len, results))
     for numbers_alone in (False, True):
         tallies = {
-            name: found[preset]
+            name: found
             for name, found in results.items()
             if FAMILIES[name].numbers_alone is numbers_alone
         }
         if not tallies:
             continue
         head = f"{preset}, numbers alone" if numbers_alone else preset
-        names = f"{'lost':>6} {'unique':>7} {'found':>7} {'of':>7} {'recall':>7} {'worst':>7}"
-        yield f"\n{head:{width}} {names}"
+        yield f"\n{head:{width}} {HEADINGS}"
         ranked = sorted(tallies, key=lambda name: (-badness(tallies[name]), name))
         for name in ranked:
             yield f"{name:{width}} {cells(tallies[name])}"
@@ -100,13 +145,14 @@ def cells(tally: Tally) -> str:
         if tally.repetitions
         else f"{'-':>7} {'-':>7} {'-':>7} {'-':>7}"
     )
-    return f"{tally.lost:6,} {tally.contents:7,} {found}"
+    return f"{tally.lost:6,} {tally.withheld:8,} {tally.contents:7,} {found}"
 
 
 def shown(name: str, tally: Tally, count: int) -> Iterator[str]:
     """Yield the first lost pages of a family, with what they were taken for."""
-    if tally.examples:
-        yield f"\n{name}: {FAMILIES[name].says}"
+    if not (count and tally.examples):
+        return
+    yield f"\n{name}: {FAMILIES[name].says}"
     for page, verdict in tally.examples[:count]:
         match = verdict.match
         taken = f" for {match.url}, distance {match.distance}" if match else ""
@@ -119,9 +165,15 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--family", nargs="+", help="names of families, or their first words")
     parser.add_argument("--preset", nargs="+", choices=PRESETS, default=["best"])
+    parser.set_defaults(crawl=False)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--in-process", dest="crawl", action="store_false",
+                     help="judge the pages without HTTP (the default)")  # fmt: skip
+    how.add_argument("--crawl", action="store_true", help="crawl them with Scrapy")
     parser.add_argument(
         "--orders", type=int, default=3,
-        help="own, reversed and so many random ones less two (default 3)",
+        help="without HTTP the site's own, the reversed one and random ones; in a crawl breadth "
+        "first, depth first and random ones (default 3)",
     )  # fmt: skip
     parser.add_argument("--seeds", type=int, default=3, help="worlds of a family (default 3)")
     parser.add_argument("--show", type=int, default=0, help="lost pages to show, a family")
@@ -141,13 +193,12 @@ def main() -> None:
             print(f"{name}: {FAMILIES[name].says}")
         return
     began = time.perf_counter()
-    work = partial(run, presets=options.preset, orders=options.orders, seeds=options.seeds)
-    with ProcessPoolExecutor(WORKERS) as workers:
-        results = dict(zip(names, workers.map(work, names), strict=True))
+    results = done(names, options)
     for preset in options.preset:
-        print(*rows(preset, results), sep="\n")
-        for name in names if options.show else ():
-            print(*shown(name, results[name][preset], options.show), sep="\n")
+        print(*rows(preset, results[preset]), sep="\n")
+        for name in names:
+            for line in shown(name, results[preset][name], options.show):
+                print(line)
     print(f"\n{time.perf_counter() - began:.0f} s")
 
 

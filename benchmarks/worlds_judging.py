@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -16,15 +17,16 @@ from scrapy_neardup.text import parse_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Verdict
 
-Judge = Callable[[Sequence[Page]], list[Verdict]]
 
+def judge(pages: Sequence[Page], preset: str) -> dict[str, Verdict]:
+    """Return the pages that the plugin drops, met in this order, by their URLs.
 
-def judge(pages: Sequence[Page], preset: str) -> list[Verdict]:
-    """Return the plugin's verdicts on pages in the order of a crawl, without HTTP."""
+    As a crawl judges them, with a store in memory, but without HTTP.
+    """
     return asyncio.run(_judge(pages, Analyser(parameters_of(preset))))
 
 
-async def _judge(pages: Sequence[Page], analyser: Analyser) -> list[Verdict]:
+async def _judge(pages: Sequence[Page], analyser: Analyser) -> dict[str, Verdict]:
     parameters = analyser.parameters
     store = open_store(
         "memory:",
@@ -33,7 +35,7 @@ async def _judge(pages: Sequence[Page], analyser: Analyser) -> list[Verdict]:
         schema=parameters.schema(),
         matching=parameters.matching,
     )
-    verdicts = []
+    dropped = {}
     async with store:
         detector = Detector(analyser, store)
         for page in pages:
@@ -42,8 +44,9 @@ async def _judge(pages: Sequence[Page], analyser: Analyser) -> list[Verdict]:
             verdict = await detector.judge(content, page_id=number, url=page.url)
             if verdict.decision is Decision.NEW:
                 await store.confirm(verdict.page_id)
-            verdicts.append(verdict)
-    return verdicts
+            elif verdict.is_duplicate:
+                dropped[page.url] = verdict
+    return dropped
 
 
 @cache
@@ -56,19 +59,20 @@ def parameters_of(preset: str) -> Parameters:
 class Tally:
     """Counts over crawls of worlds; add them up.
 
-    A page is a repetition if its content was delivered before. A content is lost if none of its
-    pages was delivered.
+    A content is lost if none of its pages was delivered. Of any other, all pages that were met
+    but one are repetitions; those that were dropped are found.
     """
 
-    pages: int = 0
     contents: int = 0
     lost: int = 0
+    withheld: int = 0
+    """Contents among the lost to which no page led that was delivered."""
     repetitions: int = 0
     found: int = 0
     worst: float = 1.0
     """The smallest share of repetitions found in one crawl."""
     examples: list[tuple[Page, Verdict]] = field(default_factory=list, repr=False)
-    """Of each lost content the first page, and the verdict on it."""
+    """Of each content that was lost by drops a page, and the verdict on it."""
 
     @property
     def recall(self) -> float:
@@ -77,9 +81,9 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
-            self.pages + other.pages,
             self.contents + other.contents,
             self.lost + other.lost,
+            self.withheld + other.withheld,
             self.repetitions + other.repetitions,
             self.found + other.found,
             min(self.worst, other.worst),
@@ -87,20 +91,28 @@ class Tally:
         )
 
 
-def tally(pages: Sequence[Page], verdicts: Sequence[Verdict]) -> Tally:
-    """Hold verdicts on the pages that were met, in order, against the truth."""
-    count = Tally(pages=len(pages))
-    delivered: set[Hashable] = set()
-    first: dict[Hashable, tuple[Page, Verdict]] = {}
-    for page, verdict in zip(pages, verdicts, strict=True):
-        first.setdefault(page.content, (page, verdict))
-        if page.content in delivered:
-            count.repetitions += 1
-            count.found += verdict.is_duplicate
-        elif not verdict.is_duplicate:
-            delivered.add(page.content)
-    count.contents = len(first)
-    count.examples = [met for content, met in first.items() if content not in delivered]
-    count.lost = len(count.examples)
+def tally(
+    pages: Sequence[Page], dropped: Mapping[str, Verdict], met: AbstractSet[str] | None = None
+) -> Tally:
+    """Hold what was dropped of a world's pages, of which all or some were met, against the truth.
+
+    `dropped` and `met` tell pages by their URLs.
+    """
+    groups: dict[Hashable, list[Page]] = {}
+    for page in pages:
+        groups.setdefault(page.content, []).append(page)
+    count = Tally(contents=len(groups))
+    for group in groups.values():
+        seen = [page for page in group if met is None or page.url in met]
+        found = [page for page in seen if page.url in dropped]
+        if len(found) < len(seen):
+            count.repetitions += len(seen) - 1
+            count.found += len(found)
+            continue
+        count.lost += 1
+        if found:
+            count.examples.append((found[0], dropped[found[0].url]))
+        else:
+            count.withheld += 1
     count.worst = count.recall
     return count
