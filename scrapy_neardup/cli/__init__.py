@@ -13,7 +13,7 @@ from importlib import import_module
 import click
 
 from scrapy_neardup import __version__
-from scrapy_neardup.cli.common import failure
+from scrapy_neardup.cli.common import failure, printable
 from scrapy_neardup.errors import NeardupError
 
 VERBS = {
@@ -60,6 +60,8 @@ class Verbs(click.Group):
             raise  # click ends quietly: whoever read our output has seen enough
         except (NeardupError, OSError) as error:
             raise failure(error) from error
+        except click.UsageError as error:  # may quote an argument
+            raise click.UsageError(printable(error.format_message()), error.ctx) from error
 
 
 @click.group(

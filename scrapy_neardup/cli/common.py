@@ -47,10 +47,12 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
 
 
 def printable(message: str) -> str:
-    """Return `message` with control characters spelt out: a terminal would obey them."""
+    """Return `message` with control characters spelt out: a terminal would obey them.
+
+    Ends of lines too: names that others have chosen stand in messages.
+    """
     return "".join(
-        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode()
-        for each in message
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in message
     )
 
 

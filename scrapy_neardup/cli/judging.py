@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.cli.loops import running
 from scrapy_neardup.cli.options import ignore_option, together
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.parameters import PRESETS, SCOPES, TITLES, Parameters
@@ -121,7 +122,7 @@ def opened_store(
         schema=parameters.schema(),
         matching=parameters.matching,
     )
-    with asyncio.Runner() as runner:
+    with running() as runner:
         try:
             runner.run(store.open())
         except StoreUnavailableError:

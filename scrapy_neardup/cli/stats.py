@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import asdict
 from typing import Any
 
 import click
 
-from scrapy_neardup.cli.common import Unusable
+from scrapy_neardup.cli.common import Unusable, printable
+from scrapy_neardup.cli.loops import run
 from scrapy_neardup.stores.admin import store_admin
 
 
@@ -25,7 +25,7 @@ def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     Of a store in Redis also its memory and its busiest buckets; it may be in use meanwhile.
     A file of SQLite is locked as long as a crawl has it open.
     """
-    result = asyncio.run(_collected(uri, namespace))
+    result = run(_collected(uri, namespace))
     click.echo(json.dumps(result, indent=2) if as_json else _text(result))
 
 
@@ -53,7 +53,7 @@ async def _collected(uri: str, namespace: str | None) -> dict[str, Any]:
 
 def _text(result: dict[str, Any]) -> str:
     if "namespaces" in result:
-        return "\n".join(result["namespaces"])
+        return "\n".join(map(printable, result["namespaces"]))
     lines = [
         f"{name.replace('_', ' '):16} {value:,.0f}"
         for name, value in result.items()
@@ -66,6 +66,7 @@ def _text(result: dict[str, Any]) -> str:
         for bucket in result.get("busiest", [])
     ]
     lines += [
-        f"{name.replace('_', ' '):16} {value}" for name, value in result["parameters"].items()
+        f"{printable(name.replace('_', ' ')):16} {printable(value)}"
+        for name, value in result["parameters"].items()
     ]
     return "\n".join(lines)

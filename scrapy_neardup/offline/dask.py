@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -39,6 +40,11 @@ CHUNK_ROWS = 1 << 23
 BLOCK_ROWS = 1 << 20
 """Queries at a time: 8 MB in the task graph, 180 MB of tables a worker process."""
 
+LONGEST_ALONE = 60.0
+"""Seconds that a cluster may be without workers before its tasks are given up."""
+
+_LOOK = 1.0
+"""Seconds between two looks at whether there are workers, while a result is waited for."""
 _AHEAD = 4
 """Tasks in flight a worker process: none waits for us, and few results wait here."""
 _HELD_STATES = 2
@@ -108,7 +114,7 @@ class Cluster:
         Raises
         ------
         NeardupError
-            A task took several workers with it, or the scheduler went away.
+            A task took several workers with it, all workers are gone, or the scheduler is.
         """
         from distributed import KilledWorker  # noqa: PLC0415  (an extra)
 
@@ -132,7 +138,7 @@ class Cluster:
                     )
                 if not waiting:
                     return
-                result: Result = waiting.popleft().result()
+                result: Result = self._result(waiting.popleft())
                 yield result
         except KilledWorker as error:
             raise NeardupError(
@@ -142,6 +148,23 @@ class Cluster:
             raise NeardupError(f"the connection with the scheduler broke: {error}") from error
         finally:
             client.cancel([*waiting, made])  # type: ignore[no-untyped-call]
+
+    def _result(self, future: Any) -> Any:
+        """Return what a task came to; without workers Dask itself would wait for ever."""
+        attended = monotonic()
+        while True:
+            try:
+                return future.result(timeout=_LOOK)
+            except TimeoutError:
+                if future.done():
+                    return future.result()
+            if self._client.nthreads():  # type: ignore[no-untyped-call]
+                attended = monotonic()
+            elif monotonic() - attended > LONGEST_ALONE:
+                raise NeardupError(
+                    f"the Dask cluster has had no workers for {LONGEST_ALONE:g} s; start some "
+                    "with `dask worker ADDRESS`"
+                )
 
 
 _states: OrderedDict[str, Any] = OrderedDict()

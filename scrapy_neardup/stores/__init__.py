@@ -53,13 +53,14 @@ def open_store(
     ConfigurationError
         For an unknown scheme, or parameters that no store accepts.
     """
-    scheme, _, _ = uri.partition(":")
+    scheme, colon, _ = uri.partition(":")
     try:
         factory = SCHEMES[scheme.lower()]
     except KeyError:
         known = ", ".join(f"{name}:" for name in sorted(SCHEMES))
+        shown = redact_store(uri) if colon else repr(redact_store(uri))
         raise ConfigurationError(
-            f"NEARDUP_STORE: no store for {redact_store(uri)!r}; its scheme must be one of {known}"
+            f"NEARDUP_STORE: no store for {shown}; its scheme must be one of {known}"
         ) from None
     if not 0 <= max_distance <= 8:
         raise ConfigurationError(f"NEARDUP_MAX_DISTANCE must be 0 to 8 bits, not {max_distance}")

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from scrapy_neardup import __version__
-from scrapy_neardup.cli import VERBS
+from scrapy_neardup.cli import VERBS, main
 from scrapy_neardup.cli.common import failure, for_options
 from scrapy_neardup.errors import (
     ConfigurationError,
@@ -86,3 +87,64 @@ def test_an_error_never_drives_the_terminal(call):
     shown = call("scan", "\x1b[2J\x07\u009b31m.html", status=2).stderr
     assert "\\x1b[2J\\x07\\x9b31m.html" in shown
     assert shown.rstrip("\n").isprintable()
+
+
+HOSTILE = "x\x1b[2J\x07\u009b31m\x7f\r\nERROR"
+
+
+def test_names_never_drive_the_terminal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"{HOSTILE}.html").write_text("<p>one two three four five six")
+    (tmp_path / "lines").write_text("{}")
+    store = ("--store", f"sqlite:{HOSTILE}.db")
+    place = (*store, "--namespace", HOSTILE)
+    calls = [
+        ("scan", f"{HOSTILE}.html", *place, "--summary"),
+        ("scan", f"{HOSTILE}.html", "--output", "scanned.jsonl"),
+        ("load", f"{HOSTILE}.html", *place),
+        ("stats", *store),
+        ("stats", *place),
+        ("clear", *place, "--yes"),
+        ("clear", *place),
+        ("pairs", "scanned.jsonl"),
+        ("pack", "scanned.jsonl", "--output", f"{HOSTILE}.pack"),
+        ("unpack", f"{HOSTILE}.pack", "--format", "jsonl"),
+        ("join", f"{HOSTILE}.html"),
+        ("clusters", f"{HOSTILE}.html"),
+        *(
+            (verb, *words, HOSTILE)
+            for verb in VERBS
+            for words in ((), ("--store",), ("--output",))
+        ),
+        (HOSTILE,),
+        (f"--{HOSTILE}",),
+    ]
+    for call in calls:
+        result = CliRunner().invoke(main, call, color=True)  # as to a terminal
+        lines = result.output.replace("\\n", "").split("\n")
+        assert not isinstance(result.exception, UnicodeError), call
+        assert all(line.isprintable() for line in lines), (call, lines)
+        assert not any(line.startswith("ERROR") for line in lines), call
+
+
+@pytest.mark.parametrize(
+    "call", [("scan", "pages.jsonl"), ("stats", "--store", "sqlite:pages.db")], ids=lambda c: c[0]
+)
+def test_an_interrupt_while_the_event_loop_is_made_ends_it_quietly(call, tmp_path):
+    (tmp_path / "pages.jsonl").write_text("")
+    code = (
+        "import signal, socket, sys\n"
+        "from scrapy_neardup.cli import main\n"
+        "made = socket.socketpair\n"
+        "def interrupted(*arguments):\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    return made(*arguments)\n"
+        "socket.socketpair = interrupted\n"
+        "main(sys.argv[1:])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code, *call],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.split() == ["Aborted!"]

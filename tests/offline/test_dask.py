@@ -17,6 +17,7 @@ from fingerprint_sets import clustered
 from scrapy_neardup.clusters import cluster
 from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
+from scrapy_neardup.offline import dask as neardup_dask
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.dask import (
     Cluster,
@@ -152,6 +153,18 @@ def always_die(state, task):
 def test_a_task_that_kills_its_workers_is_an_error(mortal):
     with pytest.raises(NeardupError, match="took several workers with it"):
         list(Cluster(mortal)(always_die, [1], jobs=1, start=list, arguments=()))
+
+
+def test_workers_that_are_all_gone_are_an_error(mortal, monkeypatch):
+    monkeypatch.setattr(neardup_dask, "LONGEST_ALONE", 0.5)
+    mortal.cluster.scale(0)
+    work = Cluster(mortal)(echo, [1, 2], jobs=1, start=dict, arguments=())
+    with pytest.raises(NeardupError, match="has had no workers for"):
+        next(work)
+
+
+def echo(_state, task):
+    return task
 
 
 def test_errors_of_tasks_come_back(client, files):
