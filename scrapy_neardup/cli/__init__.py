@@ -17,6 +17,7 @@ from scrapy_neardup.cli.common import failure, printable
 from scrapy_neardup.errors import NeardupError
 
 VERBS = {
+    "report": "Make a web page of what crawls dropped, and why.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "load": "Put the pages of a collection into a store, before a crawl.",
     "stats": "Show what a store holds.",

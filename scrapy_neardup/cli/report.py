@@ -1,0 +1,114 @@
+"""``scrapy-neardup report``: a web page about what a crawl dropped, and why."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import click
+
+from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.options import progress_option
+from scrapy_neardup.offline.record import reading
+from scrapy_neardup.reports.audit import Entry, entries
+from scrapy_neardup.reports.report import Report
+from scrapy_neardup.reports.summary import Summary
+from scrapy_neardup.reports.texts import text_of
+
+
+@click.command()
+@click.argument("audits", metavar="AUDIT...", nargs=-1, required=True)
+@click.option(
+    "--output",
+    "path",
+    metavar="FILE",
+    default="report.html",
+    help="Write the page here, all or nothing; - is standard output.",
+)
+@click.option(
+    "--skip-torn",
+    is_flag=True,
+    help="Leave out lines that a crash of the machine has torn, instead of refusing the audit.",
+)
+@progress_option
+def report(*, audits: tuple[str, ...], path: str, skip_torn: bool, progress: bool | None) -> None:
+    """Make one web page of the audits of crawls: what was dropped, and why.
+
+    AUDIT is a file that NEARDUP_AUDIT names, perhaps compressed with gzip; several are
+    counted together. The page needs no network and no other file. With NEARDUP_AUDIT_TEXT
+    it shows how two pages differ, word by word.
+
+    It holds 100,000 drops at most, and says so if there are more: those that deserve a look,
+    and the first of each group. What is counted is counted over all.
+
+    \b
+    Examples:
+      scrapy crawl news -s NEARDUP_ACTION=flag -s NEARDUP_AUDIT=audit.jsonl
+      scrapy-neardup report audit.jsonl
+    """  # noqa: D301  (click's mark for lines to keep)
+    written = write_report(audits, path, skip_torn=skip_torn, progress=progress)
+    click.echo(written.headline(), err=True)
+    if path != "-":
+        click.echo(f"The report is in {path}", err=True)
+
+
+def write_report(
+    audits: Sequence[str],
+    path: str,
+    *,
+    skip_torn: bool = False,
+    progress: bool | None = None,
+    only_from_drops: Sequence[str] | None = None,
+) -> Report:
+    """Write the report on `audits` to `path`, all or nothing, and return it.
+
+    Audits are read twice: for the counts, and for the texts of the pairs that are shown.
+
+    Raises
+    ------
+    InputError
+        A file can't be read, is no audit, or nothing can be written at `path`.
+    """
+    summary = Summary()
+    with output(path) as results:
+        line = Progress(progress, results)
+        for number, entry in enumerate(_entries(audits, skip_torn=skip_torn)):
+            summary.add(entry, number)
+            line.update(number + 1, "lines")
+        made = Report(summary, audits, only_from_drops=only_from_drops)
+        texts = _texts(audits, made.lines, skip_torn=skip_torn) if made.lines else {}
+        results.writelines(made.pieces(texts))
+        line.done(number + 1, "lines")
+    return made
+
+
+def _entries(audits: Sequence[str], *, skip_torn: bool) -> Iterator[Entry]:
+    for audit in audits:
+        with _opened(audit) as lines:
+            yield from entries(lines, audit, skip_torn=skip_torn)
+
+
+def _texts(
+    audits: Sequence[str], wanted: Sequence[int], *, skip_torn: bool
+) -> dict[int, dict[str, Any]]:
+    numbers = set(wanted)
+    return {
+        number: text_of(entry)
+        for number, entry in enumerate(_entries(audits, skip_torn=skip_torn))
+        if number in numbers
+    }
+
+
+@contextmanager
+def _opened(audit: str) -> Iterator[IO[bytes]]:
+    with reading(audit), Path(audit).open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        if not packed:
+            yield file
+            return
+        with gzip.open(file) as unpacked:
+            yield cast("IO[bytes]", unpacked)

@@ -1,0 +1,160 @@
+// The difference of two texts, word by word: Myers, "An O(ND) Difference Algorithm", 1986.
+
+const MOST_EDITS = 1500; // beyond it what is between the common ends counts as changed
+const WORD = /\S+/gu;
+
+// The words of a text and the form under which each was left out of the judgement, if it was.
+function words(text, omitted) {
+  const found = [];
+  let range = 0;
+  for (const match of text.matchAll(WORD)) {
+    while (range < omitted.length && omitted[range][1] <= match.index) range++;
+    const left = range < omitted.length && omitted[range][0] < match.index + match[0].length;
+    found.push({ word: match[0], form: left ? omitted[range][2] : null });
+  }
+  return found;
+}
+
+// Runs [same, from a, to a, from b, to b], in order; those that differ have same = false.
+function runs(a, b) {
+  let start = 0, tail = 0;
+  const shorter = Math.min(a.length, b.length);
+  while (start < shorter && a[start].word === b[start].word) start++;
+  while (
+    tail < shorter - start &&
+    a[a.length - 1 - tail].word === b[b.length - 1 - tail].word
+  ) tail++;
+  const found = [];
+  const add = (same, fromA, toA, fromB, toB) => {
+    if (toA === fromA && toB === fromB) return;
+    const last = found.at(-1);
+    if (last && last[0] === same) [last[2], last[4]] = [toA, toB];
+    else found.push([same, fromA, toA, fromB, toB]);
+  };
+  add(true, 0, start, 0, start);
+  let x = start, y = start;
+  for (const [nextX, nextY, length] of snakes(a, b, start, a.length - tail, b.length - tail)) {
+    add(false, x, nextX, y, nextY);
+    add(true, nextX, nextX + length, nextY, nextY + length);
+    [x, y] = [nextX + length, nextY + length];
+  }
+  add(false, x, a.length - tail, y, b.length - tail);
+  add(true, a.length - tail, a.length, b.length - tail, b.length);
+  return found;
+}
+
+// Where a and b are the same between start and their ends: [in a, in b, length], in order.
+function snakes(a, b, start, endA, endB) {
+  const n = endA - start, m = endB - start;
+  const most = Math.min(n + m, MOST_EDITS);
+  const furthest = new Int32Array(2 * most + 3);
+  const middle = most + 1;
+  const trace = [];
+  for (let edits = 0; edits <= most; edits++) {
+    trace.push(furthest.slice(middle - edits - 1, middle + edits + 2));
+    for (let k = -edits; k <= edits; k += 2) {
+      const down = k === -edits || (k !== edits && furthest[middle + k - 1] < furthest[middle + k + 1]);
+      let x = down ? furthest[middle + k + 1] : furthest[middle + k - 1] + 1;
+      while (x < n && x - k < m && a[start + x].word === b[start + x - k].word) x++;
+      furthest[middle + k] = x;
+      if (x >= n && x - k >= m) return backwards(trace, n, m).map(([i, j, length]) => [start + i, start + j, length]);
+    }
+  }
+  return [];
+}
+
+function backwards(trace, n, m) {
+  const found = [];
+  let x = n, y = m;
+  for (let edits = trace.length - 1; edits >= 0; edits--) {
+    const reach = trace[edits], at = (k) => reach[k + edits + 1], k = x - y;
+    const down = k === -edits || (k !== edits && at(k - 1) < at(k + 1));
+    const before = edits ? (down ? at(k + 1) : at(k - 1)) : 0;
+    const startX = edits ? (down ? before : before + 1) : 0;
+    if (x > startX) found.push([startX, startX - k, x - startX]);
+    if (!edits) break;
+    [x, y] = [before, before - (down ? k + 1 : k - 1)];
+  }
+  return found.reverse();
+}
+
+const AROUND = 14; // words that are shown before and after a change
+const LONGEST_WORD = 160;
+
+// The words as elements, one for each stretch of the same kind.
+function wordNodes(part, kind) {
+  const nodes = [];
+  for (let from = 0, to; from < part.length; from = to) {
+    const { form } = part[from];
+    const stretch = [];
+    for (to = from; to < part.length && part[to].form === form; to++) {
+      stretch.push(cut(part[to].word, LONGEST_WORD));
+    }
+    const tag = { gone: "del", come: "ins" }[kind] ?? "span";
+    const title = form && `left out of the judgement: ${plain(form)}`;
+    nodes.push(make(tag, { class: form && "omitted", title }, signed(stretch.join(" "))), " ");
+  }
+  return nodes;
+}
+
+const MOST_SHOWN = 4000; // words of one run
+
+function row(left, right) {
+  const side = (nodes) => make("div", { class: "side", dir: "auto" }, nodes);
+  return make("div", { class: "run" }, side(left), side(right));
+}
+
+// A button that gives way to the equal words it stands for.
+function fold(hidden, unfolded) {
+  const button = make(
+    "button",
+    { type: "button", class: "fold", click: () => button.replaceWith(unfolded()) },
+    counted(hidden, "equal word"),
+  );
+  return button;
+}
+
+// Rows of two cells, the kept page on the left; long runs of equal words are folded away.
+function difference(textA, omittedA, textB, omittedB) {
+  const a = words(textA, omittedA), b = words(textB, omittedB);
+  const found = runs(a, b);
+  const table = make("div", { class: "difference" });
+  let left = [], right = [];
+  const close = () => {
+    if (left.length || right.length) table.append(row(left, right));
+    left = [];
+    right = [];
+  };
+  const equal = (from, to, fromB) => {
+    left.push(...wordNodes(a.slice(from, to)));
+    right.push(...wordNodes(b.slice(fromB, fromB + to - from)));
+  };
+  found.forEach(([same, fromA, toA, fromB, toB], place) => {
+    if (!same) {
+      left.push(...wordNodes(a.slice(fromA, Math.min(toA, fromA + MOST_SHOWN)), "gone"));
+      right.push(...wordNodes(b.slice(fromB, Math.min(toB, fromB + MOST_SHOWN)), "come"));
+      return;
+    }
+    const before = place > 0 ? AROUND : 0, after = place < found.length - 1 ? AROUND : 0;
+    const hidden = toA - fromA - before - after;
+    if (hidden <= 2 * AROUND) {
+      equal(fromA, toA, fromB);
+      return;
+    }
+    equal(fromA, fromA + before, fromB);
+    close();
+    const [from, to, at] = [fromA + before, fromA + before + Math.min(hidden, MOST_SHOWN), fromB + before];
+    table.append(fold(hidden, () => row(wordNodes(a.slice(from, to)), wordNodes(b.slice(at, at + to - from)))));
+    equal(toA - after, toA, toB - after);
+  });
+  close();
+  const changed = found.filter(([equal]) => !equal);
+  const gone = changed.reduce((total, [, from, to]) => total + to - from, 0);
+  const come = changed.reduce((total, [, , , from, to]) => total + to - from, 0);
+  const omitted = b.filter(({ form }) => form).length;
+  const summary = changed.length
+    ? `${counted(gone, "word")} only in the kept page, ${counted(come, "word")} only in the other.`
+    : "The texts are equal, word by word.";
+  const grey = omitted ? ` ${counted(omitted, "word")} in grey took no part in the judgement.` : "";
+  return [make("p", { class: "soft" }, summary + grey), table];
+}

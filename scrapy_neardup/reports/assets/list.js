@@ -1,0 +1,136 @@
+// A list of any length, of which the rows in sight exist. A tree to those who can't see it.
+
+const SPARE = 8; // rows beyond the edges
+const PRINTED = 400;
+
+class List {
+  // `draw(entry)` returns the content of a row; `opened(entry)` is called when one is chosen.
+  constructor(view, draw, opened) {
+    [this.view, this.draw, this.opened] = [view, draw, opened];
+    this.rows = make("div", { class: "rows", role: "presentation" });
+    this.element = make(
+      "div",
+      {
+        class: "list",
+        role: "tree",
+        tabindex: "0",
+        "aria-label": "Groups of a kept page and the pages that repeat it",
+        scroll: () => this.show(),
+        keydown: (event) => this.key(event),
+        click: (event) => this.click(event),
+      },
+      this.rows,
+    );
+    this.current = 0;
+    addEventListener("resize", () => this.show());
+    addEventListener("beforeprint", () => this.show(PRINTED));
+    addEventListener("afterprint", () => this.show());
+  }
+
+  // List the view anew, from the top unless `stay`.
+  refresh({ stay = false } = {}) {
+    if (!stay) [this.current, this.element.scrollTop] = [0, 0];
+    this.current = Math.max(0, Math.min(this.current, this.view.entries.length - 1));
+    this.show();
+  }
+
+  get height() {
+    this.measured ||= parseFloat(getComputedStyle(this.rows).getPropertyValue("line-height")) || 52;
+    return this.measured;
+  }
+
+  show(printed = 0) {
+    const { entries } = this.view, { height } = this;
+    const top = this.element.scrollTop, seen = this.element.clientHeight || 600;
+    const from = printed ? 0 : Math.max(0, Math.floor(top / height) - SPARE);
+    const to = printed ? Math.min(printed, entries.length) : Math.min(entries.length, Math.ceil((top + seen) / height) + SPARE);
+    this.rows.style.height = printed ? "auto" : `${entries.length * height}px`;
+    this.rows.replaceChildren();
+    for (let place = from; place < to; place++) this.rows.append(this.row(place));
+    if (this.rows.childElementCount) this.element.setAttribute("aria-activedescendant", `row-${this.current}`);
+    else this.element.removeAttribute("aria-activedescendant");
+  }
+
+  row(place) {
+    const entry = this.view.entries[place], group = -1 - entry;
+    const row = make(
+      "div",
+      {
+        id: `row-${place}`,
+        class: group >= 0 ? "row group" : "row drop",
+        role: "treeitem",
+        "aria-level": group >= 0 || this.view.flat ? "1" : "2",
+        "aria-expanded": group >= 0 ? String(this.view.open.has(group)) : null,
+        "aria-selected": String(place === this.current),
+        "aria-setsize": this.view.entries.length,
+        "aria-posinset": place + 1,
+      },
+      this.draw(entry),
+    );
+    row.style.top = `${place * this.height}px`;
+    return row;
+  }
+
+  select(place, { show = true } = {}) {
+    const { entries } = this.view;
+    if (!entries.length) return;
+    this.current = Math.max(0, Math.min(place, entries.length - 1));
+    const top = this.current * this.height, seen = this.element.clientHeight;
+    if (top < this.element.scrollTop) this.element.scrollTop = top;
+    else if (top + this.height > this.element.scrollTop + seen) this.element.scrollTop = top + this.height - seen;
+    this.show();
+    if (show) this.opened(entries[this.current], { asked: false });
+  }
+
+  toggle(open) {
+    const entry = this.view.entries[this.current];
+    if (entry < 0) {
+      this.view.toggle(-1 - entry, open);
+      this.refresh({ stay: true });
+    }
+  }
+
+  click(event) {
+    const row = event.target.closest(".row");
+    if (!row || event.target.closest("a")) return;
+    this.select(Number(row.id.slice(4)), { show: false });
+    this.toggle();
+    this.opened(this.view.entries[this.current], { asked: true });
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { current, view } = this, page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 1);
+    const keys = {
+      ArrowDown: () => this.select(current + 1),
+      ArrowUp: () => this.select(current - 1),
+      PageDown: () => this.select(current + page),
+      PageUp: () => this.select(current - page),
+      Home: () => this.select(0),
+      End: () => this.select(view.entries.length - 1),
+      ArrowRight: () => this.unfold(),
+      ArrowLeft: () => this.fold(),
+      Enter: () => this.opened(view.entries[current], { asked: true }),
+      " ": () => this.toggle(),
+    };
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+
+  unfold() {
+    const entry = this.view.entries[this.current];
+    if (entry < 0 && !this.view.open.has(-1 - entry)) this.toggle(true);
+    else if (entry < 0) this.select(this.current + 1);
+  }
+
+  fold() {
+    const entry = this.view.entries[this.current];
+    if (entry < 0) this.toggle(false);
+    else if (!this.view.flat) {
+      let place = this.current;
+      while (this.view.entries[place] >= 0) place--;
+      this.select(place);
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// What a person asks first, and what deserves a look. `filter` is called with what was chosen.
+
+const FINDINGS = {
+  titles: [
+    "Other titles or headings",
+    "These drops and the pages they repeat call themselves differently. Where a name is all that tells two pages apart, NEARDUP_TITLES = \"strict\" keeps both.",
+  ],
+  near: [
+    "Near the threshold",
+    "A little less alike and these pages would have been kept. NEARDUP_MIN_RESEMBLANCE moves the threshold.",
+  ],
+  learnt: [
+    "Decided with something learnt",
+    "What the crawl had learnt about the site took part in these verdicts.",
+  ],
+};
+
+function overview(summary, filter) {
+  const { duplicate = 0, unjudged = 0, seen = 0 } = summary.decisions;
+  const kept = summary.decisions.new ?? 0;
+  const done = Object.fromEntries(summary.actions);
+  const dropped = done.drop ?? 0;
+  return [
+    make(
+      "header",
+      {},
+      make("p", { class: "kicker" }, "Near-duplicate report"),
+      make("h1", {}, headline(summary.pages, duplicate)),
+      make("p", { class: "soft" }, summary.sources.map((name) => shown(name, 120)).flatMap((node) => [node, " "])),
+    ),
+    make(
+      "dl",
+      { class: "figures" },
+      figure("pages", summary.pages),
+      figure("kept", kept, "kept"),
+      figure("repeat another", duplicate, "repeated", dropped === duplicate ? "all dropped" : `${count(dropped)} dropped`),
+      figure("not judged", unjudged, "unjudged"),
+      seen ? figure("fetched again", seen) : null,
+      summary.links == null ? null : figure("requests saved, at most", summary.links),
+      summary.orphaned ? figure("orphaned", summary.orphaned, "alarm") : null,
+    ),
+    summary.time.bars.length > 1 ? timeline(summary.time) : null,
+    make("section", {}, make("h2", {}, "Where, and why"), make("div", { class: "breakdowns" }, breakdowns(summary, filter))),
+    worthALook(summary, filter),
+  ];
+}
+
+function headline(pages, duplicate) {
+  if (!duplicate) return `None of ${counted(pages, "page")} repeats another.`;
+  return `${percent(duplicate, pages)} of ${counted(pages, "page")} ${duplicate === 1 ? "repeats" : "repeat"} another.`;
+}
+
+function figure(name, number, kind = "", note = "") {
+  return make(
+    "div",
+    { class: `figure ${kind}` },
+    make("dt", {}, name),
+    make("dd", {}, count(number), note ? [" ", make("small", {}, note)] : null),
+  );
+}
+
+function breakdowns(summary, filter) {
+  const split = (choice) => ([name, kept, repeated, unjudged]) => ({
+    name: name ?? "all others",
+    note: repeated ? `${count(repeated)} of ${count(kept + repeated + unjudged)}` : count(kept + unjudged),
+    parts: [["repeated", repeated], ["kept", kept], ["unjudged", unjudged]],
+    choose: name != null && repeated ? () => filter(choice, name) : null,
+  });
+  const simple = (kind, choice) => ([name, number]) => ({
+    name: String(name),
+    note: count(number),
+    parts: [[kind, number]],
+    choose: choice ? () => filter(choice, name) : null,
+  });
+  const found = [
+    summary.hosts.length > 1 && bars("By host", summary.hosts.map(split("host"))),
+    bars("By pattern of address", summary.patterns.map(split("pattern"))),
+    summary.rules.length && bars("What decided", summary.rules.map(simple("repeated", "rule"))),
+    summary.distances.length && bars(
+      "Distance of the fingerprints, in bits",
+      summary.distances.map(simple("repeated")),
+      { folded: 6 },
+    ),
+    summary.unjudged.length && bars("Not judged, and so kept", summary.unjudged.map(simple("unjudged"))),
+  ];
+  return found.filter(Boolean);
+}
+
+function worthALook(summary, filter) {
+  const items = [];
+  const add = (title, number, text, ...more) =>
+    items.push(make("li", {}, make("h3", {}, title, make("span", { class: "tally" }, count(number))), make("p", {}, text), ...more));
+  const addresses = (urls) => make("ul", { class: "addresses" }, urls.slice(0, 200).map((url) => make("li", {}, address(url))));
+  const folded = (urls) => make("details", {}, make("summary", {}, "Show them"), addresses(urls));
+  if (summary.orphaned) {
+    add("Orphans", summary.orphaned,
+      "Pages that were dropped for a page whose own processing failed later. Nobody has seen them; crawl them again.",
+      folded(summary.orphans));
+  }
+  if (summary.onlyFromDrops?.length) {
+    add("Only found on dropped pages", summary.onlyFromDrops.length,
+      "Addresses to which only pages led that repeat another. A crawl that drops these doesn't find them.",
+      folded(summary.onlyFromDrops));
+  }
+  for (const { name, count: number, rows } of summary.findings) {
+    if (name === "titles") add(...finding(name, number, rows, filter));
+  }
+  if (summary.crowds.length) {
+    add("Many pages of one pattern for one page", summary.crowds.length,
+      "Error pages and session ids look so; so do products whose pages share all but a name.",
+      make("ul", { class: "crowds" }, summary.crowds.slice(0, 12).map(([pattern, of, number]) =>
+        make("li", {},
+          make("button", { type: "button", class: "quiet", click: () => filter("crowd", [pattern, of]) }, counted(number, "page")),
+          " of ", make("code", {}, shown(pattern, 90)), " for ", address(of, 90)))));
+  }
+  for (const { name, count: number, rows } of summary.findings) {
+    if (name !== "titles") add(...finding(name, number, rows, filter));
+  }
+  if (summary.kept.length) {
+    add("Hundreds of kept pages of one pattern", summary.kept.length,
+      "Nothing is wrong where these pages differ. Endless ones (days, searches, filters) are no duplicates: DEPTH_LIMIT and NEARDUP_DENY are for these.",
+      make("ul", { class: "crowds" }, summary.kept.slice(0, 12).map(([pattern, number, examples]) =>
+        make("li", {}, counted(number, "page"), " of ", make("code", {}, shown(pattern, 90)), ", such as ", address(examples.at(-1), 90)))));
+  }
+  if (!items.length) return null;
+  return make("section", { class: "look" }, make("h2", {}, "Worth a look"), make("ol", {}, items));
+}
+
+function finding(name, number, rows, filter) {
+  const [title, text] = FINDINGS[name] ?? [name, ""];
+  return [title, number, text,
+    rows.length ? make("button", { type: "button", class: "quiet", click: () => filter("finding", name) }, "Show them, worst first") : null];
+}

@@ -1,0 +1,62 @@
+// A page that was dropped beside the page that it repeats.
+
+const FOUND = {
+  distance: "by its fingerprint, within k bits",
+  features: "by shared min-wise features",
+  equal: "by equal content",
+  address: "by its address",
+};
+
+function pairView(drops, row, texts) {
+  const { rows, groups, words } = drops;
+  const group = drops.groupOf[row];
+  const facts = make("dl", { class: "facts" });
+  const fact = (name, ...value) => facts.append(make("div", {}, make("dt", {}, name), make("dd", {}, ...value)));
+  const threshold = rows.threshold[row];
+  if (rows.resemblance[row] != null) {
+    fact("resemblance", make("b", {}, resemblance(rows.resemblance[row])),
+      threshold == null ? "" : make("span", { class: "soft" }, ` needed ${resemblance(threshold)}`));
+  }
+  if (rows.distance[row] != null) fact("distance", make("b", {}, String(rows.distance[row])), make("span", { class: "soft" }, " of 64 bits"));
+  const found = words[rows.found[row]];
+  if (found) fact("found", shown(FOUND[found] ?? found));
+  fact("rule", shown(drops.rules[rows.rule[row]]));
+  if (rows.learnt[row].length) fact("learnt", rows.learnt[row].map((name, place) => [place ? ", " : "", shown(words[name])]).flat());
+  fact("action", shown(words[rows.action[row]]));
+  if (words[rows.detail[row]]) fact("judged", shown(words[rows.detail[row]]));
+  const content = make("div", { class: "texts" });
+  differenceOf(content, texts, groups.text[group], rows.text[row]);
+  return [
+    make("div", { class: "sides" },
+      side("kept", "Kept", drops.keptUrl(group), drops, groups, group, null),
+      side("repeated", "Repeats it", drops.url(row), drops, rows, row, group)),
+    facts,
+    content,
+  ];
+}
+
+function side(kind, label, url, drops, table, at, group) {
+  const title = drops.titles[table.title[at]], headings = drops.titles[table.headings[at]];
+  const other = (name) => group != null && drops.groups[name][group] !== table[name][at];
+  return make("section", { class: `page ${kind}` },
+    make("h3", {}, label),
+    title ? make("p", { class: other("title") ? "title other" : "title" }, shown(title)) : null,
+    headings && headings !== title ? make("p", { class: other("headings") ? "other" : "soft" }, shown(headings)) : null,
+    make("p", {}, address(url, 2000)),
+    table.tokens[at] ? make("p", { class: "soft" }, counted(table.tokens[at], "word")) : null);
+}
+
+async function differenceOf(place, texts, kept, drop) {
+  if (kept < 0 || drop < 0) {
+    place.append(make("p", { class: "soft" }, texts.length
+      ? "This page holds no texts of this pair; it holds those of the pairs that deserve a look first."
+      : "With NEARDUP_AUDIT_TEXT = True the audit has the texts, and the difference stands here."));
+    return;
+  }
+  try {
+    const [a, b] = await Promise.all([unpacked(texts[kept].packed), unpacked(texts[drop].packed)]);
+    place.append(...difference(a, texts[kept].omitted, b, texts[drop].omitted));
+  } catch (error) {
+    place.append(make("p", { class: "soft" }, `The texts in the audit can't be read (${error.name}).`));
+  }
+}

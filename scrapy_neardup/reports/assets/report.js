@@ -1,0 +1,137 @@
+// The report on an audit: the overview at once, the drops when the page has come to its end.
+
+const summary = read("summary");
+let filter = () => {};
+const main = make("main", {}, overview(summary, (kind, value) => filter(kind, value)));
+document.body.append(main);
+
+function explorer() {
+  const drops = new Drops(read("drops"));
+  const packed = document.getElementById("texts");
+  let texts = null;
+  const view = new View(drops, summary.findings);
+  const pair = make("article", { class: "pair", tabindex: "-1", "aria-label": "The pair" });
+  const list = new List(view, (entry) => rowOf(entry), opened);
+
+  function rowOf(entry) {
+    if (entry < 0) {
+      const group = -1 - entry, found = view.matching[group], all = drops.groups.size[group];
+      return [
+        make("span", { class: "twist", "aria-hidden": "true" }, view.open.has(group) ? "▾" : "▸"),
+        make("span", { class: "what" }, shown(drops.keptTitle(group) || drops.keptUrl(group), 140)),
+        make("span", { class: "tally" }, found === all ? count(all) : `${count(found)} of ${count(all)}`),
+        make("span", { class: "where" }, shown(drops.keptUrl(group), 160)),
+      ];
+    }
+    const { rows } = drops;
+    return [
+      make("span", { class: "what" }, shown(rows.path[entry] || drops.url(entry), 160)),
+      make("span", { class: "tally" }, rows.resemblance[entry] == null ? "" : resemblance(rows.resemblance[entry])),
+      make("span", { class: "where" }, shown(drops.title(entry) || drops.url(entry), 140),
+        " ", make("i", {}, shown(drops.rules[rows.rule[entry]], 60))),
+    ];
+  }
+
+  function opened(entry, { asked }) {
+    const row = entry < 0 ? firstOf(-1 - entry) : entry;
+    texts ??= JSON.parse(packed.textContent);
+    pair.replaceChildren(
+      make("button", { type: "button", class: "close", "aria-label": "Close the pair", click: close }, "×"),
+      ...pairView(drops, row, texts),
+    );
+    pair.scrollTop = 0;
+    if (asked) document.body.classList.add("reading");
+    if (asked && narrow()) pair.focus();
+  }
+
+  function firstOf(group) {
+    const matches = view.test();
+    for (let row = drops.first(group); row < drops.end(group); row++) if (matches(row)) return row;
+    return drops.first(group);
+  }
+
+  function close() {
+    document.body.classList.remove("reading");
+    list.element.focus();
+  }
+
+  const narrow = () => matchMedia("(max-width: 60rem)").matches;
+  const tally = make("p", { class: "soft", "aria-live": "polite" });
+  const search = make("input", {
+    type: "search", id: "search", placeholder: "Address, title or heading", autocomplete: "off", spellcheck: "false",
+    input: () => choose({ search: search.value }),
+  });
+  const chips = make("div", { class: "chips" });
+  const selects = {
+    host: select("Host", "All hosts", summary.hosts),
+    pattern: select("Pattern", "All patterns", summary.patterns),
+    rule: select("Rule", "All rules", summary.rules.map(([name, number]) => [name, 0, number])),
+  };
+
+  function select(label, all, table) {
+    const names = table.filter(([name, , repeated]) => name != null && repeated).map(([name]) => name);
+    const element = make("select", { "aria-label": label, change: () => choose({ [label.toLowerCase()]: element.value ? names[element.value] : null }) },
+      make("option", { value: "" }, all), names.map((name, place) => make("option", { value: place }, cut(plain(name), 90))));
+    element.hidden = names.length < 2;
+    element.names = names;
+    return element;
+  }
+
+  function choose(change) {
+    view.choose({ ...view.choice, ...change });
+    for (const [name, element] of Object.entries(selects)) {
+      const place = element.names.indexOf(view.choice[name]);
+      element.value = place < 0 ? "" : String(place);
+    }
+    search.value = view.choice.search ?? "";
+    const chosen = [];
+    if (view.choice.finding) chosen.push([{ finding: null }, (FINDINGS[view.choice.finding] ?? [view.choice.finding])[0]]);
+    if (view.choice.group != null) chosen.push([{ group: null }, shown(drops.keptUrl(view.choice.group), 80)]);
+    chips.replaceChildren(...chosen.map(([without, name]) =>
+      make("button", { type: "button", class: "chip", click: () => choose(without) }, name, make("span", { "aria-label": "remove this filter" }, " ×"))));
+    list.refresh();
+    tell();
+  }
+
+  function tell() {
+    const hidden = summary.decisions.duplicate - drops.length;
+    tally.textContent = `${counted(view.rowCount, "drop")} in ${counted(view.groupCount, "group")}`
+      + (hidden > 0 ? `. This page holds ${count(drops.length)} of ${count(summary.decisions.duplicate)} drops: those that deserve a look, and the first of each group.` : "");
+  }
+
+  filter = (kind, value) => {
+    const fresh = { search: "", host: null, pattern: null, rule: null, finding: null, group: null };
+    if (kind === "crowd") {
+      const group = drops.groups.path.findIndex((_, at) => drops.keptUrl(at) === value[1]);
+      choose({ ...fresh, pattern: value[0], group: group < 0 ? null : group });
+      if (group >= 0) view.toggle(group, true);
+      list.refresh();
+    } else choose({ ...fresh, [kind]: value });
+    section.scrollIntoView();
+    list.element.focus({ preventScroll: true });
+    list.select(0);
+  };
+
+  const section = make("section", { class: "explorer", id: "groups" },
+    make("h2", {}, "What was found to repeat what"),
+    make("form", { class: "tools", role: "search", submit: (event) => event.preventDefault() },
+      make("label", { for: "search" }, "Search"), search, Object.values(selects), chips, tally),
+    make("div", { class: "panes" }, list.element, pair),
+    make("p", { class: "soft keys" }, "Keys: ", ["/ search", "↑ ↓ move", "→ ← open and close a group", "Enter reads the pair", "Esc back to the list"].join(" · ")));
+  main.append(section);
+  list.refresh();
+  tell();
+  list.select(0);
+  addEventListener("keydown", (event) => {
+    const typing = event.target.matches?.("input, select, textarea");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      search.focus();
+    } else if (event.key === "Escape") {
+      if (typing && search.value) choose({ search: "" });
+      close();
+    }
+  });
+}
+
+if (summary.shown) addEventListener("DOMContentLoaded", explorer);

@@ -1,0 +1,124 @@
+"""The lines of audit files, checked.
+
+Rule of this module: a line is an audit's verdict, an audit's event, or an `InputError` that
+names the file and the line; nothing is guessed. ``crawl/audit.py`` writes what is read here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from types import NoneType
+from typing import Any
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.verdict import Decision
+
+Entry = dict[str, Any]
+"""A line of an audit, a verdict or an event such as ``orphaned``: its keys as the file has them,
+page ids as numbers, the time as a POSIX time in seconds."""
+
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    "time": str,
+    "page": str,
+    "id": str,
+    "verdict": str,
+    "reason": str,
+    "action": str,
+    "of": (str, NoneType),
+    "of_id": (str, NoneType),
+    "distance": (int, NoneType),
+    "resemblance": (float, int, NoneType),
+    "threshold": (float, int, NoneType),
+    "tokens": (int, NoneType),
+    "detail": (str, NoneType),
+    "rule": (str, NoneType),
+    "found": (str, NoneType),
+    "title": (str, NoneType),
+    "headings": (list, str, NoneType),
+    "learnt": (list, NoneType),
+    "links": (int, NoneType),
+    "text": (str, NoneType),
+    "omitted": (list, NoneType),
+    "count": int,
+    "pages": list,
+}
+"""Key -> what its value must be, where there is one."""
+
+_VERDICT = {"time", "page", "id", "verdict", "reason", "action"}
+_ORPHANED = {"time", "of_id", "count", "pages"}
+"""Keys that a line must have."""
+
+_DECISIONS = set(Decision)
+
+
+def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> Iterator[Entry]:
+    """Yield what the lines of an audit say.
+
+    Parameters
+    ----------
+    lines
+        Lines of UTF-8.
+    name
+        What the file is called in an error.
+    skip_torn
+        Pass over lines that are no JSON: a machine that crashed may have torn one.
+
+    Raises
+    ------
+    InputError
+        A line isn't one of an audit, or there is none at all.
+    """
+    number = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            if skip_torn and number > 1:
+                continue
+            raise InputError(_not_json(line, name, number)) from None
+        if (fault := _fault(entry) or _converted(entry)) is not None:
+            raise InputError(
+                f"{name}, line {number}: not a line of an audit ({fault}); NEARDUP_AUDIT names"
+                " the file that a crawl of this version writes"
+            )
+        yield entry
+    if not number:
+        raise InputError(f"{name}: is empty; NEARDUP_AUDIT fills it while a crawl runs")
+
+
+def _not_json(line: bytes, name: str, number: int) -> str:
+    if number == 1:
+        return f"{name}: not an audit, its first line is no JSON object"
+    torn = "is torn" if line.endswith(b"\n") else "is torn, and the last one"
+    return f"{name}, line {number}: {torn}; --skip-torn leaves such lines out"
+
+
+def _fault(entry: object) -> str | None:
+    """Return what is wrong with an entry, or None."""
+    if not isinstance(entry, dict):
+        return "no JSON object"
+    event = entry.get("event")
+    if event not in (None, "orphaned"):
+        return f"unknown event {str(event)[:40]!r}"
+    if missing := (_ORPHANED if event else _VERDICT) - entry.keys():
+        return f'no "{min(missing)}"'
+    for key, value in entry.items():
+        if not isinstance(value, _KINDS.get(key, object)):
+            return f'"{key}" is {str(value)[:40]!r}'
+    if not event and entry["verdict"] not in _DECISIONS:
+        return f"unknown verdict {entry['verdict'][:40]!r}"
+    return None
+
+
+def _converted(entry: Entry) -> str | None:
+    """Make numbers of ids and time; return what is wrong with them, or None."""
+    try:
+        entry["time"] = datetime.fromisoformat(entry["time"]).timestamp()
+        for key in ("id", "of_id"):
+            if entry.get(key) is not None:
+                entry[key] = int(entry[key], 16)
+    except (ValueError, OverflowError) as error:
+        return str(error)
+    return None

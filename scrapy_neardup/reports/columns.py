@@ -1,0 +1,145 @@
+"""The drops that a page holds, as columns of JSON.
+
+Rule of this module: columns are lists of equal length, texts that repeat are numbers in a list
+of names, and rows of one group stand together. ``assets/data.js`` reads what is written here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from scrapy_neardup.reports.findings import Finding
+from scrapy_neardup.reports.patterns import split_site
+from scrapy_neardup.reports.summary import Drop, Summary
+
+MAX_DROPS = 100_000
+"""Most drops that a page holds; a browser opens so many in a second."""
+
+
+class Names:
+    """Texts, each once, and their numbers."""
+
+    def __init__(self) -> None:
+        self.list: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Return the number of `text`, a new one for a new text."""
+        found = self._numbers.setdefault(text, len(self.list))
+        if found == len(self.list):
+            self.list.append(text)
+        return found
+
+
+def chosen(summary: Summary, findings: Iterable[Finding], limit: int = MAX_DROPS) -> list[int]:
+    """Return the numbers of at most `limit` drops, group by group, the largest group first.
+
+    If there are more, those that deserve a look are among them, then as many of each group as
+    there is room for, the same number of each. O(n log n) for n drops.
+    """
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for number, drop in enumerate(summary.drops):
+        groups[drop.of_id].append(number)
+    ordered = sorted(groups.values(), key=len, reverse=True)
+    if len(summary.drops) <= limit:
+        return [number for group in ordered for number in group]
+    wanted = {number for finding in findings for number in finding.drops}
+    wanted = set(sorted(wanted)[:limit])
+    room = limit - len(wanted)
+    for depth in range(len(ordered[0])):
+        level = [group[depth] for group in ordered if len(group) > depth]
+        fresh = [number for number in level if number not in wanted]
+        wanted.update(fresh[:room])
+        room -= min(room, len(fresh))
+        if not room:
+            break
+    return [number for group in ordered for number in group if number in wanted]
+
+
+def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict[str, Any]:
+    """Return the columns of the drops `numbers`, which `chosen` put in order.
+
+    Parameters
+    ----------
+    summary
+        Where they are from.
+    numbers
+        Which drops.
+    texts
+        Line -> number of its text in the page, where the page holds it.
+    """
+    sites, titles, patterns, rules, words = Names(), Names(), Names(), Names(), Names()
+    sizes: defaultdict[int, int] = defaultdict(int)
+    for drop in summary.drops:
+        sizes[drop.of_id] += 1
+    groups: dict[str, list[Any]] = {name: [] for name in _GROUP}
+    rows: dict[str, list[Any]] = {name: [] for name in _ROW}
+
+    def add(table: dict[str, list[Any]], *values: Any) -> None:
+        for column, value in zip(table.values(), values, strict=True):
+            column.append(value)
+
+    last = None
+    for row, number in enumerate(numbers):
+        drop = summary.drops[number]
+        if drop.of_id != last:
+            last = drop.of_id
+            add(groups, row, sizes[last], *_kept(summary, drop, sites, titles, texts))
+        site, path = split_site(drop.page)
+        add(
+            rows,
+            sites.number(site),
+            path,
+            titles.number(drop.title),
+            titles.number(drop.headings),
+            patterns.number(summary.drop_patterns[number]),
+            rules.number(drop.rule),
+            drop.distance,
+            _thousandths(drop.resemblance),
+            _thousandths(drop.threshold),
+            words.number(drop.found),
+            words.number(drop.reason),
+            words.number(drop.action),
+            words.number(drop.detail),
+            [words.number(name) for name in drop.learnt],
+            drop.tokens,
+            texts.get(drop.line, -1),
+        )
+    return {
+        "sites": sites.list,
+        "titles": titles.list,
+        "patterns": patterns.list,
+        "rules": rules.list,
+        "words": words.list,
+        "groups": groups,
+        "rows": rows,
+    }
+
+
+_GROUP = ("first", "size", "site", "path", "title", "headings", "tokens", "text")
+_ROW = (
+    "site", "path", "title", "headings", "pattern", "rule", "distance", "resemblance",
+    "threshold", "found", "reason", "action", "detail", "learnt", "tokens", "text",
+)  # fmt: skip
+
+
+def _kept(
+    summary: Summary, drop: Drop, sites: Names, titles: Names, texts: dict[int, int]
+) -> tuple[Any, ...]:
+    """Return what is known of the page that `drop` repeats, of its own line or of the drop's."""
+    kept = summary.kept.get(drop.of_id)
+    site, path = split_site(kept.page if kept else drop.of)
+    return (
+        sites.number(site),
+        path,
+        titles.number(kept.title if kept else ""),
+        titles.number(kept.headings if kept else ""),
+        kept.tokens if kept else 0,
+        texts.get(kept.line, -1) if kept else -1,
+    )
+
+
+def _thousandths(number: float | None) -> int | None:
+    return None if number is None else round(number * 10_000)

@@ -1,0 +1,134 @@
+"""What of an audit deserves a look, worst first.
+
+Rule of this module: a finding is a question to the reader, not a judgement. Each has a name
+that the page explains, and lists drops or patterns in the order in which to look at them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scrapy_neardup.reports.summary import KEPT, Drop, Summary
+
+CROWD = 20
+"""Pages of one pattern that were dropped for one page, from which on they deserve a look."""
+
+KEPT_PATTERN = 200
+"""Kept pages of one pattern, from which on it deserves a look."""
+
+NEAR = 0.02
+"""Resemblance above the threshold under which a drop counts as near it."""
+
+LISTED = 2_000
+"""Most drops or patterns that a finding lists."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Drops that deserve a look for one reason.
+
+    Parameters
+    ----------
+    name
+        ``titles``, ``near`` or ``learnt``.
+    count
+        How many there are.
+    drops
+        Numbers in `Summary.drops`, worst first, at most `LISTED`.
+    """
+
+    name: str
+    count: int
+    drops: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Pages of one pattern that were dropped for the same page."""
+
+    pattern: str
+    of_id: int
+    count: int
+
+
+def drops_to_look_at(summary: Summary) -> list[Finding]:
+    """Return the drops that deserve a look. O(n log n) for n drops."""
+    return [
+        finding
+        for finding in (
+            _ranked("titles", summary, _other_title),
+            _ranked("near", summary, _margin),
+            _ranked("learnt", summary, _learnt),
+        )
+        if finding.count
+    ]
+
+
+def crowds(summary: Summary) -> list[Crowd]:
+    """Return where many pages of one pattern were dropped for one page, largest first."""
+    counts = Counter(
+        (pattern, drop.of_id)
+        for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
+    )
+    return [
+        Crowd(pattern, of_id, count)
+        for (pattern, of_id), count in counts.most_common(LISTED)
+        if count >= CROWD
+    ]
+
+
+def kept_patterns(summary: Summary) -> list[tuple[str, int, list[str]]]:
+    """Return the patterns with many kept pages, how many, and three addresses of each."""
+    large = {
+        pattern: counts[KEPT]
+        for pattern, counts in summary.patterns.items()
+        if counts[KEPT] >= KEPT_PATTERN
+    }
+    examples: defaultdict[str, list[str]] = defaultdict(list)
+    for kept in summary.kept.values() if large else ():
+        pattern = summary.pattern(kept.page)
+        if pattern in large and len(examples[pattern]) < 3:
+            examples[pattern].append(kept.page)
+    return [
+        (pattern, count, examples[pattern]) for pattern, count in Counter(large).most_common(100)
+    ]
+
+
+def _ranked(name: str, summary: Summary, rank: Callable[[Summary, Drop], float | None]) -> Finding:
+    """Return the drops that `rank` has a number for, smallest first."""
+    ranked = (
+        (found, number)
+        for number, drop in enumerate(summary.drops)
+        if (found := rank(summary, drop)) is not None
+    )
+    ordered = sorted(ranked)
+    return Finding(name, len(ordered), [number for _, number in ordered[:LISTED]])
+
+
+def _other_title(summary: Summary, drop: Drop) -> float | None:
+    """Return how alike the titles and headings of a pair are, None where they are equal."""
+    kept = summary.kept.get(drop.of_id)
+    if kept is None or (drop.title, drop.headings) == (kept.title, kept.headings):
+        return None
+    mine, other = (
+        set(_WORD.findall(f"{page.title} {page.headings}".lower())) for page in (drop, kept)
+    )
+    return len(mine & other) / max(len(mine | other), 1)
+
+
+def _margin(_: Summary, drop: Drop) -> float | None:
+    """Return by how much a drop is above its threshold, None where that is no small margin."""
+    if drop.resemblance is None or drop.threshold is None:
+        return None
+    margin = drop.resemblance - drop.threshold
+    return margin if margin < min(NEAR, (1 - drop.threshold) / 2) else None
+
+
+def _learnt(_: Summary, drop: Drop) -> float | None:
+    """Return less for more learnt rules that took part, None where none did."""
+    return -len(drop.learnt) if drop.learnt else None

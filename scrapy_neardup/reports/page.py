@@ -1,0 +1,95 @@
+"""One self-contained web page: a frame, a style, a script, and data.
+
+Rules of this module: the page loads nothing and runs nothing but its own script, which a
+content security policy names by its hash; data is JSON in script elements of a type that no
+browser runs. In that JSON ``<`` is escaped, so that no text can end the element.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+_ASSETS = files(__package__).joinpath("assets")
+
+
+def page(
+    title: str,
+    *,
+    scripts: Sequence[str],
+    early: Mapping[str, Any],
+    late: Mapping[str, Any],
+) -> Iterator[str]:
+    """Yield the pieces of a page.
+
+    Parameters
+    ----------
+    title
+        What the page is called.
+    scripts
+        Modules in ``assets/``; the last one begins.
+    early, late
+        Element id -> data: before the script, for what is shown at once, and after it.
+    """
+    style = _asset("report.css")
+    script = '"use strict";\n(() => {\n' + "\n".join(map(_module, scripts)) + "})();\n"
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(style)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+    yield (
+        "<!doctype html>\n"
+        '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        "<noscript><p>This page needs JavaScript. It runs its own script only, and loads"
+        " nothing.</p></noscript>\n"
+    )
+    yield from _data(early)
+    yield f"<script>{script}</script>\n"
+    yield from _data(late)
+    yield "</body>\n</html>\n"
+
+
+def _data(values: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in values.items():
+        yield f'<script type="application/json" id="{name}">'
+        yield inert(value)
+        yield "</script>\n"
+
+
+def inert(value: Any) -> str:
+    """Return `value` as JSON that can stand in a script element, whatever its texts say.
+
+    Lone halves of surrogate pairs become ``?``.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").encode("utf-8", "replace").decode()
+
+
+def _module(name: str) -> str:
+    return _asset(f"{name}.js")
+
+
+def _asset(name: str) -> str:
+    return _ASSETS.joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    """Return what a content security policy calls an inline element with this `content`."""
+    return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()

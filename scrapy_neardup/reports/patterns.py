@@ -1,0 +1,127 @@
+"""Addresses that look alike: the patterns of a site's paths and queries.
+
+Rule of this module: a pattern is made from addresses alone and says nothing about what is on
+the pages. It has no host, so that the same software on two hosts has the same patterns.
+
+``/product/123.html?sid=a&page=2`` is one of ``/product/N.html?page=&sid=``: numbers become
+``N``, long hexadecimal ids ``ID``, and a folder with more than `MAX_NAMES` names has ``*``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+MAX_NAMES = 24
+"""Names that a folder may have before they are taken for one."""
+
+MAX_SEGMENTS = 6
+"""Segments of a path that a pattern shows."""
+
+MAX_KEYS = 8
+"""Parameters of a query that a pattern shows."""
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+_SHORTEST_ID = 12
+_ID = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,}\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[0-9]+")
+_EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,5}$", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Folder:
+    names: dict[str, _Folder] = field(default_factory=dict)
+    merged: bool = False
+
+    def below(self, name: str) -> _Folder:
+        """Return the folder called `name`, made if there is none."""
+        if self.merged:
+            name = _any(name)
+        if (found := self.names.get(name)) is not None:
+            return found
+        if len(self.names) >= MAX_NAMES and not self.merged:
+            self.merged = True
+            names, self.names = self.names, {}
+            for known, folder in names.items():
+                self.names.setdefault(_any(known), _Folder()).take(folder)
+            return self.below(name)
+        return self.names.setdefault(name, _Folder())
+
+    def take(self, other: _Folder) -> None:
+        """Add what `other` holds."""
+        self.merged = self.merged or other.merged
+        for name, folder in other.names.items():
+            self.below(name).take(folder)
+
+
+class Patterns:
+    """The patterns of the addresses that were shown to `learn`.
+
+    A pattern is known once all addresses were: O(distinct patterns) of memory.
+    """
+
+    def __init__(self) -> None:
+        self._root = _Folder()
+        self._patterns: dict[str, str] = {}
+
+    def learn(self, url: str) -> None:
+        """Take note of an address. O(its length)."""
+        folder = self._root
+        for segment in _segments(url)[0]:
+            folder = folder.below(segment)
+
+    def of(self, url: str) -> str:
+        """Return the pattern of an address. O(its length)."""
+        segments, keys = _segments(url)
+        folder, names = self._root, []
+        for segment in segments:
+            name = _any(segment) if folder.merged else segment
+            names.append(name)
+            folder = folder.names.get(name) or _Folder()
+        pattern = "/" + "/".join(names) + keys
+        return self._patterns.setdefault(pattern, pattern)
+
+
+def split_site(url: str) -> tuple[str, str]:
+    """Return scheme and host of `url`, and the rest; ``("", url)`` for what is a path."""
+    found = _ADDRESS.match(url)
+    return (found[0], url[found.end() :]) if found else ("", url)
+
+
+def _segments(url: str) -> tuple[list[str], str]:
+    """Return the segments of a path, and what is shown of its query."""
+    path, _, query = split_site(url)[1].partition("#")[0].partition("?")
+    segments = list(map(_name, path.strip("/").split("/", MAX_SEGMENTS)))
+    if len(segments) > MAX_SEGMENTS:
+        segments[MAX_SEGMENTS:] = ["…"]
+    if path.endswith("/") and segments[-1]:
+        segments.append("")
+    if not query:
+        return segments, ""
+    keys = sorted({_name(key.partition("=")[0][:40]) for key in query.split("&")} - {""})
+    more = "&…" if len(keys) > MAX_KEYS else ""
+    return segments, "?" + "&".join(f"{key}=" for key in keys[:MAX_KEYS]) + more
+
+
+@lru_cache(maxsize=1 << 16)
+def _name(segment: str) -> str:
+    name, semicolon, key = segment[:200].partition(";")  # /page;jsessionid=1
+    return _number(name) + semicolon + key.partition("=")[0]
+
+
+def _number(name: str) -> str:
+    if name.isalpha():
+        return name
+    return _NUMBER.sub("N", _ID.sub("ID", name) if len(name) >= _SHORTEST_ID else name)
+
+
+def _any(name: str) -> str:
+    """Return what stands for `name` among many: its kind of file, if it has one."""
+    if not name:
+        return ""
+    extension = _EXTENSION.search(name)
+    return "*" + (extension[0].lower() if extension else "")

@@ -1,0 +1,147 @@
+"""The report on audits: what is counted, what deserves a look, and the drops themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from scrapy_neardup.reports.columns import chosen, columns
+from scrapy_neardup.reports.findings import crowds, drops_to_look_at, kept_patterns
+from scrapy_neardup.reports.page import page
+from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
+from scrapy_neardup.reports.texts import lines_with_texts
+from scrapy_neardup.verdict import Decision
+
+_BARS = 72
+"""Bars of the picture over time."""
+
+_ROWS = 200
+"""Most hosts and patterns that are listed; the rest is counted as one."""
+
+
+class Report:
+    """The page about a `Summary`, which is complete.
+
+    Parameters
+    ----------
+    summary
+        What the audits say.
+    sources
+        What they are called.
+    only_from_drops
+        Addresses that only pages which repeat others lead to, where a trial has found out.
+    """
+
+    def __init__(
+        self,
+        summary: Summary,
+        sources: Sequence[str],
+        *,
+        only_from_drops: Sequence[str] | None = None,
+    ) -> None:
+        self._summary = summary
+        self._sources = sources
+        self._only_from_drops = only_from_drops
+        self._findings = drops_to_look_at(summary)
+        self._numbers = chosen(summary, self._findings)
+
+    @cached_property
+    def lines(self) -> list[int]:
+        """The lines whose texts `pieces` is to be given, in increasing order."""
+        return lines_with_texts(self._summary, self._numbers, self._findings)
+
+    def pieces(self, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
+        """Yield the page.
+
+        Parameters
+        ----------
+        texts
+            Line -> what `texts.text_of` returns of it, for those of `lines`.
+        """
+        places = {line: number for number, line in enumerate(texts)}
+        return page(
+            "Near-duplicate report",
+            scripts=_SCRIPTS,
+            early={"summary": self._counts()},
+            late={
+                "drops": columns(self._summary, self._numbers, places),
+                "texts": list(texts.values()),
+            },
+        )
+
+    def headline(self) -> str:
+        """Return what the page says first, as a line of text."""
+        made = self._summary.decisions
+        pages, repeated = made.total(), made[Decision.DUPLICATE]
+        share = f"{repeated / pages:.1%}" if pages else "none"
+        return (
+            f"{pages:,} pages: {repeated:,} repeat another ({share}),"
+            f" {made[Decision.UNJUDGED]:,} were not judged"
+        )
+
+    def _counts(self) -> dict[str, Any]:
+        summary = self._summary
+        rows = {number: row for row, number in enumerate(self._numbers)}
+        first, step, bars = summary.timeline(_BARS)
+        return {
+            "sources": list(self._sources),
+            "pages": summary.decisions.total(),
+            "decisions": summary.decisions,
+            "actions": summary.actions.most_common(),
+            "shown": len(self._numbers),
+            "groups": len({drop.of_id for drop in summary.drops}),
+            "links": summary.links,
+            "orphaned": summary.orphaned,
+            "orphans": summary.orphans,
+            "onlyFromDrops": self._only_from_drops,
+            "rules": summary.rules.most_common(_ROWS),
+            "unjudged": summary.unjudged.most_common(_ROWS),
+            "distances": sorted(summary.distances.items()),
+            "hosts": self._hosts(),
+            "patterns": _largest(self._summary.patterns),
+            "time": {"first": first, "step": step, "bars": bars},
+            "findings": [
+                {
+                    "name": finding.name,
+                    "count": finding.count,
+                    "rows": [rows[number] for number in finding.drops if number in rows],
+                }
+                for finding in self._findings
+            ],
+            "crowds": self._crowds(),
+            "kept": kept_patterns(summary),
+        }
+
+    def _hosts(self) -> list[list[Any]]:
+        counts: dict[str, list[int]] = {}
+        for (host, outcome), number in self._summary.hosts.items():
+            counts.setdefault(host, [0, 0, 0])[outcome] += number
+        return _largest(counts)
+
+    def _crowds(self) -> list[list[Any]]:
+        kept = self._summary.kept
+        names = {drop.of_id: drop.of for drop in self._summary.drops}
+        return [
+            [
+                crowd.pattern,
+                kept[crowd.of_id].page if crowd.of_id in kept else names[crowd.of_id],
+                crowd.count,
+            ]
+            for crowd in crowds(self._summary)[:_ROWS]
+        ]
+
+
+_SCRIPTS = ("shown", "data", "charts", "overview", "difference", "pair", "view", "list", "report")
+"""Modules in ``assets/``, in the order in which they need each other."""
+
+
+def _largest(counts: dict[str, list[int]]) -> list[list[Any]]:
+    """Return rows of a name, pages kept, repeated and not judged; those with most drops first."""
+    ordered = sorted(
+        counts.items(), key=lambda item: (item[1][REPEATED], item[1][KEPT]), reverse=True
+    )
+    rows = [[name, *numbers] for name, numbers in ordered[:_ROWS]]
+    if rest := [numbers for _, numbers in ordered[_ROWS:]]:
+        rows.append([None, *map(sum, zip(*rest, strict=True))])
+    return rows

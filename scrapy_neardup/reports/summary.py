@@ -1,0 +1,218 @@
+"""What an audit says in all: counts, and every drop with the page that it repeats.
+
+Rule of this module: one pass, in the order of the lines; of a kept page only what a pair needs
+is held. Texts are passed over: where they stand is held, and `texts.py` reads the few that
+are shown.
+
+Memory is O(verdicts): some 300 bytes for a page that is kept, 600 for a drop.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import NamedTuple
+
+from scrapy_neardup.reports.audit import Entry
+from scrapy_neardup.reports.patterns import Patterns, split_site
+from scrapy_neardup.verdict import Decision
+
+MAX_TITLE = 200
+"""Characters of a title that are shown."""
+
+LISTED = 1_000
+"""Most addresses that are listed of one kind: orphans, pages not judged."""
+
+KEPT, REPEATED, UNJUDGED = range(3)
+"""What became of a page, for the picture over time."""
+
+
+class Kept(NamedTuple):
+    """A page that others may repeat, as its own line has it."""
+
+    page: str
+    title: str
+    headings: str
+    tokens: int
+    line: int
+    text_size: int
+
+
+@dataclass(slots=True)
+class Drop:
+    """A page that was found to repeat another, whatever was done about it."""
+
+    page: str
+    of: str
+    of_id: int
+    title: str
+    headings: str
+    distance: int | None
+    resemblance: float | None
+    threshold: float | None
+    rule: str
+    found: str
+    reason: str
+    learnt: tuple[str, ...]
+    detail: str
+    action: str
+    tokens: int
+    line: int
+    text_size: int
+
+
+class Summary:
+    """What the lines of audits say, of as many files as are added.
+
+    Attributes
+    ----------
+    decisions, actions, rules, unjudged, distances
+        How many verdicts there are of each.
+    hosts
+        (scheme and host, decision) -> pages.
+    drops
+        Every duplicate, in the order of the audit.
+    kept
+        Page id -> what is known of a page that was not found to repeat another.
+    orphans
+        Pages that were dropped for one that failed afterwards.
+    links
+        Addresses that only dropped pages led to, as far as the crawl counted them.
+    """
+
+    def __init__(self) -> None:
+        self.decisions: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.unjudged: Counter[str] = Counter()
+        self.distances: Counter[int] = Counter()
+        self.hosts: Counter[tuple[str, int]] = Counter()
+        self._patterns = Patterns()
+        self.drops: list[Drop] = []
+        self.kept: dict[int, Kept] = {}
+        self.others: list[str] = []
+        self.orphans: list[str] = []
+        self.orphaned = 0
+        self.links: int | None = None
+        self._times = array("d")
+        self._outcomes = array("b")
+        self._names: dict[str, str] = {}
+
+    def add(self, entry: Entry, line: int) -> None:
+        """Add a line of an audit; `line` numbers it, over all files."""
+        if "event" in entry:
+            self.orphaned += entry["count"]
+            self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
+        else:
+            self._verdict(entry, line)
+
+    def timeline(self, bins: int) -> tuple[float, float, list[list[int]]]:
+        """Return the first time, the length of a bin in s, and per bin kept, repeated, unjudged.
+
+        Times are POSIX times. O(verdicts).
+        """
+        if not self._times:
+            return 0.0, 1.0, []
+        first, last = min(self._times), max(self._times)
+        step = max((last - first) / bins, 1e-3)
+        counts = [[0, 0, 0] for _ in range(min(bins, int((last - first) / step) + 1))]
+        for time, outcome in zip(self._times, self._outcomes, strict=True):
+            counts[min(int((time - first) / step), len(counts) - 1)][outcome] += 1
+        return first, step, counts
+
+    @cached_property
+    def patterns(self) -> dict[str, list[int]]:
+        """Pattern -> pages kept, repeated and not judged, once all lines are added."""
+        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for outcome, found in (
+            (KEPT, map(self.pattern, (kept.page for kept in self.kept.values()))),
+            (REPEATED, self.drop_patterns),
+            (UNJUDGED, map(self.pattern, self.others)),
+        ):
+            for pattern, number in Counter(found).items():
+                counts[pattern][outcome] += number
+        return counts
+
+    def pattern(self, url: str) -> str:
+        """Return the pattern of an address, once all lines are added."""
+        return self._patterns.of(url)
+
+    @cached_property
+    def drop_patterns(self) -> list[str]:
+        """The pattern of each of `drops`, once all lines are added."""
+        return [self.pattern(drop.page) for drop in self.drops]
+
+    def _verdict(self, entry: Entry, line: int) -> None:
+        page, decision, reason = entry["page"], entry["verdict"], entry["reason"]
+        page_id = entry["id"]
+        self._times.append(entry["time"])
+        self.decisions[decision] += 1
+        self.actions[entry["action"]] += 1
+        self._patterns.learn(page)
+        outcome = KEPT
+        if decision == Decision.DUPLICATE:
+            outcome = REPEATED
+            self._duplicate(entry, line)
+        elif decision == Decision.UNJUDGED:
+            outcome = UNJUDGED
+            self.unjudged[self._name(reason)] += 1
+            self.others.append(page)
+        elif decision == Decision.NEW or page_id not in self.kept:
+            self.kept[page_id] = Kept(
+                page,
+                *self._titles(entry),
+                entry.get("tokens") or 0,
+                line,
+                len(entry.get("text") or ""),
+            )
+        self._outcomes.append(outcome)
+        self.hosts[self._name(split_site(page)[0]), outcome] += 1
+
+    def _duplicate(self, entry: Entry, line: int) -> None:
+        name = self._name
+        of_id, distance = entry.get("of_id"), entry.get("distance")
+        rule = name(entry.get("rule") or entry["reason"])
+        self.rules[rule] += 1
+        if distance is not None:
+            self.distances[distance] += 1
+        if (links := entry.get("links")) is not None:
+            self.links = (self.links or 0) + links
+        title, headings = self._titles(entry)
+        self.drops.append(
+            Drop(
+                page=entry["page"],
+                of=name(entry.get("of") or f"page {of_id or 0:016x}"),
+                of_id=of_id or 0,
+                title=title,
+                headings=headings,
+                distance=distance,
+                resemblance=_finite(entry.get("resemblance")),
+                threshold=_finite(entry.get("threshold")),
+                rule=rule,
+                found=name(entry.get("found") or ""),
+                reason=name(entry["reason"]),
+                learnt=tuple(name(str(rule)[:80]) for rule in (entry.get("learnt") or ())[:16]),
+                detail=name((entry.get("detail") or "")[:MAX_TITLE]),
+                action=name(entry["action"]),
+                tokens=entry.get("tokens") or 0,
+                line=line,
+                text_size=len(entry.get("text") or ""),
+            )
+        )
+
+    def _titles(self, entry: Entry) -> tuple[str, str]:
+        headings = entry.get("headings") or ()
+        if not isinstance(headings, str):
+            headings = " · ".join(map(str, headings[:20]))
+        return self._name((entry.get("title") or "")[:MAX_TITLE]), self._name(headings[:MAX_TITLE])
+
+    def _name(self, text: str) -> str:
+        """Return one object for equal texts: titles and hosts repeat."""
+        return self._names.setdefault(text, text)
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and isfinite(number) else None

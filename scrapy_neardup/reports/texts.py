@@ -1,0 +1,83 @@
+"""The texts of the pairs that are shown: which, and how they are found in the audit again.
+
+Rule of this module: texts stay packed as the audit has them (zlib, base64); the page unpacks
+the two that somebody looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from scrapy_neardup.reports.audit import Entry
+from scrapy_neardup.reports.findings import Finding
+from scrapy_neardup.reports.summary import Summary
+
+MAX_BYTES = 24 << 20
+"""Bytes of packed texts that a page holds in all."""
+
+MAX_OMITTED = 2_000
+"""Ranges of one text that are shown as left out of the judgement."""
+
+
+def lines_with_texts(
+    summary: Summary, numbers: list[int], findings: Iterable[Finding], limit: int = MAX_BYTES
+) -> list[int]:
+    """Return the lines whose texts the page is to hold, in increasing order.
+
+    Parameters
+    ----------
+    summary, numbers
+        The drops that the page holds, the largest group first.
+    findings
+        Their drops and the first of each group take turns; what is left is for all others.
+    limit
+        Bytes of their texts.
+    """
+    shown = set(numbers)
+    found: dict[int, int] = {}
+    room = limit
+    for number in _by_turns(
+        [*(finding.drops for finding in findings), _first_of_groups(summary, numbers)]
+    ):
+        if number not in shown:
+            continue
+        drop = summary.drops[number]
+        kept = summary.kept.get(drop.of_id)
+        if kept is None or not (drop.text_size and kept.text_size):
+            continue
+        fresh = {page.line: page.text_size for page in (drop, kept) if page.line not in found}
+        if (size := sum(fresh.values())) <= room:
+            found |= fresh
+            room -= size
+    return sorted(found)
+
+
+def text_of(entry: Entry) -> dict[str, Any]:
+    """Return what the page holds of a line with a text: packed text, and ranges left out."""
+    omitted = []
+    for part in (entry.get("omitted") or ())[:MAX_OMITTED]:
+        match part:
+            case [int(start), int(stop), str(form)] if 0 <= start < stop:
+                omitted.append([start, stop, form[:40]])
+    return {"packed": entry.get("text") or "", "omitted": omitted}
+
+
+def _by_turns(lists: list[list[int]]) -> Iterator[int]:
+    """Yield what the first lists hold in turn, and so on."""
+    for depth in range(max(map(len, lists), default=0)):
+        for members in lists:
+            if depth < len(members):
+                yield members[depth]
+
+
+def _first_of_groups(summary: Summary, numbers: list[int]) -> list[int]:
+    """Return `numbers` with the first drop of each group before all others."""
+    seen: set[int] = set()
+    first: list[int] = []
+    rest: list[int] = []
+    for number in numbers:
+        group = summary.drops[number].of_id
+        (rest if group in seen else first).append(number)
+        seen.add(group)
+    return first + rest

@@ -1,0 +1,85 @@
+import json
+
+import pytest
+from audits import Audit, shop
+
+from scrapy_neardup.crawl.audit import AuditFile
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.reports.audit import entries
+from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+
+
+def read(*lines, **options):
+    return list(entries(lines, "a.jsonl", **options))
+
+
+def test_what_a_crawl_writes_is_read(tmp_path):
+    audit = AuditFile(str(tmp_path / "a"))
+    verdict = Verdict(
+        decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0xA, fingerprint=0xF,
+        match=Match(page_id=0xB, distance=2, url="http://h/b"),
+    )  # fmt: skip
+    audit.verdict("http://h/a", verdict, action="drop", text="some text")
+    audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
+    audit.close()
+    with (tmp_path / "a").open("rb") as lines:
+        drop, orphaned = entries(lines, "a")
+    assert (drop["id"], drop["of_id"], drop["page"]) == (0xA, 0xB, "http://h/a")
+    assert drop["time"] <= orphaned["time"]
+    assert orphaned["pages"] == ["http://h/a"]
+
+
+def test_keys_that_this_version_does_not_know_are_passed_over():
+    [line] = (Audit().kept("http://h/a", colour="red"),)
+    [entry] = read(json.dumps(line).encode())
+    assert entry["colour"] == "red"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "a.jsonl: is empty"),
+        ([b"<html>"], "a.jsonl: not an audit, its first line is no JSON object"),
+        ([b"\xff\xfe\n"], "a.jsonl: not an audit, its first line is no JSON object"),
+        ([b"[" * 100_000], "a.jsonl: not an audit"),
+        ([b"[]"], "line 1: not a line of an audit (no JSON object)"),
+        ([b'{"a": 1}'], 'line 1: not a line of an audit (no "action")'),
+        ([b'{"event": "begun"}'], "(unknown event 'begun')"),
+        ([b'{"event": "orphaned", "time": "x", "of_id": "1", "count": 1}'], '(no "pages")'),
+    ],
+)
+def test_what_is_no_audit_is_refused(lines, message):
+    with pytest.raises(InputError) as error:
+        read(*lines)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": "maybe"}, "unknown verdict 'maybe'"),
+        ({"verdict": ["new"]}, '"verdict" is "[\'new\']"'),
+        ({"page": 7}, "\"page\" is '7'"),
+        ({"resemblance": "high"}, "\"resemblance\" is 'high'"),
+        ({"id": "no number"}, "invalid literal"),
+        ({"time": "yesterday"}, "yesterday"),
+        ({"learnt": {}}, "\"learnt\" is '{}'"),
+    ],
+)
+def test_a_line_of_another_version_is_named(change, message):
+    first, second = Audit().kept("http://h/a"), {**Audit().kept("http://h/a"), **change}
+    with pytest.raises(InputError, match=r"a\.jsonl, line 2: not a line of an audit") as error:
+        read(*(json.dumps(line).encode() for line in (first, second)))
+    assert message in str(error.value)
+
+
+def test_a_torn_line_is_refused_unless_it_is_to_be_skipped():
+    lines = shop().lines()
+    torn = lines[3][:40]
+    with pytest.raises(InputError, match="line 4: is torn; --skip-torn leaves such lines out"):
+        read(*lines[:3], torn + b"\n", *lines[3:])
+    with pytest.raises(InputError, match="line 4: is torn, and the last one; --skip-torn"):
+        read(*lines[:3], torn)
+    assert len(read(*lines[:3], torn + b"\n", *lines[3:], skip_torn=True)) == len(lines)
+    with pytest.raises(InputError, match="not an audit"):
+        read(torn, skip_torn=True)

@@ -1,0 +1,323 @@
+"""The report in a real browser, as people and hostile sites use it."""
+
+import base64
+import json
+import random
+from pathlib import Path
+
+import headless
+import pytest
+from audits import Audit, shop
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+if lacking := headless.missing():
+    pytest.skip(f"the report isn't opened in a browser: {lacking}", allow_module_level=True)
+
+AXE = (Path(headless.__file__).parent / "axe.min.js").read_text()
+"""The accessibility checker axe-core 4.14.1, from npm."""
+
+SCRIPT = "<script>document.title = 'owned'</script>"
+HOSTILE = (
+    SCRIPT,
+    f"</script>{SCRIPT}",
+    "<!--<script>",
+    "<img src=x onerror=\"document.title = 'owned'\">",
+    '" onmouseover="document.title = 1" x="',
+    "' style='position:fixed;inset:0;background:red'",
+    "</style><style>* { display: none }</style>",
+    "{{constructor.constructor('alert(1)')()}} ${alert(1)}",
+    "\u202egnp.exe\u202c \u2066isolated\u2069 \x00\x07\x1b[31m",
+    "]]></bdi><h1>heading</h1>",
+)
+ADDRESSES = (
+    "javascript:document.title='owned'",
+    " javascript:document.title='owned'",
+    "JaVaScRiPt:document.title='owned'",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "http:javascript:alert(1)",
+    "//evil.example/x",
+    "https://evil.example/\"><script>document.title='owned'</script>",
+    "https://evil.example/\u202egnp.exe",
+)
+
+
+def rows(page):
+    return [row.text.strip("▸▾\n").split("\n") for row in page.find(".row")]
+
+
+def press(page, *keys):
+    ActionChains(page.browser).send_keys(*keys).perform()
+
+
+def difference(page):
+    WebDriverWait(page.browser, 10).until(lambda _: page.find(".texts > *"))
+
+
+def test_it_opens_and_counts(opened):
+    audit = shop(products=3, copies=4)
+    audit.orphaned(audit.entries[0], ["https://shop.example/lost"])
+    page = opened.open(audit)
+    assert page.text("h1") == "75 % of 16 pages repeat another."
+    figures = dict(zip((e.text for e in page.find(".figure dt")),
+                       (e.text for e in page.find(".figure dd")), strict=True))  # fmt: skip
+    assert figures == {
+        "pages": "16", "kept": "3", "repeat another": "12 all dropped", "not judged": "1",
+        "requests saved, at most": "18", "orphaned": "1",
+    }  # fmt: skip
+    assert [e.text for e in page.find(".breakdown h3")] == [
+        "By pattern of address", "What decided", "Distance of the fingerprints, in bits",
+        "Not judged, and so kept",
+    ]  # fmt: skip
+    assert page.text(".tools p") == "12 drops in 3 groups"
+    assert len(page.find(".row.group")) == 3
+    assert len(page.find(".row.drop")) == 12
+
+
+def test_it_is_searched_and_filtered(opened):
+    audit = shop(products=30, copies=4)
+    other = audit.kept("https://docs.example/install", title="Installation")
+    audit.drop("https://docs.example/install?print", other, rule="same-core", title="Print me")
+    page = opened.open(audit)
+    assert page.text(".tools p") == "121 drops in 31 groups"
+    [search] = page.find("#search")
+    search.send_keys("PRODUCT/7.")
+    assert page.text(".tools p") == "4 drops in 1 group"
+    assert rows(page) == [["Product 7", "4", "https://shop.example/product/7.html"]]
+    search.send_keys(Keys.ESCAPE)
+    assert page.text(".tools p") == "121 drops in 31 groups"
+    host, pattern, rule = map(Select, page.find(".tools select"))
+    host.select_by_visible_text("https://docs.example")
+    assert page.text(".tools p") == "1 drop in 1 group"
+    host.select_by_visible_text("All hosts")
+    rule.select_by_visible_text("same-core")
+    assert rows(page)[0][0] == "Installation"
+    assert [option.text for option in pattern.options] == [
+        "All patterns", "/product/N.html?sid=", "/install?print=",
+    ]  # fmt: skip
+    rule.select_by_visible_text("All rules")
+    assert page.text(".tools p") == "121 drops in 31 groups"
+
+
+def test_what_deserves_a_look_is_listed_worst_first(opened):
+    audit = Audit()
+    kept = audit.kept("https://a.example/p", title="Shoes")
+    for number in range(25):
+        audit.drop(
+            f"https://a.example/p?sid={number}", kept, title="Shoes" if number else "Boots",
+            resemblance=0.9 + number / 1000, threshold=0.9,
+            learnt=["titles"] if number == 3 else [],
+        )  # fmt: skip
+    page = opened.open(audit)
+    assert [e.text for e in page.find(".look h3")] == [
+        "Other titles or headings\n1", "Many pages of one pattern for one page\n1",
+        "Near the threshold\n20", "Decided with something learnt\n1",
+    ]  # fmt: skip
+    titles, crowd, near, learnt = page.find(".look li > button, .crowds button")
+    near.click()
+    assert [line[1] for line in rows(page)][:3] == ["0.900", "0.901", "0.902"]
+    assert page.text(".chips").startswith("Near the threshold")
+    page.find(".chip")[0].click()
+    assert page.text(".tools p") == "25 drops in 1 group"
+    crowd.click()
+    assert page.text(".chips").startswith("https://a.example/p")
+    assert len(page.find(".row.drop")) > 10
+    titles.click()
+    assert page.text(".page.repeated .other") == "Boots"
+    learnt.click()
+    assert page.text(".tools p") == "1 drop in 1 group"
+
+
+def test_it_works_by_keyboard(opened):
+    page = opened.open(shop(products=60, copies=3))
+    chosen = lambda: page.text('.row[aria-selected="true"]').strip("▸▾\n").split("\n")[0]
+    press(page, "/", "product/1")
+    assert page.text(".tools p") == "33 drops in 11 groups"
+    press(page, Keys.ESCAPE)
+    assert page.run("return document.activeElement.className") == "list"
+    assert chosen() == "Product 0"
+    press(page, Keys.DOWN)
+    assert chosen() == "Product 1"
+    press(page, Keys.RIGHT)
+    assert len(page.find(".row.drop")) == 3
+    press(page, Keys.RIGHT, Keys.DOWN)
+    assert chosen() == "/product/1.html?sid=1"
+    assert page.text(".page.repeated a") == "https://shop.example/product/1.html?sid=1"
+    press(page, Keys.LEFT, Keys.LEFT)
+    assert page.find(".row.drop") == []
+    press(page, Keys.END)
+    assert chosen() == "Product 59"
+    press(page, Keys.HOME, Keys.PAGE_DOWN, Keys.SPACE)
+    assert chosen() not in {"Product 0", "Product 59"}
+    assert len(page.find(".row.drop")) == 3
+    active = page.run("return document.activeElement.getAttribute('aria-activedescendant')")
+    assert page.run("return document.getElementById(arguments[0]).ariaSelected", active) == "true"
+
+
+def test_a_pair_differs_word_by_word(opened):
+    audit = Audit()
+    words = [f"word{number}" for number in range(300)]
+    kept = audit.kept("https://a.example/1", title="One", text=" ".join(words), tokens=300)
+    changed = [*words[:40], "added", *words[40:200], "other", *words[201:]]
+    audit.drop(
+        "https://a.example/2", kept, title="Two", text=" ".join(changed), found="features",
+        resemblance=0.9512, threshold=0.9, distance=4, rule="alike", learnt=["titles"],
+        omitted=[[0, len("word0 word1"), "clock"]],
+    )  # fmt: skip
+    page = opened.open(audit)
+    difference(page)
+    assert [e.text for e in page.find("del")] == ["word200"]
+    assert [e.text for e in page.find("ins")] == ["added", "other"]
+    assert [e.text for e in page.find(".omitted")] == ["word0 word1"]
+    assert "1 word only in the kept page, 2 words only in the other" in page.text(".texts > p")
+    facts = dict(zip((e.text for e in page.find(".facts dt")),
+                     (e.text for e in page.find(".facts dd")), strict=True))  # fmt: skip
+    assert facts == {
+        "resemblance": "0.951 needed 0.900", "distance": "4 of 64 bits",
+        "found": "by shared min-wise features", "rule": "alike", "learnt": "titles",
+        "action": "drop",
+    }  # fmt: skip
+    assert [e.text for e in page.find(".page .other")] == ["Two"]
+    links = page.find(".pair a")
+    assert [link.get_attribute("href") for link in links] == [
+        "https://a.example/1", "https://a.example/2",
+    ]  # fmt: skip
+    assert {link.get_attribute("rel") for link in links} == {"noopener noreferrer nofollow"}
+    page.find(".fold")[0].click()
+    assert "word27" in " ".join(side.text for side in page.find(".side:first-child"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_difference_is_one(opened, seed):
+    """What is left of the difference on either side is that side's text."""
+    source = random.Random(seed)
+    words = [source.choice("abcdefgh") for _ in range(source.randrange(60))]
+    other = [w for w in words if source.random() < 0.8] + source.choices("abij", k=seed * 3)
+    source.shuffle(other[: seed * 10])
+    audit = Audit()
+    kept = audit.kept("https://a.example/1", text=" ".join(words) or "x")
+    audit.drop("https://a.example/2", kept, text=" ".join(other) or "y")
+    page = opened.open(audit)
+    difference(page)
+    for fold in page.find(".fold"):
+        fold.click()
+    for side, text in (":first-child", words or ["x"]), (":last-child", other or ["y"]):
+        shown = page.run(
+            "return [...document.querySelectorAll(`.side${arguments[0]}`)]"
+            ".map(e => e.textContent).join(' ')", side,
+        )  # fmt: skip
+        assert shown.split() == text
+
+
+def hostile_audit():
+    audit = Audit()
+    long = "x" * 1_000_000
+    texts = [*HOSTILE, long, " ".join(HOSTILE)]
+    for number, text in enumerate(texts):
+        address = ADDRESSES[number % len(ADDRESSES)]
+        kept = audit.kept(address, title=text[:200], headings=[text[:200]], text=f"{text} a b c")
+        audit.drop(
+            address + "#2", kept, title=text[::-1][:200], text=f"{text} a b d", rule=text[:99],
+            found=text[:99], detail=text[:99], learnt=[text[:99]], reason=text[:99],
+            threshold=0.97, omitted=[[0, 9, text[:30]]],
+        )  # fmt: skip
+        audit.unjudged(f"https://evil.example/{text[:99]}?{text[:99]}=1", reason=text[:99])
+    audit.orphaned(audit.entries[0], [*ADDRESSES, *HOSTILE])
+    return audit
+
+
+def test_nothing_from_a_hostile_page_runs_or_breaks_it(opened):
+    audit = hostile_audit()
+    page = opened.open(audit)
+    assert page.run("return typeof window.owned") == "undefined"
+    drops = len(HOSTILE) + 2
+    assert page.text(".tools p") == f"{drops} drops in {drops} groups"
+    for number in range(drops):
+        page.find(".list")[0].send_keys(*([Keys.HOME] + [Keys.DOWN] * (2 * number + 1)))
+        difference(page)
+        assert page.find(".pair del"), number
+        assert page.run(
+            "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        )
+    assert page.browser.title == "Near-duplicate report"
+    assert page.find("img, iframe, object, embed, main script, main style, main h1 h1") == []
+    names = page.run(
+        "return [...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames())"
+    )
+    assert not [name for name in names if name.startswith("on")]
+    for link in page.run("return [...document.links].map(a => a.getAttribute('href'))"):
+        assert link.startswith("https://evil.example/")
+    shown = page.run("return document.body.innerText")
+    assert not set(shown) & set("\u202e\u2066\x00\x07\x1b")
+    assert "U+202E" in page.run("return document.body.textContent")
+    assert page.run("return document.styleSheets.length") == 1
+
+
+def test_texts_that_are_no_texts_are_said_to_be_unreadable(opened):
+    audit = Audit()
+    kept = audit.kept("https://a.example/1", text="a b c")
+    audit.drop("https://a.example/2", kept, text="a b d")["text"] = "bm90IHpsaWI="
+    page = opened.open(audit)
+    difference(page)
+    assert "can't be read" in page.text(".texts")
+
+
+def test_a_text_that_unpacks_to_much_more_is_cut_off(opened):
+    audit = Audit()
+    kept = audit.kept("https://a.example/1", text="a " * 20_000_000)
+    assert len(base64.b64decode(kept["text"])) < 64 * 1024
+    audit.drop("https://a.example/2", kept, text="a b d")
+    page = opened.open(audit)
+    difference(page)
+    assert "only in the kept page" in page.text(".texts > p")
+
+
+def test_it_works_on_a_phone(opened):
+    page = opened.open(shop(products=2, copies=3))
+    page.look(width=390, height=800)
+    page.browser.refresh()
+    wide = "return document.documentElement.scrollWidth"
+    assert page.run(wide) == 390
+    assert not page.find(".pair")[0].is_displayed()
+    page.run("document.querySelector('.row.drop').click()")
+    assert page.find(".pair")[0].is_displayed()
+    assert page.run(wide) == 390
+    page.find(".close")[0].click()
+    assert not page.find(".pair")[0].is_displayed()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1300])
+def test_it_is_accessible(opened, dark, width):
+    audit = shop(products=3, copies=25)
+    audit.orphaned(audit.entries[0], ["https://shop.example/lost"])
+    page = opened.open(audit)
+    page.look(width=width, dark=dark)
+    page.browser.refresh()
+    page.run("document.querySelector('.look li > button, .crowds button').click()")
+    difference(page)
+    page.run(AXE)
+    found = page.browser.execute_async_script("axe.run().then(arguments[0])")
+    assert not found["violations"], [
+        (fault["id"], [(node["target"], node["failureSummary"]) for node in fault["nodes"]])
+        for fault in found["violations"]
+    ]
+    assert "color-contrast" in {check["id"] for check in found["passes"]}
+
+
+def test_one_line_and_none_that_repeats(opened):
+    audit = Audit()
+    audit.kept("https://a.example/")
+    page = opened.open(audit)
+    assert page.text("h1") == "None of 1 page repeats another."
+    assert page.find(".explorer") == []
+
+
+def test_a_page_that_could_not_be_run_says_so(opened, tmp_path):
+    page = opened.open(shop())
+    assert json.loads(page.run("return JSON.stringify(document.getElementById('drops'))")) is None
+    assert "This page needs JavaScript" in page.run(
+        "return document.querySelector('noscript').textContent"
+    )

@@ -1,0 +1,198 @@
+from collections import Counter
+
+from audits import Audit, shop
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.reports.audit import entries
+from scrapy_neardup.reports.columns import chosen, columns
+from scrapy_neardup.reports.findings import (
+    CROWD,
+    KEPT_PATTERN,
+    Finding,
+    crowds,
+    drops_to_look_at,
+    kept_patterns,
+)
+from scrapy_neardup.reports.summary import KEPT, REPEATED, UNJUDGED, Summary
+from scrapy_neardup.reports.texts import lines_with_texts, text_of
+
+
+def summary_of(audit):
+    summary = Summary()
+    for number, entry in enumerate(entries(audit.lines(), "audit")):
+        summary.add(entry, number)
+    return summary
+
+
+def found(summary):
+    return {finding.name: finding for finding in drops_to_look_at(summary)}
+
+
+def pages(summary, numbers):
+    return [summary.drops[number].page for number in numbers]
+
+
+def test_everything_is_counted():
+    audit = shop(products=3, copies=4)
+    audit.orphaned(audit.entries[0], ["https://shop.example/lost"])
+    summary = summary_of(audit)
+    assert summary.decisions == {"new": 3, "duplicate": 12, "unjudged": 1}
+    assert summary.actions == {"keep": 4, "drop": 12}
+    assert summary.rules == {"alike": 12}
+    assert summary.unjudged == {"not-html": 1}
+    assert summary.distances == {1: 12}
+    site = "https://shop.example"
+    assert summary.hosts == {(site, KEPT): 3, (site, REPEATED): 12, (site, UNJUDGED): 1}
+    assert summary.links == 3 * (0 + 1 + 2 + 3)
+    assert (summary.orphaned, summary.orphans) == (1, ["https://shop.example/lost"])
+    assert summary.patterns == {
+        "/product/N.html": [3, 0, 0],
+        "/product/N.html?sid=": [0, 12, 0],
+        "/feed.json": [0, 0, 1],
+    }
+
+
+def test_what_a_crawl_does_not_say_is_left_open():
+    audit = Audit()
+    kept = audit.kept("http://h/a")
+    audit.drop("http://h/b", kept, resemblance=None, distance=None, reason="equal")
+    summary = summary_of(audit)
+    [drop] = summary.drops
+    assert summary.links is None
+    assert summary.rules == {"equal": 1}
+    assert (drop.threshold, drop.title, drop.learnt) == (None, "", ())
+    assert found(summary) == {}
+
+
+def test_time_is_cut_into_bins_that_hold_every_page():
+    summary = summary_of(shop(products=3, copies=4))
+    first, step, bars = summary.timeline(5)
+    assert (first, step) == (1769860800.0, 15 / 5)
+    assert [sum(bar) for bar in zip(*bars, strict=True)] == [3, 12, 1]
+    assert len(bars) == 5
+    assert Summary().timeline(5)[2] == []
+
+
+def test_other_titles_come_first_where_they_have_least_in_common():
+    audit = Audit()
+    kept = audit.kept("http://h/a", title="Red shoes", headings=["Shoes"])
+    audit.drop("http://h/b", kept, title="Red shoes", headings=["Shoes"])
+    audit.drop("http://h/c", kept, title="Red boots", headings=["Shoes"])
+    audit.drop("http://h/d", kept, title="Imprint", headings=[])
+    summary = summary_of(audit)
+    assert pages(summary, found(summary)["titles"].drops) == ["http://h/d", "http://h/c"]
+
+
+def test_drops_near_the_threshold_come_first_where_they_are_nearest():
+    audit = Audit()
+    kept = audit.kept("http://h/a")
+    for resemblance in 0.95, 0.915, 0.901, 1.0:
+        audit.drop(f"http://h/{resemblance}", kept, resemblance=resemblance, threshold=0.9)
+    audit.drop("http://h/equal", kept, resemblance=1.0, threshold=0.99)
+    audit.drop("http://h/unknown", kept, resemblance=0.9)
+    summary = summary_of(audit)
+    near = found(summary)["near"]
+    assert pages(summary, near.drops) == ["http://h/0.901", "http://h/0.915"]
+    assert near.count == 2
+
+
+def test_what_was_learnt_is_found():
+    audit = Audit()
+    kept = audit.kept("http://h/a")
+    audit.drop("http://h/b", kept, learnt=["changing-places"])
+    audit.drop("http://h/c", kept, learnt=[])
+    audit.drop("http://h/d", kept, learnt=["changing-places", "titles"])
+    summary = summary_of(audit)
+    assert pages(summary, found(summary)["learnt"].drops) == ["http://h/d", "http://h/b"]
+
+
+def test_crowds_are_pages_of_one_pattern_dropped_for_one_page():
+    audit = Audit()
+    first, second = audit.kept("http://h/missing"), audit.kept("http://h/other")
+    for number in range(CROWD):
+        audit.drop(f"http://h/product/{number}", first)
+        audit.drop(f"http://h/product/{number}?a=1", first if number else second)
+    [crowd] = crowds(summary_of(audit))
+    assert (crowd.pattern, crowd.of_id, crowd.count) == ("/product/N", 1, CROWD)
+
+
+def test_hundreds_of_kept_pages_of_a_pattern_are_found():
+    audit = Audit()
+    for number in range(KEPT_PATTERN):
+        audit.kept(f"http://h/day/{number}")
+    audit.kept("http://h/one")
+    [(pattern, count, examples)] = kept_patterns(summary_of(audit))
+    assert (pattern, count, len(examples)) == ("/day/N", KEPT_PATTERN, 3)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(1, 70), st.randoms())
+def test_a_bounded_choice_has_what_deserves_a_look_and_some_of_each_group(groups, limit, source):
+    audit = Audit()
+    kept = [audit.kept(f"http://h/{number}") for number in range(6)]
+    for number, group in enumerate(groups):
+        audit.drop(f"http://h/{number}/x", kept[group])
+    summary = summary_of(audit)
+    first = source.sample(range(len(groups)), min(2, len(groups)))
+    numbers = chosen(summary, [Finding("near", len(first), first)], limit)
+    assert len(numbers) == len(set(numbers)) == min(limit, len(groups))
+    assert len(set(first) & set(numbers)) == min(len(first), limit)
+    of = [summary.drops[number].of_id for number in numbers]
+    assert len([i for i, j in zip(of, [None, *of], strict=False) if i != j]) == len(set(of))
+    sizes = Counter(drop.of_id for drop in summary.drops)
+    assert [sizes[i] for i in of] == sorted((sizes[i] for i in of), reverse=True)
+    if limit >= 6 + len(first):
+        assert set(of) == set(sizes)
+
+
+def test_columns_hold_what_the_drops_say():
+    summary = summary_of(shop(products=2, copies=3))
+    numbers = chosen(summary, [])
+    table = columns(summary, numbers, {0: 7})
+    rows, groups = table["rows"], table["groups"]
+    assert {len(column) for column in rows.values()} == {6}
+    assert {len(column) for column in groups.values()} == {2}
+    assert groups["first"] == [0, 3]
+    assert groups["text"] == [7, -1]
+    for row, number in enumerate(numbers):
+        drop = summary.drops[number]
+        assert table["sites"][rows["site"][row]] + rows["path"][row] == drop.page
+        assert table["titles"][rows["title"][row]] == drop.title
+        assert table["patterns"][rows["pattern"][row]] == "/product/N.html?sid="
+        assert rows["resemblance"][row] == 9800
+
+
+def test_a_kept_page_that_the_audit_does_not_have_is_known_from_its_drops():
+    audit = Audit()
+    audit.drop("http://h/b", {"page": "http://old.example/a", "id": "ff"})
+    table = columns(summary_of(audit), [0], {})
+    assert table["sites"][table["groups"]["site"][0]] == "http://old.example"
+    assert table["groups"]["path"] == ["/a"]
+
+
+def test_texts_are_those_of_whole_pairs_within_the_limit():
+    audit = Audit()
+    kept = audit.kept("http://h/a", text="a b c")
+    audit.kept("http://h/alone", text="d e f")
+    drops = [audit.drop(f"http://h/{number}", kept, text="a b d") for number in range(3)]
+    audit.drop("http://h/without", kept)
+    summary = summary_of(audit)
+    sizes = [len(entry["text"]) for entry in (kept, *drops)]
+    wanted = [Finding("near", 1, [1])]
+    assert lines_with_texts(summary, [0, 1, 2, 3], wanted) == [0, 2, 3, 4]
+    assert lines_with_texts(summary, [0, 1, 2, 3], wanted, sum(sizes[:2])) == [0, 3]
+    assert lines_with_texts(summary, [0, 1, 2, 3], wanted, 1) == []
+
+
+def test_only_ranges_are_left_out_of_a_text():
+    entry = {"text": "x", "omitted": [[0, 4, "links"], [4, 1, "x"], ["a", 2, "b"], 7, [1, 2, 3]]}
+    assert text_of(entry) == {"packed": "x", "omitted": [[0, 4, "links"]]}
+
+
+def test_a_repeated_crawl_in_one_audit_counts_each_verdict():
+    audit = shop(products=1, copies=2)
+    summary = Summary()
+    for number, entry in enumerate(entries([*audit.lines(), *audit.lines()], "audit")):
+        summary.add(entry, number)
+    assert len(summary.drops) == 4
+    assert len(summary.kept) == 1

@@ -1,0 +1,85 @@
+"""Lines of audit files, as crawls write them."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+from scrapy_neardup.crawl.audit import pack_text
+
+START = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+class Audit:
+    """An audit that grows by a line at a time, a second each."""
+
+    def __init__(self) -> None:
+        self.entries = []
+
+    def _add(self, page, verdict, **keys):
+        number = len(self.entries)
+        if isinstance(text := keys.pop("text", None), str):
+            keys["text"] = pack_text(text)
+        entry = {
+            "time": (START + timedelta(seconds=number)).isoformat(timespec="milliseconds"),
+            "page": page,
+            "id": f"{number + 1:016x}",
+            "verdict": verdict,
+            "reason": "unmatched",
+            "action": "keep",
+            "of": None,
+            "of_id": None,
+            "distance": None,
+            "resemblance": None,
+            "fingerprint": f"{number:016x}",
+            "tokens": 100,
+            **keys,
+        }
+        self.entries.append(entry)
+        return entry
+
+    def kept(self, page, **keys):
+        return self._add(page, "new", **keys)
+
+    def unjudged(self, page, reason="not-html", **keys):
+        return self._add(page, "unjudged", reason=reason, **keys)
+
+    def drop(self, page, of, **keys):
+        """Add a page that repeats that of the entry `of`."""
+        known = {
+            "reason": "near",
+            "action": "drop",
+            "of": of["page"],
+            "of_id": of["id"],
+            "distance": 1,
+            "resemblance": 0.98,
+        }
+        return self._add(page, "duplicate", **{**known, **keys})
+
+    def orphaned(self, of, pages):
+        self.entries.append(
+            {"time": START.isoformat(), "event": "orphaned", "of": of["page"], "of_id": of["id"],
+             "count": len(pages), "pages": pages}
+        )  # fmt: skip
+
+    def lines(self):
+        return [json.dumps(entry, ensure_ascii=False).encode() + b"\n" for entry in self.entries]
+
+    def write(self, path):
+        path.write_bytes(b"".join(self.lines()))
+        return path
+
+
+def shop(products=3, copies=4):
+    """Return the audit of a shop: each product under as many session ids, and a feed."""
+    audit = Audit()
+    for number in range(products):
+        page = f"https://shop.example/product/{number}.html"
+        words = " ".join(f"word{number}x{place}" for place in range(80))
+        kept = audit.kept(page, title=f"Product {number}", headings=["Ours"], text=words)
+        for copy in range(copies):
+            audit.drop(
+                f"{page}?sid={copy}", kept, title=f"Product {number}", headings=["Ours"],
+                rule="alike", found="features", threshold=0.9, learnt=[], links=copy,
+                text=f"{words} copy{copy}", omitted=[[0, len("word0x0"), "links"]],
+            )  # fmt: skip
+    audit.unjudged("https://shop.example/feed.json")
+    return audit
