@@ -108,8 +108,8 @@ def soft_errors(world: World) -> None:
 
 @family()
 def calendar(world: World) -> None:
-    """Events, a calendar in which 8 months have them, and eleven years of months without: no
-    event and no month that has one may be lost. An empty month repeats that of another year."""
+    """Events, a calendar in which 8 months have them, and twelve years of months without: no
+    event and no month that has one may be lost; empty months repeat each other."""
     events = {}
     for number in range(24):
         title = world.title()
@@ -118,7 +118,7 @@ def calendar(world: World) -> None:
         body = f"<h1>{title}</h1>{world.paragraphs(70)}"
         world.add(f"/events/{number}", title, body, title=title)
     busy = {(year, month) for year, month, _ in events}
-    for year in range(2024, 2035):
+    for year in range(2024, 2036):
         for month in range(1, 13):
             weeks = []
             for day in range(1, monthrange(year, month)[1] + 1):
@@ -129,7 +129,7 @@ def calendar(world: World) -> None:
                 f"<tr>{''.join(weeks[at : at + 7])}</tr>" for at in range(0, len(weeks), 7)
             )
             name = f"{month_name[month]} {year}"
-            content = name if (year, month) in busy else f"empty {month_name[month]}"
+            content = name if (year, month) in busy else "empty"
             body = f"<h1>{name}</h1><table>{cells}</table>"
             path = f"/calendar/{year}/{month}/"
             world.add(path, content, body, title=f"Events in {name}", section="calendar")
