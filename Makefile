@@ -7,7 +7,8 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches densification cost index \
-	stores redis_store redis_sketches crawl joins containment batch packed focused worlds)
+	stores redis_store redis_sketches crawl joins containment feature_clusters \
+	filter_curve batch packed focused worlds)
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 
 .DEFAULT_GOAL := help

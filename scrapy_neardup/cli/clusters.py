@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from secrets import token_bytes
+from typing import Any
 
 import click
 import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.options import refuse_given
+from scrapy_neardup.cli.features import features_option, size_in_bytes
+from scrapy_neardup.cli.options import given, refuse_given
 from scrapy_neardup.cli.resemblance import shingle_size_option, text_options, watched
 from scrapy_neardup.clusters import (
     COMMON,
@@ -17,26 +20,32 @@ from scrapy_neardup.clusters import (
     Rule,
     canonical,
     cluster,
+    feature_clusters,
     members,
     sampled,
 )
+from scrapy_neardup.fingerprints.filtering import Filter, Permutations, checked_filter
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering import Hashes, Integers, cluster_on_disk
 from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.featurefiles import FeatureFiles
+from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.text.content import View
 
+_OF_FEATURES = {"scanned", "features", "permutations", "shared"}
+_OF_TEXTS = {"shingle_size", "text", "ignore"}
 _OF_PAGES = {
-    "method", "threshold", "modulus", "common", "memory", "directory", "shingle_size", "text",
-    "ignore",
+    "method", "threshold", "modulus", "common", "memory", "directory", *_OF_FEATURES, *_OF_TEXTS
 }  # fmt: skip
 """Options that --pairs leaves nothing to do."""
 _UNUSED = {
-    "exact": {"modulus", "common", "memory", "directory"},
-    "disk": set(),
-    "greedy": {"memory", "directory"},
+    "exact": {"modulus", "common", "memory", "directory", *_OF_FEATURES},
+    "disk": _OF_FEATURES,
+    "greedy": {"memory", "directory", *_OF_FEATURES},
+    "features": {"threshold", "modulus", "common"},
 }
 """Method -> options that it has no use for."""
 
@@ -53,11 +62,36 @@ _UNUSED = {
 )
 @click.option(
     "--method",
-    type=click.Choice(["exact", "disk", "greedy"]),
+    type=click.Choice(["exact", "disk", "greedy", "features"]),
     default="exact",
     help="How pages are clustered: connected by pairs, in memory; the same on disk, for"
-    ' collections larger than memory (needs the extra "offline"); or around the first page'
-    " of their kind, in one pass.",
+    ' collections larger than memory (needs the extra "offline"); around the first page'
+    " of their kind, in one pass; or connected by shared min-wise features.",
+)
+@click.option(
+    "--scanned",
+    is_flag=True,
+    help="For features: the INPUTs are what scan printed, or Parquet files of features, and not"
+    " pages.",
+)
+@features_option(
+    "For features: K features of S minima each, of which R are shared by pages of a cluster.",
+    default="6,14,2",
+)
+@click.option(
+    "--permutations",
+    type=click.Choice(["independent", "one"]),
+    default="independent",
+    help="For features: how minima are drawn, under as many permutations (Broder 2000), or under"
+    " one, as scan does.",
+)
+@click.option(
+    "--shared",
+    metavar="R",
+    type=click.IntRange(1),
+    default=None,
+    help="For --scanned: share so many features.  [default: as scanned]",
+    show_default=False,
 )
 @click.option(
     "--threshold",
@@ -89,13 +123,18 @@ _UNUSED = {
     " pages up by them.",
 )
 @click.option(
-    "--memory", metavar="SIZE", default="1GB", help="For disk: memory to work in, and its unit."
+    "--memory",
+    metavar="SIZE",
+    default="1GB",
+    help="For disk: memory to work in, and its unit. For features: work on disk, and in so much"
+    " memory.",
 )
 @click.option(
     "--directory",
     metavar="DIR",
     default=None,
-    help="For disk: where to put temporary files.  [default: the system's place for them]",
+    help="For disk and features: where to put temporary files.  [default: the system's place for"
+    " them]",
     show_default=False,
 )
 @shingle_size_option
@@ -104,18 +143,13 @@ def clusters(
     *,
     inputs: tuple[str, ...],
     pair_files: tuple[str, ...],
-    method: str,
-    threshold: float,
     rule: Rule,
-    modulus: int,
-    common: int,
-    memory: str,
-    directory: str | None,
-    shingle_size: int,
+    scanned: bool,
     text: View,
     ignore: tuple[str, ...],
     path: str,
     progress: bool | None,
+    **options: Any,
 ) -> None:
     """Print the clusters of pages that resemble each other, or that --pairs connect.
 
@@ -132,6 +166,7 @@ def clusters(
       scrapy-neardup clusters site/ --threshold 0.8 --canonical shortest-url
       scrapy-neardup pairs archive.pack | scrapy-neardup clusters --pairs - --output c.jsonl
       scrapy-neardup clusters crawl-*.warc.gz --method disk --modulus 8 --memory 4GB
+      scrapy-neardup clusters verdicts.jsonl --method features --scanned --memory 1GB
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(inputs) == bool(pair_files):
         raise click.UsageError("name either pages to compare, or files of --pairs")
@@ -140,29 +175,27 @@ def clusters(
     if pair_files:
         refuse_given("--pairs", _OF_PAGES)
     else:
-        jaccard(threshold)  # what can't be used is said before hours of reading
-        refuse_given(f"--method {method}", _UNUSED[method])
+        # What can't be used is said before hours of reading.
+        jaccard(options["threshold"])
+        checked_filter(options["features"])
+        refuse_given(f"--method {options['method']}", _UNUSED[options["method"]])
     names: Sequence[Name]
     with output(path) as results:
         line = Progress(progress, results)
         if pair_files:
             names, labels = cluster_pairs(read_pairs(pair_files))
             chosen = canonical(labels, rule, urls=[str(name) for name in names])
+        elif scanned:
+            refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})
+            files = FeatureFiles(inputs)
+            least = options["shared"] or (files.filter.shared if files.filter else 1)
+            labels = _sharing(files, least, options["memory"], options["directory"])
+            names = files.names
+            chosen = canonical(labels, rule, urls=files.names, lengths=files.tokens)
         else:
             corpus = Corpus(inputs)
             texts = Texts(corpus, text, ignore)
-            if method == "exact":
-                labels = _connected(watched(texts.words(), line, corpus), shingle_size, threshold)
-            else:
-                hashes = watched(texts.shingle_hashes(shingle_size), line, corpus)
-                sketches = (sampled(page, modulus) for page in hashes)
-                labels = (
-                    _gathered(sketches, threshold, common)
-                    if method == "greedy"
-                    else cluster_on_disk(
-                        sketches, threshold, common=common, memory=memory, directory=directory
-                    ).labels
-                )
+            labels = _clustered(texts, lambda pages: watched(pages, line, corpus), **options)
             names = texts.names
             chosen = canonical(labels, rule, urls=texts.names, lengths=texts.tokens)
         for group in members(labels):
@@ -174,6 +207,36 @@ def clusters(
             print(json.dumps(row), file=results)
 
 
+def _clustered(
+    texts: Texts,
+    seen: Callable[[Iterable[Any]], Iterable[Any]],
+    *,
+    method: str,
+    threshold: float,
+    shingle_size: int,
+    features: tuple[int, int, int],
+    permutations: Permutations,
+    shared: int | None,
+    modulus: int,
+    common: int,
+    memory: str,
+    directory: str | None,
+) -> Integers:
+    """Return the labels of pages by the method and options of the command line."""
+    if method == "exact":
+        return _connected(seen(texts.words()), shingle_size, threshold)
+    sketches = (sampled(page, modulus) for page in seen(texts.shingle_hashes(shingle_size)))
+    if method == "greedy":
+        return _gathered(sketches, threshold, common)
+    if method == "disk":
+        return cluster_on_disk(
+            sketches, threshold, common=common, memory=memory, directory=directory
+        ).labels
+    kind = checked_filter(features)
+    rows = (_features(page, kind, permutations) for page in sketches)
+    return _sharing(rows, shared or kind.shared, memory, directory)
+
+
 def _connected(pages: Iterable[list[bytes]], shingle_size: int, threshold: float) -> Integers:
     sets = shingles(pages, shingle_size)
     pairs = self_join(sets, threshold)
@@ -183,3 +246,20 @@ def _connected(pages: Iterable[list[bytes]], shingle_size: int, threshold: float
 def _gathered(sketches: Iterable[Hashes], threshold: float, common: int) -> Integers:
     clusters = GreedyClusters(threshold, common=common)
     return np.array([clusters.add(sketch).number for sketch in sketches], dtype=np.int64)
+
+
+def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
+    """Return a row of features, or, of a page without text, a row that is like no other."""
+    if not len(shingles):
+        row = np.frombuffer(token_bytes(8 * kind.features), np.uint64)
+    else:
+        row = kind.features_of(shingles, permutations)
+    return row[None]
+
+
+def _sharing(pages: Iterable[Hashes], shared: int, memory: str, directory: str | None) -> Integers:
+    if given({"memory", "directory"}):
+        size = size_in_bytes(memory)
+        return feature_clusters_on_disk(pages, shared, memory=size, directory=directory)
+    rows = list(pages)
+    return feature_clusters(np.concatenate(rows), shared) if rows else np.empty(0, np.int64)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.cli.features import features_option
 from scrapy_neardup.cli.loops import running
 from scrapy_neardup.cli.options import ignore_option, together
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
@@ -40,6 +41,10 @@ judging_options = together(
         type=click.Choice(["simhash", "minwise", "both"]),
         help="What finds a page that may be repeated: fingerprints within K bits, shared"
         " min-wise features, or either.",
+    ),
+    features_option(
+        "With minwise or both: K features of S minima each, of which R are to be shared; Broder's"
+        " own are 6,14,2.  [default: 8,8,1]"
     ),
     click.option(
         "--min-resemblance",

@@ -70,21 +70,35 @@ def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
     return decorate
 
 
-def refuse_given(what: str, unused: Collection[str]) -> None:
-    """Fail if an option was given that has no use together with `what`.
+def given(names: Collection[str]) -> list[str]:
+    """Return which of these options of the verb that is running are on its command line.
 
     Parameters
     ----------
-    unused
-        Names of parameters of the verb that is running.
+    names
+        Those of their parameters.
+
+    Returns
+    -------
+    list of str
+        As they are written: ``--max-distance``.
+    """
+    context = click.get_current_context()
+    return [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in names
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
+
+
+def refuse_given(what: str, unused: Collection[str]) -> None:
+    """Fail if one of these options is given, which has no use together with `what`.
 
     Raises
     ------
     click.UsageError
         Naming the option.
     """
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "")
-        if parameter.name in unused and given is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{parameter.opts[0]} has no use with {what}: leave it out")
+    for option in given(unused):
+        raise click.UsageError(f"{option} has no use with {what}: leave it out")

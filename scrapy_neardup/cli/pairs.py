@@ -6,20 +6,42 @@ from contextlib import ExitStack
 
 import click
 
+from scrapy_neardup.cli.features import print_sharing
 from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
 from scrapy_neardup.cli.options import (
     column_option,
     existing_option,
     output_option,
     progress_option,
+    refuse_given,
 )
 from scrapy_neardup.offline.pairfiles import WRITERS
 from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
+
+_OF_FINGERPRINTS = {
+    "existing", "max_distance", "group_equal", "kind", "jobs", "scheduler", "column", "progress"
+}  # fmt: skip
+"""Options that pairs by features have no use for."""
 
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 @existing_option
+@click.option(
+    "--by",
+    type=click.Choice(["fingerprints", "features"]),
+    default="fingerprints",
+    help="What the pages of a pair have in common: fingerprints within K bits, or min-wise"
+    " features; the INPUTs are then what scan printed, or Parquet files of features.",
+)
+@click.option(
+    "--shared",
+    metavar="R",
+    type=click.IntRange(1),
+    default=None,
+    help="For features: share so many.  [default: as scanned]",
+    show_default=False,
+)
 @click.option(
     "--max-distance",
     metavar="K",
@@ -64,6 +86,8 @@ def pairs(
     *,
     inputs: tuple[str, ...],
     existing: tuple[str, ...],
+    by: str,
+    shared: int | None,
     max_distance: int,
     group_equal: bool,
     max_pairs: int,
@@ -82,14 +106,21 @@ def pairs(
 
     \b
     {"a": ..., "b": ..., "distance": n}
+    {"a": ..., "b": ..., "shared": n}
     a, b   page or URL where it is known, else page id, else row number from 0; without
            --existing, a comes before b; with it, b is the existing one
 
     \b
     Examples:
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pairs -
+      scrapy-neardup scan crawl.warc.gz --features 6,14,2 | scrapy-neardup pairs - --by features
       scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --format binary --output p.bin
     """  # noqa: D301  (click's mark for lines to keep)
+    if by == "features":
+        refuse_given("--by features", _OF_FINGERPRINTS)
+        print_sharing(inputs, shared, max_pairs, path)
+        return
+    refuse_given("--by fingerprints", {"shared"})
     collection = open_inputs(inputs, column)
     other = open_inputs(existing, column) if existing else None
     job = PairJob(

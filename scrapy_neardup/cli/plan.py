@@ -12,7 +12,9 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.cli.curves import print_filter
 from scrapy_neardup.cli.judging import max_distance_option
+from scrapy_neardup.cli.options import refuse_given
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Matching
@@ -57,15 +59,51 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     help="Of NEARDUP_PRESET: its features and sketches are held too; one page in three is taken"
     " to have furniture that its name gives away.",
 )
+@click.option(
+    "--threshold",
+    metavar="T",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=None,
+    help="Instead, choose Broder's K, S and R for near-duplicates of this resemblance or more, and"
+    " show how likely each resemblance is accepted.",
+)
+@click.option(
+    "--minima",
+    metavar="N",
+    type=click.IntRange(1, 1024),
+    default=84,
+    help="With --threshold: the most minima of a page, K times S.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def plan(*, pages: int, max_distance: int, preset: str, as_json: bool) -> None:
+def plan(
+    *,
+    pages: int,
+    max_distance: int,
+    preset: str,
+    threshold: float | None,
+    minima: int,
+    as_json: bool,
+) -> None:
     """Show the table designs for so many pages, and what each store needs for them.
 
     A design says which bits of a 64-bit fingerprint lead in each of its tables, so that
     every fingerprint within K bits of a query shares the leading bits of one of them
     (Manku, Jain and Das Sarma 2007, section 3). More tables take more memory and retrieve
     fewer fingerprints a query; every design finds the same.
-    """
+
+    With --threshold it plans another thing: a filter by min-wise features (Broder 2000,
+    section 4).
+
+    \b
+    Examples:
+      scrapy-neardup plan --pages 50M
+      scrapy-neardup plan --threshold 0.9
+    """  # noqa: D301  (click's mark for lines to keep)
+    if threshold is not None:
+        refuse_given("--threshold", {"pages", "max_distance", "preset"})
+        print_filter(threshold, minima, as_json=as_json)
+        return
+    refuse_given("a number of pages", {"minima"})
     designs = list(_designs(pages, max_distance))
     stores = list(_stores(pages, max_distance, Parameters(**PRESETS[preset]).matching))
     if as_json:

@@ -14,7 +14,9 @@ from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
 from scrapy_neardup.cli.options import jobs_option, progress_option
 from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.featurefiles import spelt
 from scrapy_neardup.offline.scan import analysed, judge
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
@@ -79,6 +81,7 @@ def scan(
     reason        why; of an unjudged page: empty, not-html, unparsable ...
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
+    features      K,S,R -> its min-wise features, 16 hexadecimal digits each; none of a short page
     evidence      digests of its title, and of its pictures and data
     schema        how the fingerprint was made
 
@@ -92,7 +95,7 @@ def scan(
     corpus = Corpus(inputs)
     analyser = Analyser(parameters)
     counts: Counter[tuple[Decision, Reason]] = Counter()
-    schema = parameters.schema()
+    schema, shape = parameters.schema(), Filter(*parameters.features)
     with (
         output(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner),
@@ -102,7 +105,7 @@ def scan(
         detector = Detector(analyser, store)
         for page, outcome in pages:
             verdict = runner.run(judge(outcome, detector))
-            click.echo(json.dumps(_row(page, outcome, verdict, schema)), results)
+            click.echo(json.dumps(_row(page, outcome, verdict, schema, shape)), results)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)
         line.done(counts.total(), "pages")
@@ -111,7 +114,11 @@ def scan(
 
 
 def _row(
-    page: str, outcome: Page | Verdict, verdict: Verdict, schema: dict[str, str | int | float]
+    page: str,
+    outcome: Page | Verdict,
+    verdict: Verdict,
+    schema: dict[str, str | int | float],
+    shape: Filter,
 ) -> dict[str, object]:
     match, fingerprint = verdict.match, verdict.fingerprint
     return {
@@ -126,8 +133,15 @@ def _row(
         "evidence": f"{outcome.title:08x}{outcome.content:08x}"
         if isinstance(outcome, Page)
         else None,
+        "features": _features(outcome, shape),
         "schema": schema if isinstance(outcome, Page) else None,
     }
+
+
+def _features(outcome: Page | Verdict, shape: Filter) -> dict[str, list[str]] | None:
+    if not isinstance(outcome, Page) or not outcome.features:
+        return None
+    return {spelt(shape): [f"{feature:016x}" for feature in outcome.features]}
 
 
 def _summary(counts: Counter[tuple[Decision, Reason]], seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""From pairs to clusters: connected components, a page to stand for each, greedy clusters.
+"""From pairs or features to clusters: connected components, a page to stand for each, greedy ones.
 
 Rule of this room: numbers in, numbers out. A page is its place in the order in which pages
 were seen, and so is the label of a cluster: that of its first page. Clustering that doesn't
@@ -6,8 +6,9 @@ fit into memory is in `scrapy_neardup.offline.clustering`.
 """
 
 from scrapy_neardup.clusters.canonical import Rule, canonical
+from scrapy_neardup.clusters.features import feature_clusters, feature_pairs
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader, sampled
-from scrapy_neardup.clusters.unionfind import UnionFind, cluster, members
+from scrapy_neardup.clusters.unionfind import UnionFind, cluster, forest, members
 
 __all__ = [
     "COMMON",
@@ -17,6 +18,9 @@ __all__ = [
     "UnionFind",
     "canonical",
     "cluster",
+    "feature_clusters",
+    "feature_pairs",
+    "forest",
     "members",
     "sampled",
 ]

@@ -81,6 +81,25 @@ def cluster(i: Integers, j: Integers, count: int) -> Integers:
     return sets.labels()
 
 
+def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
+    """Return pairs that connect what the given ones connect, without circles.
+
+    Parameters
+    ----------
+    i, j
+        int64, of one shape: the two ends of each pair, any numbers from 0.
+
+    Returns
+    -------
+    i, j
+        Fewer pairs than there are numbers: the smallest of its component, and each other.
+    """
+    numbers, places = np.unique(np.concatenate((i, j)), return_inverse=True)
+    labels = cluster(places[: len(i)], places[len(i) :], len(numbers))
+    linked = np.flatnonzero(labels != np.arange(len(numbers)))
+    return numbers[labels[linked]], numbers[linked]
+
+
 def members(labels: Integers) -> list[Integers]:
     """Return the clusters of two or more, by label, each with its members in order."""
     order = np.argsort(labels, kind="stable")

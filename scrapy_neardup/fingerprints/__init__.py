@@ -6,6 +6,7 @@
 `charikar`     features -> simhash, compared by Hamming distance
 `minwise`      features -> one-permutation sketch of b-bit minima, compared by resemblance
 `broder`       features -> k digests of s minima, compared for equality
+`filtering`    filters by features: their choice, mega-shingles, super-shingles
 `resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
 `survey`       other signatures, for comparison
 ============== =============================================================================

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.remote import is_remote, opened
 
 
 @contextmanager
@@ -37,3 +38,22 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
         raise
+
+
+@contextmanager
+def written(target: str) -> Iterator[IO[bytes]]:
+    """Yield a binary file at `target`, a path whose folder is made, or a URL.
+
+    Raises
+    ------
+    InputError
+        Nothing can be written there.
+    """
+    if is_remote(target):
+        with opened(target, "wb") as file:  # a store of objects shows it when it is complete
+            yield file
+    else:
+        with suppress(OSError):  # what is wrong with the folder, writing says
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+        with written_aside(target) as file:
+            yield file

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.clusters import UnionFind, cluster
+from scrapy_neardup.clusters import UnionFind, forest
 from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.pagefiles import PageFile, fingerprint_file
@@ -252,12 +252,8 @@ def clusters_on(client: Client, job: PairJob) -> NDArray[np.int64]:
 
 def _forest(found: Found) -> Found:
     """Return pairs that connect what `found` connects, without circles."""
-    rows, places = np.unique(np.concatenate((found.a, found.b)), return_inverse=True)
-    half = len(found.a)
-    labels = cluster(places[:half], places[half:], len(rows))
-    linked = np.flatnonzero(labels != np.arange(len(rows)))
-    distances = np.zeros(len(linked), np.uint8)
-    return Found(rows[labels[linked]], rows[linked], distances, found.scanned)
+    i, j = forest(found.a, found.b)
+    return Found(i, j, np.zeros(len(i), np.uint8), found.scanned)
 
 
 def fingerprint_on(

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
 from itertools import islice
-from pathlib import Path
 from typing import IO, NamedTuple
 
 from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.aside import written_aside
+from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.offline.aside import written
 from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.featurefiles import FILTER_KEY, spelt
 from scrapy_neardup.offline.fpparquet import ID_COLUMN, SCHEMA_KEY
-from scrapy_neardup.offline.remote import is_remote, opened
 from scrapy_neardup.offline.scan import Analysed, analysed
 from scrapy_neardup.verdict import Page
 
@@ -34,8 +33,9 @@ class PageFile(NamedTuple):
 def fingerprint_file(analyser: Analyser, task: PageFile) -> int:
     """Write the fingerprints of the pages of a file as Parquet; return how many.
 
-    The columns are ``page``, ``page_id``, ``fingerprint`` and ``tokens``; the metadata say
-    how the fingerprints were made. Pages that can't be judged are left out.
+    The columns are ``page``, ``page_id``, ``fingerprint`` and ``tokens``, and ``features`` where
+    the method has them; the metadata say how they were made. Pages that can't be judged are
+    left out.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def fingerprint_file(analyser: Analyser, task: PageFile) -> int:
         A file can't be read or written, or a package that it needs isn't installed.
     """
     pages = analysed(Corpus([task.path]), analyser)
-    with _written(task.target) as file:
+    with written(task.target) as file:
         return _write(file, pages, analyser)
 
 
@@ -57,43 +57,32 @@ def _write(file: IO[bytes], pages: Iterable[Analysed], analyser: Analyser) -> in
         raise InputError(
             "Parquet files need the package pyarrow: pip install 'scrapy-neardup[parquet]'"
         ) from error
-    made = json.dumps(analyser.parameters.schema())
-    schema = pa.schema(
-        [
-            ("page", pa.string()),
-            (ID_COLUMN, pa.uint64()),
-            ("fingerprint", pa.uint64()),
-            ("tokens", pa.uint32()),
-        ],
-        metadata={SCHEMA_KEY: made},
-    )
+    made: dict[bytes, str] = {SCHEMA_KEY: json.dumps(analyser.parameters.schema())}
+    columns = [
+        ("page", pa.string()),
+        (ID_COLUMN, pa.uint64()),
+        ("fingerprint", pa.uint64()),
+        ("tokens", pa.uint32()),
+    ]
+    if analyser.parameters.matching.features:
+        kind = Filter(*analyser.parameters.features)
+        made[FILTER_KEY] = spelt(kind)
+        columns.append(("features", pa.list_(pa.uint64(), kind.features)))
+    schema = pa.schema(columns, metadata=made)
     count = 0
     judged = _judged(pages)
     with ParquetWriter(file, schema) as writer:
         while rows := list(islice(judged, _GROUP_ROWS)):
-            columns = zip(*rows, strict=True)
             arrays = [
                 pa.array(column, type=field.type)
-                for column, field in zip(columns, schema, strict=True)
+                for column, field in zip(zip(*rows, strict=True), schema, strict=False)
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             count += len(rows)
     return count
 
 
-def _judged(pages: Iterable[Analysed]) -> Iterator[tuple[str, int, int, int]]:
+def _judged(pages: Iterable[Analysed]) -> Iterator[tuple[object, ...]]:
     for name, page in pages:
         if isinstance(page, Page):
-            yield name, page.id, page.fingerprint, page.tokens
-
-
-@contextmanager
-def _written(target: str) -> Iterator[IO[bytes]]:
-    if is_remote(target):
-        with opened(target, "wb") as file:  # a store of objects shows it when it is complete
-            yield file
-    else:
-        with suppress(OSError):  # what is wrong with the folder, writing says
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
-        with written_aside(target) as file:
-            yield file
+            yield name, page.id, page.fingerprint, page.tokens, page.features or None

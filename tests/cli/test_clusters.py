@@ -123,3 +123,41 @@ def test_bad_usage(call, pages, tmp_path):
     options = ("--method", "disk", "--directory", tmp_path / "no")
     pytest.importorskip("duckdb")
     assert "No such file" in call("clusters", pages, *options, status=2).stderr
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "2MB")])
+def test_clusters_by_features(call, rows, pages, tmp_path, memory):
+    options = ("--method", "features", *memory)
+    found = rows(call("clusters", pages, *options, "--features", "8,8,1").stdout)
+    assert [row["pages"] for row in found] == [FIRST, SECOND]
+    one = ("--permutations", "one", "--canonical", "longest-text")
+    found = rows(call("clusters", pages, *options, *one).stdout)
+    assert [row["canonical"] for row in found] == ["http://site/b", "http://site/version2"]
+    scanned = tmp_path / "scanned.jsonl"
+    call("scan", pages, "--features", "6,14,2", "--output", scanned)
+    found = rows(call("clusters", scanned, "--scanned", *options).stdout)
+    assert [row["pages"] for row in found] == [FIRST, SECOND]
+    found = rows(call("clusters", scanned, "--scanned", "--shared", 6, *options).stdout)
+    assert [row["pages"] for row in found] == [FIRST[::2]]
+
+
+def test_scanned_features_that_do_not_fit(call, pages, tmp_path):
+    scanned, other = tmp_path / "scanned.jsonl", tmp_path / "other.jsonl"
+    call("scan", pages, "--features", "6,14,2", "--output", scanned)
+    call("scan", pages, "--output", other)
+    options = ("--method", "features", "--scanned")
+    result = call("clusters", scanned, other, *options, status=2)
+    assert "its features are 8,8,1 and not 6,14,2" in result.stderr
+    result = call("clusters", scanned, *options, "--shared", 7, status=2)
+    assert "from 1 to 6, not 7" in result.stderr
+    result = call("clusters", scanned, *options, "--permutations", "one", status=2)
+    assert "--permutations has no use with --scanned" in result.stderr
+    result = call("clusters", pages, "--method", "features", "--features", "6,14,7", status=2)
+    assert "--features must be three numbers" in result.stderr
+    for size in ("much", "1XB"):
+        result = call("clusters", scanned, *options, "--memory", size, status=2)
+        assert "is no size such as" in result.stderr
+    for line in ('{"page": "a"}', "[]", '{"page": "a", "features": {"6,14,2": ["x"]}}'):
+        result = call("clusters", "-", *options, stdin=line, status=2)
+        assert "-, line 1: no object" in result.stderr
+    assert call("clusters", "-", *options, stdin='{"features": null}\n\n').stdout == ""

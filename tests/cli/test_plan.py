@@ -5,6 +5,8 @@ import random
 import pytest
 from redis_servers import RedisServer
 
+from scrapy_neardup.fingerprints.broder import acceptance
+from scrapy_neardup.fingerprints.filtering import choose_filter
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Page, Sketch
@@ -152,3 +154,22 @@ def test_redis_is_estimated_for_many_pages(call, pages, measured):
 def test_a_store_that_does_not_take_the_distance_is_left_out(call):
     stores = planned(call, "--max-distance", 8)["stores"]
     assert [store["store"] for store in stores] == ["memory:", "sqlite:"]
+
+
+def test_a_filter_for_a_threshold(call):
+    found = planned(call, "--threshold", 0.9)
+    count, size, shared = map(int, found["features"].split(","))
+    curve = dict(map(tuple, found["curve"]))
+    for resemblance in (0.5, 0.9, 1.0):
+        assert curve[resemblance] == acceptance(resemblance, count, size, shared)
+    assert (count, size, shared) == choose_filter(0.9)
+    shown = call("plan", "--threshold", "0.905", "--minima", 64).stdout
+    assert f"NEARDUP_FEATURES = '{','.join(map(str, choose_filter(0.905, minima=64)))}'" in shown
+    assert "      0.905" in shown
+    assert "      0.950    " in shown
+
+
+def test_options_of_the_other_plan_are_refused(call):
+    for options in (("--threshold", 0.9, "--pages", 5), ("--minima", 20)):
+        assert "has no use with" in call("plan", *options, status=2).stderr
+    assert "not in the range" in call("plan", "--threshold", 1, status=2).stderr

@@ -13,7 +13,7 @@ from scrapy_neardup.stores.memory import MemoryStore
 
 KEYS = [
     "page", "verdict", "of", "distance", "resemblance", "reason", "fingerprint", "tokens",
-    "evidence", "schema",
+    "evidence", "features", "schema",
 ]  # fmt: skip
 
 

@@ -27,6 +27,19 @@ def test_a_quick_run():
     assert "edit distance" in run.stdout
 
 
+def test_clusters_by_features():
+    run = run_quickly("feature_clusters.py")
+    assert run.returncode == 0, run.stderr
+    assert "20,000 pages, 2 of 6 features" in run.stdout
+
+
+def test_the_curve_of_a_filter():
+    pytest.importorskip("matplotlib")
+    run = run_quickly("filter_curve.py")
+    assert run.returncode == 0, run.stderr
+    assert "resemblance 0.975: by the curve" in run.stdout
+
+
 def test_containment_and_its_estimates():
     run = run_quickly("containment.py")
     assert run.returncode == 0, run.stderr

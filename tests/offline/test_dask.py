@@ -27,11 +27,13 @@ from scrapy_neardup.offline.dask import (
     fingerprint_on,
     on_cluster,
 )
+from scrapy_neardup.offline.daskfeatures import feature_clusters_on
+from scrapy_neardup.offline.featurefiles import FeatureFiles
 from scrapy_neardup.offline.fpfiles import open_source
 from scrapy_neardup.offline.pairs import PairJob
 from scrapy_neardup.offline.scan import analysed
 from scrapy_neardup.offline.sources import Chain
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.verdict import Page
 
 # Dask's own, of sockets and loops of processes that were killed.
@@ -210,6 +212,28 @@ def test_from_pages_to_clusters(client, tmp_path):
     assert collection.schema == Parameters().schema()
     job = PairJob(collection=collection)
     assert clusters_on(client, job).tolist() == [row % 5 for row in rows]
+    labels = feature_clusters_on(client, made, str(tmp_path / "runs"), memory=1 << 20)
+    assert labels.tolist() == [row % 5 for row in rows]
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+    features = np.concatenate(list(FeatureFiles(made)))
+    assert features.tolist() == [list(page.features) for page in expected]
+    paper = Parameters(**PRESETS["paper"])
+    plain = fingerprint_on(client, inputs, str(tmp_path / "plain"), paper)
+    with pytest.raises(InputError, match="says nothing of features"):
+        feature_clusters_on(client, plain, str(tmp_path / "none"))
+
+
+def test_pages_without_features_are_clusters_of_their_own(client, tmp_path):
+    texts = ["short", "one two three four five six", *[" ".join(map(str, range(50)))] * 2]
+    pages = [{"url": f"http://a.test/{n}", "text": texts[n % 4]} for n in range(12)]
+    lines = tmp_path / "pages.jsonl"
+    lines.write_text("".join(json.dumps(page) + "\n" for page in pages))
+    made = fingerprint_on(client, [str(lines)], str(tmp_path / "made"), Parameters())
+    collection = open_source(made[0])
+    labels = feature_clusters_on(client, made, str(tmp_path / "runs")).tolist()
+    names = collection.names(0, len(collection))
+    together = [names[row] for row, label in enumerate(labels) if label != row or row == 1]
+    assert together == [f"http://a.test/{n}" for n in (2, 3, 6, 7, 10, 11)]
 
 
 def test_clusters_are_those_of_all_pairs(client, files):

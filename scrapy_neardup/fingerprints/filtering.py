@@ -1,0 +1,220 @@
+"""Filters by features: their independent permutations or one, their choice, what is built on them.
+
+Rule of this room: what `broder` computes of a page is combined here, and nothing is stored: a
+page's features, and from them mega-shingles; a page's sketch, and from it super-shingles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.arguments import whole_number
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
+from scrapy_neardup.fingerprints.shingles import features as shingled
+
+Hashes = NDArray[np.uint64]
+Permutations = Literal["independent", "one"]
+
+MOST_COMBINATIONS = 5_000
+"""Ways to take r of k features, each of which costs a sort of all pages."""
+
+_GRID = 400
+"""Resemblances at which curves are compared."""
+
+
+class Filter(NamedTuple):
+    """Broder's k, s and r: `features` of `size` minima each, of which `shared` are to be equal."""
+
+    features: int
+    size: int
+    shared: int
+
+    def acceptance(self, resemblance: float) -> float:
+        """Return how likely it accepts two pages of a resemblance; see `broder.acceptance`."""
+        return acceptance(resemblance, *self)
+
+    def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
+        """Return the features of a page.
+
+        Parameters
+        ----------
+        shingles
+            Shape (n,), uint64, distinct, uniform; not empty.
+        permutations
+            ``"independent"``: k * s of them, as the curve assumes; O(n * k * s).
+            ``"one"``: a single one, whose range is cut into k * s bins, or the next power of
+            two; O(n). It is what the plugin does (`scrapy_neardup.sketches`), and its curve is
+            the same within what can be measured (docs/quality.md).
+
+        Returns
+        -------
+        ndarray of uint64, shape (features,)
+
+        Raises
+        ------
+        ConfigurationError
+            For other `permutations`; of one, there are at most 1,024 bins.
+        NoFeaturesError
+            There is no shingle.
+        """
+        count = self.features * self.size
+        if permutations == "independent":
+            least = minima(shingles, count)
+        elif permutations == "one":
+            bins = max(16, 1 << (count - 1).bit_length())
+            least = one_permutation_sketch(shingles, bins)[:count]
+        else:
+            raise ConfigurationError(
+                f"permutations must be 'independent' or 'one', not {permutations!r}"
+            )
+        return broder_features(least, self.features, self.size)
+
+
+def checked_filter(numbers: tuple[int, int, int]) -> Filter:
+    """Return the filter of these numbers.
+
+    Raises
+    ------
+    ConfigurationError
+        They aren't k, s and r with 1 <= r <= k <= 64 and k * s <= 1,024.
+    """
+    kind = Filter(*numbers)
+    if not (1 <= kind.shared <= kind.features <= 64 and 1 <= kind.size * kind.features <= 1024):
+        raise ConfigurationError(
+            "NEARDUP_FEATURES must be three numbers K,S,R: K features of S minima each, at most"
+            f" 1024 in all, of which R (1 to K) are shared; not {numbers!r}"
+        )
+    return kind
+
+
+def choose_filter(threshold: float, *, minima: int = 84, features: int = 8) -> Filter:
+    """Return the filter that comes closest to accepting just the pairs from a threshold on.
+
+    That is the one with the least area between its curve and the step from 0 to 1 at the
+    threshold: of as many pairs of every resemblance, it decides the fewest wrongly.
+
+    Parameters
+    ----------
+    threshold
+        A resemblance, above 0 and below 1.
+    minima
+        What k * s may be: the work a page.
+    features
+        What k may be: the look-ups a page.
+
+    Raises
+    ------
+    ConfigurationError
+        For an argument out of range.
+
+    Notes
+    -----
+    O(minima * features^2), some milliseconds. Broder 2000, section 4, takes 6, 14 and 2 for a
+    threshold near .9 without saying how they were found; the step is reached at .909.
+
+    Examples
+    --------
+    >>> choose_filter(0.9).acceptance(0.98) > 0.95
+    True
+    """
+    minima = whole_number("the number of minima", minima, least=1)
+    features = whole_number("the number of features", features, least=1, most=64)
+    if not 0 < threshold < 1:
+        raise ConfigurationError(f"the threshold must be above 0 and below 1, not {threshold!r}")
+    grid = (np.arange(_GRID) + 0.5) / _GRID
+    wanted = (grid >= threshold).astype(np.float64)
+    best = (np.inf, Filter(1, 1, 1))
+    for count in range(1, min(features, minima) + 1):
+        ways = np.array([comb(count, equal) for equal in range(count + 1)], np.float64)[:, None]
+        equal = np.arange(count + 1)[:, None]
+        for size in range(1, minima // count + 1):
+            one = grid**size
+            exactly = ways * one**equal * (1 - one) ** (count - equal)
+            at_least = np.cumsum(exactly[::-1], axis=0)[::-1]
+            areas = np.abs(at_least[1:] - wanted).sum(axis=1)
+            shared = int(areas.argmin()) + 1
+            best = min(best, (float(areas[shared - 1]), Filter(count, size, shared)))
+    return best[1]
+
+
+def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
+    """Yield for every choice of `shared` features a digest of each page's.
+
+    Two pages share at least r of their k features just where one of these is equal, as far
+    as 64-bit digests are: so that what has to share r features needs no counting, and its
+    time is linear however many pages are alike.
+
+    Parameters
+    ----------
+    features
+        Shape (n, k), uint64: a row for each page.
+    shared
+        r, from 1 to k.
+
+    Yields
+    ------
+    ndarray of uint64, shape (n,)
+        C(k, r) times. Those of different choices are never equal but by accident.
+
+    Raises
+    ------
+    ConfigurationError
+        r is out of range, or there are more than `MOST_COMBINATIONS` choices.
+
+    References
+    ----------
+    Broder 2000, section 4, counts shared features; Fetterly, Manasse & Najork, "On the
+    evolution of clusters of near-duplicate web pages", 2003, section 2, look up every pair of
+    six features as a mega-shingle.
+    """
+    count = features.shape[1]
+    shared = whole_number("the number of shared features", shared, least=1, most=count)
+    if comb(count, shared) > MOST_COMBINATIONS:
+        raise ConfigurationError(
+            f"there are {comb(count, shared):,} ways to share {shared} of {count} features, and"
+            f" {MOST_COMBINATIONS:,} at most can be looked up: take fewer features"
+        )
+    for number, chosen in enumerate(combinations(range(count), shared), 1):
+        digests = PUBLIC.mix(np.full(len(features), number, np.uint64) * PUBLIC.seed)
+        for place in chosen:
+            digests = PUBLIC.mix(digests ^ features[:, place])
+        yield digests
+
+
+def super_shingles(sketch: Hashes, size: int) -> Hashes:
+    """Return the super-shingles of a page: the shingles of its sketch, sorted.
+
+    Pages that have one in common have `size` neighbours of their sketches in common, and so
+    are very likely near-duplicates. A short sketch has few of them or one, so they don't suit
+    short pages; and they show no containment, as the other page's hashes come between.
+
+    Parameters
+    ----------
+    sketch
+        Shape (n,), uint64, distinct: M_s or V_m (`resemblance.bottom_sketch`, `mod_sketch`).
+    size
+        Neighbours in a super-shingle, 1 or more; a smaller sketch has one, of all it has.
+
+    Returns
+    -------
+    ndarray of uint64, distinct, ascending
+
+    Raises
+    ------
+    ConfigurationError
+        `size` is not positive.
+
+    References
+    ----------
+    Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web", 1997, section 4.
+    """
+    return shingled(np.sort(sketch), shingle_size=whole_number("the size", size, least=1))[0]

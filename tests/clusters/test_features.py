@@ -1,0 +1,111 @@
+"""Pairs and clusters by shared features, in memory and in runs on disk, against brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.clusters import cluster, feature_clusters, feature_pairs, forest
+from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.offline import featureruns
+from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
+
+MEMORY = 1 << 20
+
+
+def planted(count, width=6, *, seed):
+    """Pages of which a third are an earlier one with some features replaced."""
+    draw = np.random.default_rng(seed)
+    features = draw.integers(0, 2**64, (count, width), dtype=np.uint64)
+    for page in range(1, count):
+        if draw.random() < 0.4:
+            kept = draw.random(width) < draw.random()
+            features[page][kept] = features[draw.integers(page)][kept]
+    return features
+
+
+def brute(features, shared):
+    pairs = [
+        (i, j, equal)
+        for i, j in combinations(range(len(features)), 2)
+        if (equal := int((features[i] == features[j]).sum())) >= shared
+    ]
+    i, j, _ = np.array(pairs, np.int64).reshape(-1, 3).T
+    return pairs, cluster(i, j, len(features)).tolist()
+
+
+def rows(found):
+    return list(zip(*(column.tolist() for column in found), strict=True))
+
+
+@pytest.mark.parametrize("shared", range(1, 7))
+def test_pages_that_share_features(shared):
+    features = planted(300, seed=shared)
+    pairs, labels = brute(features, shared)
+    assert pairs or shared == 6
+    assert rows(feature_pairs(features, shared)) == pairs
+    assert feature_clusters(features, shared).tolist() == labels
+    assert feature_clusters_on_disk([features], shared).tolist() == labels
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(*[st.integers(0, 3)] * 3), max_size=20),
+    st.integers(1, 3),
+    st.integers(0, 20),
+)
+def test_any_few_pages(pages, shared, cut):
+    features = np.array(pages, np.uint64).reshape(-1, 3)
+    pairs, labels = brute(features, shared)
+    assert rows(feature_pairs(features, shared)) == pairs
+    assert feature_clusters(features, shared).tolist() == labels
+    parts = [features[:cut], features[cut:]]
+    assert feature_clusters_on_disk(parts, shared, memory=MEMORY).tolist() == labels
+
+
+def test_many_runs_and_ranges_leave_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr(featureruns, "_WORKING", 64)
+    features = planted(5000, seed=3)
+    written = []
+    write_run = featureruns.write_run
+    monkeypatch.setattr(
+        featureruns, "write_run", lambda *args: written.append(write_run(*args)) or written[-1]
+    )
+    parts = np.array_split(features, 23)
+    found = feature_clusters_on_disk(parts, 2, memory=MEMORY, directory=tmp_path)
+    assert len(written) > 60
+    assert len(list(featureruns.ranges_of(written, MEMORY))) > 60
+    assert np.array_equal(found, feature_clusters(features, 2))
+    assert not list(tmp_path.iterdir())
+
+
+def test_any_number_of_equal_pages_is_one_cluster():
+    features = np.tile(np.arange(8, dtype=np.uint64), (100_000, 1))
+    assert not feature_clusters(features, 2).any()
+    assert not feature_clusters_on_disk([features], 2).any()
+    with pytest.raises(ConfigurationError, match="more than 1,000 pairs share features"):
+        feature_pairs(features[:2000], 2, max_pairs=1000)
+    assert len(feature_pairs(features[:10], 2, max_pairs=45)[0]) == 45
+
+
+def test_a_forest_connects_what_its_pairs_do():
+    draw = np.random.default_rng(6)
+    i, j = draw.integers(0, 400, (2, 300))
+    found = forest(i, j)
+    assert len(found[0]) < 300
+    assert np.array_equal(cluster(*found, 400), cluster(i, j, 400))
+
+
+def test_what_can_not_be_used_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match="memory must be a whole number, 1048576 or more"):
+        feature_clusters_on_disk([], 1, memory=1000)
+    with pytest.raises(ConfigurationError, match="No such file"):
+        feature_clusters_on_disk([], 1, directory=tmp_path / "none")
+    run = featureruns.write_run(planted(10, seed=1), np.arange(10), 1, str(tmp_path / "a.run"))
+    (tmp_path / "a.run").unlink()
+    with pytest.raises(InputError, match=r"a\.run"):
+        featureruns.connected_in(featureruns.Range((run,), 0, 256))

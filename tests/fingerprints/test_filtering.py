@@ -1,0 +1,118 @@
+"""Filters by features: how they are chosen, mega-shingles and super-shingles."""
+
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from resembling_sets import fixed, resembling, uniform
+
+from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints.broder import broder_features, minima
+from scrapy_neardup.fingerprints.filtering import (
+    Filter,
+    choose_filter,
+    mega_shingles,
+    super_shingles,
+)
+from scrapy_neardup.fingerprints.resemblance import bottom_sketch
+from scrapy_neardup.parameters import Parameters
+
+
+def area(chosen, threshold, steps=100):
+    """Between the curve and the step, by the exact sums."""
+    places = [(step + 0.5) / steps for step in range(steps)]
+    return sum(abs(chosen.acceptance(x) - (x >= threshold)) for x in places) / steps
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.8, 0.95])
+def test_no_filter_within_the_limits_is_closer_to_the_step(threshold):
+    chosen = choose_filter(threshold, minima=20, features=4)
+    others = [
+        Filter(count, size, shared)
+        for count in range(1, 5)
+        for size in range(1, 20 // count + 1)
+        for shared in range(1, count + 1)
+    ]
+    assert chosen in others
+    assert area(chosen, threshold) <= min(area(each, threshold) for each in others) + 0.005
+
+
+@pytest.mark.parametrize("arguments", [{"minima": 0}, {"features": 65}, {"features": 1.5}])
+def test_limits_out_of_range_are_named(arguments):
+    with pytest.raises(ConfigurationError, match=r"the number of (minima|features) must be"):
+        choose_filter(0.9, **arguments)
+
+
+@pytest.mark.parametrize("threshold", [0, 1, -0.1, float("nan")])
+def test_thresholds_out_of_range_are_named(threshold):
+    with pytest.raises(ConfigurationError, match="threshold must be above 0 and below 1"):
+        choose_filter(threshold)
+
+
+def test_features_of_a_page():
+    shingles, ours = fixed(300), Filter(8, 8, 1)
+    independent = broder_features(minima(shingles, 64), 8, 8)
+    assert np.array_equal(ours.features_of(shingles), independent)
+    sketcher = Parameters(min_resemblance=0.0, method="minwise").sketcher
+    by_the_plugin = sketcher.features_of(sketcher.minima(shingles))
+    assert ours.features_of(shingles, "one").tolist() == list(by_the_plugin)
+    assert len(Filter(6, 14, 2).features_of(shingles, "one")) == 6
+    with pytest.raises(ConfigurationError, match="must be 'independent' or 'one'"):
+        ours.features_of(shingles, "two")
+    with pytest.raises(NoFeaturesError):
+        ours.features_of(shingles[:0])
+
+
+@pytest.mark.parametrize("permutations", ["independent", "one"])
+def test_filters_accept_as_often_as_their_curve_says(permutations):
+    random, ours, accepted, expected = np.random.default_rng(4), Filter(6, 8, 2), 0, 0.0
+    for _ in range(250):
+        *sets, truth = resembling(random, 400, 0.85)
+        a, b = (ours.features_of(each, permutations) for each in sets)
+        accepted += int(np.count_nonzero(a == b) >= ours.shared)
+        expected += ours.acceptance(truth)
+    assert abs(accepted - expected) <= 4 * sqrt(expected * (1 - expected / 250))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=2, max_size=12), st.integers(1, 4))
+def test_mega_shingles_are_equal_where_features_are_shared(rows, shared):
+    features = np.array(rows, np.uint64)
+    found = np.stack(list(mega_shingles(features, shared)), axis=1)
+    for i, j in combinations(range(len(rows)), 2):
+        equal = sum(a == b for a, b in zip(rows[i], rows[j], strict=True))
+        assert (found[i] == found[j]).any() == (equal >= shared)
+        assert not set(found[i].tolist()) & set(found[j].tolist()) - {
+            a for a, b in zip(found[i].tolist(), found[j].tolist(), strict=True) if a == b
+        }
+
+
+def test_mega_shingles_that_are_too_many_are_refused():
+    with pytest.raises(ConfigurationError, match="184,756 ways to share 10 of 20 features"):
+        next(mega_shingles(np.zeros((1, 20), np.uint64), 10))
+    with pytest.raises(ConfigurationError, match="from 1 to 20, not 21"):
+        next(mega_shingles(np.zeros((1, 20), np.uint64), 21))
+
+
+def test_super_shingles_are_runs_of_the_sorted_sketch():
+    sketch = bottom_sketch(fixed(500), 50)
+    found = super_shingles(sketch, 14)
+    assert len(found) == 50 - 14 + 1
+    assert np.array_equal(super_shingles(sketch[::-1], 14), found)
+    changed = np.sort(np.append(sketch[:-1], np.uint64(1)))  # one hash came, another one went
+    assert len(np.intersect1d(super_shingles(changed, 14), found)) == 50 - 14
+    assert len(super_shingles(sketch[:5], 14)) == 1
+    with pytest.raises(ConfigurationError, match="the size must be"):
+        super_shingles(sketch, 0)
+
+
+def test_near_duplicates_have_a_super_shingle_in_common_and_others_have_none():
+    random = np.random.default_rng(9)
+    for resemblance, common in ((0.98, True), (0.3, False)):
+        a, b, _ = resembling(random, 2000, resemblance)
+        ours, theirs = (super_shingles(bottom_sketch(each, 84), 14) for each in (a, b))
+        assert bool(len(np.intersect1d(ours, theirs))) is common
+    assert len(super_shingles(uniform(random, 0), 14)) == 0
