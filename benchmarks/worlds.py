@@ -22,6 +22,7 @@ from itertools import product
 from multiprocessing import get_context
 
 import worlds_changing
+import worlds_contrary
 import worlds_crawl
 import worlds_disguised
 import worlds_repeated
@@ -34,7 +35,14 @@ from worlds_site import FAMILIES
 
 from scrapy_neardup.parameters import PRESETS
 
-MADE_BY = (worlds_changing, worlds_disguised, worlds_repeated, worlds_shops, worlds_texts)
+MADE_BY = (
+    worlds_changing,
+    worlds_repeated,
+    worlds_shops,
+    worlds_texts,
+    worlds_disguised,
+    worlds_contrary,
+)
 """The modules whose families are registered when they are imported."""
 
 ENOUGH = 0.8

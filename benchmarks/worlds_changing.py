@@ -161,26 +161,38 @@ def recently_viewed(world: World) -> None:
     sessions(world, write, words=250)
 
 
-@family()
-def rotating_picture(world: World) -> None:
-    """Articles of 200 words under three session ids, with another picture of twelve at the top
-    of each response: all but the first of each must be found."""
+PICTURES = {
+    "header": '<div class="hero"><img src="/header/{}.jpg" alt=""></div>',
+    "advert": '<a href="/go"><img src="https://ads.example/{}.gif" width="468" height="60"></a>',
+    "pixel": '<img src="/count.gif?{}" width="1" height="1">',
+}
+
+
+@family(kind=PICTURES)
+def rotating_picture(world: World, kind: str) -> None:
+    """Articles of 200 words under three session ids, with another picture of twenty on each
+    response ({kind}): all but the first of each must be found."""
 
     def write(article: str) -> str:
-        picture = f'<img src="/header/{world.chance.randint(1, 12)}.jpg" alt="">'
-        return f'<div class="hero">{picture}</div>{article}'
+        return PICTURES[kind].format(world.chance.randint(1, 20)) + article
 
     sessions(world, write, words=200)
 
 
-@family()
-def nonce(world: World) -> None:
+SCRIPTS = {
+    "json": '<script type="application/json">{}</script>',
+    "state": "<script>window.__INITIAL_STATE__ = {};</script>",
+}
+
+
+@family(kind=SCRIPTS)
+def nonce(world: World, kind: str) -> None:
     """Articles of 200 words under three session ids, with a token and the time of the response
-    in a JSON script: all but the first of each must be found."""
+    in a script ({kind}): all but the first of each must be found."""
 
     def write(article: str) -> str:
-        state = f'{{"csrf": "{world.token()}", "now": {world.chance.randint(10**9, 2 * 10**9)}}}'
-        return f'{article}<script type="application/json">{state}</script>'
+        now = world.chance.randint(10**9, 2 * 10**9)
+        return article + SCRIPTS[kind].format(f'{{"csrf": "{world.token()}", "now": {now}}}')
 
     sessions(world, write, words=200)
 
@@ -191,6 +203,41 @@ def two_tests(world: World) -> None:
     20 words: all but the first of each must be found."""
     calls = [f"<div><h3>{world.title()}</h3><p>{world.prose(20)}</p></div>" for _ in range(2)]
     sessions(world, lambda it: it + world.chance.choice(calls), words=200, count=4)
+
+
+@family()
+def cookie_notice(world: World) -> None:
+    """Articles of 200 words under three session ids, half of the responses with a notice of 40
+    words at the top: all but the first of each must be found."""
+    notice = f"<div>{world.prose(40)}</div>"
+    sessions(world, lambda it: notice + it if world.chance.random() < 0.5 else it, words=200)
+
+
+@family()
+def recommended(world: World) -> None:
+    """Products of 200 words under three session ids, with six cards of other products drawn at
+    random, of 12 words each: all but the first of each must be found."""
+    cards = [
+        f'<div class="card"><a href="/{number}">{world.title(3)}</a><p>{world.prose(9)}</p></div>'
+        for number in range(40)
+    ]
+    sessions(world, lambda it: it + "".join(world.chance.sample(cards, 6)), words=200)
+
+
+@family()
+def shuffled_comments(world: World) -> None:
+    """Articles of 120 words under three session ids, with their eight comments in another order
+    on each response: all but the first of each must be found."""
+    comments: dict[str, list[str]] = {}
+
+    def write(article: str) -> str:
+        if article not in comments:
+            drawn = (world.prose(world.chance.randint(15, 40)) for _ in range(8))
+            comments[article] = [f"<li>{each}</li>" for each in drawn]
+        world.chance.shuffle(comments[article])
+        return f"{article}<ul>{''.join(comments[article])}</ul>"
+
+    sessions(world, write, words=120)
 
 
 @family()

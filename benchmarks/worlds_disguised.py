@@ -130,14 +130,25 @@ def states(world: World, words: int) -> None:
         world.add(f"/app/{number}", number, f'<div id="app">{common}</div>{script}', title="App")
 
 
-@family(words=(10, 50), titles=("own", "common"))
+@family(words=(10, 50), titles=("own", "numbered", "common"))
 def photos(world: World, words: int, titles: str) -> None:
     """Photo pages of the same {words} words, with another picture and {titles} titles: none may
     be lost."""
     common, alike = world.paragraphs(words), world.title(2)
     for number in range(60):
-        title = world.title(3) if titles == "own" else alike
+        title = {"own": world.title(3), "numbered": f"Photo {number}", "common": alike}[titles]
         picture = f'<img src="/photos/{world.token(8)}.jpg" width="800" height="600">'
+        world.add(f"/photos/{number}", number, f"<h1>{title}</h1>{picture}{common}", title=title)
+
+
+@family(attribute=("data-src", "srcset"))
+def lazy_photos(world: World, attribute: str) -> None:
+    """The same with titles of their own and pictures that a script loads ({attribute}): none may
+    be lost."""
+    common = world.paragraphs(40)
+    for number in range(40):
+        title, blank = world.title(3), 'src="data:image/gif;base64,R0lGODlhAQABAAAAACw="'
+        picture = f'<img {blank} {attribute}="/photos/{world.token(8)}.jpg">'
         world.add(f"/photos/{number}", number, f"<h1>{title}</h1>{picture}{common}", title=title)
 
 

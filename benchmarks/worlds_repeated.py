@@ -252,6 +252,57 @@ def highlighted_comments(world: World) -> None:
 
 
 @family()
+def regions(world: World) -> None:
+    """Pages of 200 words for three regions of one language, which differ in the currency and two
+    spellings: all but the first of each must be found."""
+    spellings = world.names(40)
+    for number in range(40):
+        title, words = world.title(), world.prose(200).split(" ")
+        places = world.chance.sample(range(20, 190), 2)
+        for region, currency in (("us", "$"), ("gb", "£"), ("au", "A$")):
+            for place in places:
+                words[place] = world.chance.choice(spellings)
+            body = f"<h1>{title}</h1><p>{' '.join(words)}</p><p>From {currency} 19.</p>"
+            world.add(f"/{region}/{number}", number, body, title=title, section=region)
+
+
+@family()
+def parked(world: World) -> None:
+    """40 hosts without a site, all with the same notice of 60 words that names the host: all but
+    the first must be found."""
+    notice = world.prose(60)
+    for _ in range(40):
+        host = world.new_host("plain")
+        body = f"<h1>{host.name}</h1><p>The domain {host.name} may be for sale.</p><p>{notice}</p>"
+        world.add("/", "parked", body, host=host)
+
+
+@family()
+def path_cycles(world: World) -> None:
+    """Articles of 150 words that answer under paths that grow by wrong links (/docs/docs/3), with
+    a line that shows the path: all but the first of each must be found."""
+    for number in range(40):
+        title, text = world.title(), world.paragraphs(150)
+        for depth in range(1, 5):
+            path = f"{'/docs' * depth}/{number}"
+            line = f"<p>Home{' &gt; docs' * depth} &gt; {title}</p>"
+            body = f"{line}<h1>{title}</h1>{text}"
+            world.add(path, number, body, title=title, section=str(depth))
+
+
+@family()
+def past_the_end(world: World) -> None:
+    """An archive of 20 pages (?page=N) of 30 common words and ten links, and 60 pages past its
+    end that say so: these must be found, no other may be lost."""
+    start = world.prose(30)
+    for page in range(1, 81):
+        entries = world.links(10, 5) if page <= 20 else "<li>There are no more entries.</li>"
+        body = f"<h1>Archive</h1><p>{start}</p><ul>{entries}</ul>"
+        content = page if page <= 20 else "end"
+        world.add(f"/archive?page={page}", content, body, title="Archive")
+
+
+@family()
 def corrections(world: World) -> None:
     """Articles of 400 words, and the same under other addresses with two words corrected: these
     must be found."""

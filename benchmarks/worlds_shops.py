@@ -31,6 +31,31 @@ def products_untitled(world: World, common: int, own: int) -> None:
         world.add(f"/products/{number}", number, body, title=title)
 
 
+@family(common=(60, 200))
+def products_by_heading(world: World, common: int) -> None:
+    """Products under the one title of the shop, named by their heading, with eight words of their
+    own and {common} words that all share: none may be lost."""
+    terms = world.paragraphs(common)
+    for name in unlike(world, 60):
+        body = f"<h1>{name}</h1><p>{world.prose(8)}</p>{terms}"
+        world.add(f"/products/{slug(name)}", name, body, title=world.host.brand)
+
+
+@family()
+def franchises(world: World) -> None:
+    """Eight hosts in one template with the same paths and 100 common words, of which each has
+    twelve words of its own and its town in the titles: none may be lost."""
+    pages = [(title, world.paragraphs(100)) for title in ("Contact", "Prices", "Team", "News")]
+    for town in world.names(8):
+        host = world.new_host(world.host.style)
+        host.brand = f"{world.host.brand} {town}"
+        for title, common in pages:
+            body = f"<h1>{title} {town}</h1><p>{world.prose(12)}</p>{common}"
+            path = f"/{slug(title)}"
+            content = (town, title)
+            world.add(path, content, body, title=f"{title} {town}", host=host, section=town)
+
+
 @family(numbers_alone=True, common=COMMON)
 def products_by_number(world: World, common: int) -> None:
     """Products whose titles and {common} words differ in a number alone ('Product 123'): reported
@@ -169,15 +194,16 @@ def threads(world: World, first: str) -> None:
             world.add(path, path, f"<h1>{title}</h1>{top}{posts}", title=title)
 
 
-@family(share=(10, 20, 40))
-def one_script(world: World, share: int) -> None:
+@family(share=(10, 20, 40), ids=("number", "hex"))
+def one_script(world: World, share: int, ids: str) -> None:
     """index.php?id=N: 60 pages of 200 words that share path, title and all but one paragraph of
-    {share} % of the words: none may be lost."""
+    {share} % of the words; the id is a {ids}: none may be lost."""
     own, title = 2 * share, world.title()
     above, below = world.paragraphs(100 - share), world.paragraphs(100 - share)
     for number in range(60):
         body = f"<h1>{title}</h1>{above}<p>{world.prose(own)}</p>{below}"
-        world.add(f"/index.php?id={number}", number, body, title=title)
+        name = number if ids == "number" else world.token(12)
+        world.add(f"/index.php?id={name}", number, body, title=title)
 
 
 @family(share=(12, 30))

@@ -122,6 +122,7 @@ class World:
         self.seed = seed
         self.chance = Random(f"{name} {seed}")
         self.pages: list[Page] = []
+        self._folder = ""
         self.host = Host(self, STYLES[seed % len(STYLES)])
 
     def new_host(self, style: str | None = None) -> Host:
@@ -177,8 +178,16 @@ class World:
         return f"{self.chance.getrandbits(4 * digits):0{digits}x}"
 
     def sessions(self, count: int = 3) -> list[str]:
-        """Return queries that name a session."""
-        return [f"?sid={self.token(32)}" for _ in range(count)]
+        """Return queries that name a session, by one of the names that sites use."""
+        name = self.chance.choice(["sid", "PHPSESSID", "session", "s", "token"])
+        digits = self.chance.choice([8, 16, 32])
+        return [f"?{name}={self.token(digits)}" for _ in range(count)]
+
+    def part(self, folder: str, fill: Callable[..., None], **options: object) -> None:
+        """Let the function of another family fill a folder of this site."""
+        self._folder = f"/{folder}"
+        fill(self, **options)
+        self._folder = ""
 
     def add(
         self,
@@ -193,6 +202,9 @@ class World:
         """Add a page: its path with the query, what it shows, the HTML of its body."""
         host = host or self.host
         html = host.dress(title, "\n".join(body), language)
+        if self._folder:
+            path, content = self._folder + path, (self._folder, content)
+            section = f"{self._folder} {section}"
         self.pages.append(Page(f"http://{host.name}{path}", html, content, section))
 
     def shuffle(self) -> None:

@@ -2,54 +2,8 @@
 
 from __future__ import annotations
 
-from worlds_changing import seconds
-from worlds_disguised import PLACES
 from worlds_shops import unlike
 from worlds_site import World, family, slug
-
-
-@family()
-def mixed_templates(world: World) -> None:
-    """One host with five templates of 24 pages each (the content first, last, in a sidebar, in
-    links, in a menu), each with 60 words of its own: no page may be lost."""
-    commons = [world.paragraphs(world.chance.randint(30, 120)) for _ in range(5)]
-
-    def write(template: int) -> str:
-        own, common = f"<p>{world.prose(60)}</p>", commons[template]
-        match template:
-            case 0:
-                return own + common
-            case 1:
-                return common + own
-            case 2:
-                return common + PLACES["sidebar"].format(own)
-            case 3:
-                return f"{common}<ul>{world.links(20)}</ul>"
-            case _:
-                return f'<ul class="menu"><li>{own}</li></ul>{common}'
-
-    for template in range(5):
-        title = world.title(2)
-        for number in range(24):
-            path = f"/{template}/{number}"
-            body = f"<h1>{title}</h1>{write(template)}"
-            world.add(path, path, body, title=title, section=str(template))
-
-
-@family()
-def changes_here_content_there(world: World) -> None:
-    """Under the same tags and classes an article ends in a line that changes (each twice, with
-    ?ref=) and a page of the shop in the only line that is its own: repetitions must be found, no
-    page may be lost."""
-    terms = world.paragraphs(90)
-    for number in range(40):
-        title, text = world.title(), world.paragraphs(150)
-        for query in ("", f"?ref={world.token(6)}"):
-            body = f'<h1>{title}</h1>{text}<p class="last">Made in {seconds(world)} s</p>'
-            world.add(f"/articles/{number}{query}", f"a{number}", body, title=title)
-    for number in range(40):
-        own = f'<p class="last">{world.prose(12)}</p>'
-        world.add(f"/shop/{number}", number, f"<h1>Shop</h1>{terms}{own}", title="Shop")
 
 
 @family()
@@ -216,3 +170,26 @@ def versions_of_notes(world: World) -> None:
         title = f"Version {number // 10}.{number % 10}"
         body = f"<h1>{title}</h1><p>{world.prose(world.chance.randint(15, 40))}</p>{common}"
         world.add(f"/notes/{number}", number, body, title=title)
+
+
+@family()
+def weather(world: World) -> None:
+    """The weather in 60 towns: 100 common words, a table of numbers, and the town's name in title,
+    heading and a line: none may be lost."""
+    common = world.paragraphs(100)
+    for town in world.names(60):
+        cells = "".join(f"<td>{world.chance.randint(-9, 35)}</td>" for _ in range(12))
+        body = f"<h1>Weather in {town}</h1><p>{town} today</p><table><tr>{cells}</tr></table>"
+        world.add(f"/weather/{slug(town)}", town, body, common, title=f"Weather in {town}")
+
+
+@family(words=(40, 120))
+def sources(world: World, words: int) -> None:
+    """Files of source code under the same licence of 300 words, with {words} words of their own
+    and the file's name as title: none may be lost."""
+    licence = world.prose(300)
+    for name in unlike(world, 50):
+        file = f"{slug(name)}.py"
+        code = "\n".join(" ".join(world.words(6)) for _ in range(words // 6))
+        body = f"<h1>{file}</h1><pre># {licence}\n\n{code}</pre>"
+        world.add(f"/source/{file}.html", name, body, title=file)
