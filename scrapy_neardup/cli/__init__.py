@@ -3,12 +3,14 @@
 Rule of this room: a verb parses its options, calls the rooms below and prints; it
 decides nothing. This module and `common` import no numpy, lxml or Scrapy, so that
 ``--help`` answers at once. A new verb is a module with a click command named like it
-(``pairs.py``: ``pairs``), and its line in `VERBS`.
+(``pairs.py``: ``pairs``; with a ``_`` where that is a word of Python), and its line in
+`VERBS`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -17,6 +19,7 @@ from scrapy_neardup.cli.common import failure, printable
 from scrapy_neardup.errors import NeardupError
 
 VERBS = {
+    "try": "Show on a site what the filter would drop, without dropping it.",
     "report": "Make a web page of what crawls dropped, and why.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "load": "Put the pages of a collection into a store, before a crawl.",
@@ -45,7 +48,8 @@ class Verbs(click.Group):
         """Import the verb's module and return its command."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(f"scrapy_neardup.cli.{cmd_name}"), cmd_name)
+        name = cmd_name + "_" * iskeyword(cmd_name)
+        command: click.Command = getattr(import_module(f"scrapy_neardup.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -61,11 +61,13 @@ def write_report(
     *,
     skip_torn: bool = False,
     progress: bool | None = None,
+    name: str | None = None,
     only_from_drops: Sequence[str] | None = None,
 ) -> Report:
     """Write the report on `audits` to `path`, all or nothing, and return it.
 
-    Audits are read twice: for the counts, and for the texts of the pairs that are shown.
+    Audits are read twice: for the counts, and for the texts of the pairs that are shown. The
+    page calls them by their paths, or all of them `name`.
 
     Raises
     ------
@@ -75,10 +77,11 @@ def write_report(
     summary = Summary()
     with output(path) as results:
         line = Progress(progress, results)
+        number = -1
         for number, entry in enumerate(_entries(audits, skip_torn=skip_torn)):
             summary.add(entry, number)
             line.update(number + 1, "lines")
-        made = Report(summary, audits, only_from_drops=only_from_drops)
+        made = Report(summary, [name] if name else audits, only_from_drops=only_from_drops)
         texts = _texts(audits, made.lines, skip_torn=skip_torn) if made.lines else {}
         results.writelines(made.pieces(texts))
         line.done(number + 1, "lines")

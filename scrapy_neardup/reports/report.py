@@ -16,6 +16,16 @@ from scrapy_neardup.verdict import Decision
 _BARS = 72
 """Bars of the picture over time."""
 
+_LONGEST = 200
+_DIGEST = 8
+"""Most patterns in a digest."""
+
+_FINDINGS = {
+    "titles": "repeat a page of another title or heading",
+    "near": "are near the threshold",
+    "learnt": "were decided with something learnt",
+}
+
 _ROWS = 200
 """Most hosts and patterns that are listed; the rest is counted as one."""
 
@@ -76,9 +86,25 @@ class Report:
         pages, repeated = made.total(), made[Decision.DUPLICATE]
         share = f"{repeated / pages:.1%}" if pages else "none"
         return (
-            f"{pages:,} pages: {repeated:,} repeat another ({share}),"
-            f" {made[Decision.UNJUDGED]:,} were not judged"
+            f"{counted(pages, 'page')}: {repeated:,} repeat another ({share}),"
+            f" {made[Decision.UNJUDGED]:,} not judged"
         )
+
+    def digest(self) -> list[str]:
+        """Return what the page says in all, as lines of text."""
+        lines = [f"{self.headline()}."]
+        drops = [row for row in _largest(self._summary.patterns) if row[0] and row[1 + REPEATED]]
+        for pattern, kept, repeated, unjudged in drops[:_DIGEST]:
+            lines.append(f"{repeated:9,} of {kept + repeated + unjudged:,}  {printable(pattern)}")
+        if len(drops) > _DIGEST:
+            lines.append(f"{'…':>9}")
+        looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
+        looks += [
+            f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
+            for pattern, of, count in self._crowds()[:1]
+        ]
+        lines += [f"Worth a look: {look}." for look in looks]
+        return lines
 
     def _counts(self) -> dict[str, Any]:
         summary = self._summary
@@ -134,6 +160,19 @@ class Report:
 
 _SCRIPTS = ("shown", "data", "charts", "overview", "difference", "pair", "view", "list", "report")
 """Modules in ``assets/``, in the order in which they need each other."""
+
+
+def counted(number: int, thing: str) -> str:
+    """Return `number` of `thing`, in words."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def printable(text: str) -> str:
+    """Return `text` as a terminal may show it: control characters replaced, one line."""
+    shown = "".join(
+        character if character.isprintable() else "\ufffd" for character in text[:_LONGEST]
+    )
+    return shown + "…" if len(text) > _LONGEST else shown
 
 
 def _largest(counts: dict[str, list[int]]) -> list[list[Any]]:

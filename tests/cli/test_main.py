@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -50,7 +49,7 @@ def test_help_imports_nothing_heavy():
 
 def test_every_option_explains_itself():
     for verb in VERBS:
-        command = getattr(import_module(f"scrapy_neardup.cli.{verb}"), verb)
+        command = main.get_command(None, verb)
         assert isinstance(command, click.Command)
         assert command.help
         assert "\\b" not in command.help, f"{verb}: click's mark must not stand in a raw string"

@@ -10,7 +10,7 @@ def test_a_report_is_written_and_says_where(call, tmp_path):
     result = call("report", "audit.jsonl")
     assert result.stdout == ""
     assert result.stderr == (
-        "16 pages: 12 repeat another (75.0%), 1 were not judged\nThe report is in report.html\n"
+        "16 pages: 12 repeat another (75.0%), 1 not judged\nThe report is in report.html\n"
     )
     assert Path("report.html").read_text().startswith("<!doctype html>")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.jsonl", "report.html"]

@@ -1,0 +1,140 @@
+"""``scrapy-neardup try``: what the filter would drop on a site, before it drops anything."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from scrapy_neardup.cli.common import Progress, Unusable
+from scrapy_neardup.cli.options import progress_option
+from scrapy_neardup.cli.report import write_report
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.reports.report import printable
+
+_LISTED = 10
+
+
+def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
+    return {name: text for name, _, text in (value.partition("=") for value in values)}
+
+
+@click.command("try")
+@click.argument("what", metavar="URL", required=False)
+@click.option(
+    "--project",
+    is_flag=True,
+    help="Run a spider of the Scrapy project in this folder, which is named in place of URL if"
+    " there are several. Its items are thrown away.",
+)
+@click.option(
+    "--pages",
+    metavar="N",
+    type=click.IntRange(1),
+    default=300,
+    help="Responses after which to end.",
+)
+@click.option(
+    "--delay",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    default=0.1,
+    help="Time between two requests, at least; a slow site is asked less often. A project has"
+    " its own.",
+)
+@click.option(
+    "-s",
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_pairs,
+    help="A setting, as of scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
+)
+@click.option(
+    "-a",
+    "arguments",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_pairs,
+    help="With --project: an argument of the spider. May be repeated.",
+)
+@click.option(
+    "--output",
+    "path",
+    metavar="FILE",
+    default="report.html",
+    help="Write the report here, all or nothing.",
+)
+@click.option(
+    "--audit", metavar="FILE", help="Keep the audit file here, for the commands report and tune."
+)
+@progress_option
+def try_(
+    *,
+    what: str | None,
+    project: bool,
+    pages: int,
+    delay: float,
+    settings: dict[str, str],
+    arguments: dict[str, str],
+    path: str,
+    audit: str | None,
+    progress: bool | None,
+) -> None:
+    """Crawl some pages of a site, drop none, and report which ones the filter would drop.
+
+    The crawl stays on the host of URL, obeys robots.txt, names itself in its user agent, and
+    waits between requests. What it finds is summed up here and shown in the report, and so
+    are the addresses to which only pages lead that would have been dropped.
+
+    \b
+    Examples:
+      scrapy-neardup try https://www.example.com/
+      scrapy-neardup try --project news --pages 1000 -s NEARDUP_TITLES=strict
+    """  # noqa: D301  (click's mark for lines to keep)
+    from scrapy_neardup.crawl.trial import (  # noqa: PLC0415  (it imports Scrapy)
+        Terms,
+        try_project,
+        try_site,
+    )
+
+    if not (what or project):
+        raise click.UsageError("Missing argument 'URL', or the option --project.")
+    if audit is not None and Path(audit).exists():
+        raise ConfigurationError(f"--audit: {audit} exists; a trial's audit is a file of its own")
+    with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
+        place = str(Path(audit or Path(folder, "audit.jsonl")).absolute())
+        line = Progress(progress, sys.stdout)
+        terms = Terms(
+            pages=pages,
+            audit=place,
+            settings=settings,
+            progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
+        )
+        try:
+            if project:
+                trial = try_project(what, arguments, terms)
+            else:
+                trial = try_site(what or "", terms, delay=delay)
+        except ConfigurationError as error:
+            raise Unusable(str(error)) from error  # settings are called as they are given here
+        line.done(trial.pages, "pages")
+        lost = trial.lost_pages + trial.lost_addresses
+        made = write_report(
+            [place], path, name=what or "the project", progress=False, only_from_drops=lost
+        )
+    click.echo(f"{trial.requests:,} requests in {trial.seconds:,.0f} s.")
+    click.echo("\n".join(made.digest()))
+    if lost:
+        click.echo(
+            f"Only pages that would be dropped lead to {len(lost):,} addresses; in this crawl"
+            f" {len(trial.lost_pages):,} of them had pages that repeat no other:"
+        )
+        click.echo("\n".join(f"  {printable(address)}" for address in lost[:_LISTED]))
+    click.echo(f"The report is in {path}.")

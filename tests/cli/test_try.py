@@ -1,0 +1,183 @@
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from site_server import Answer, Site, page, text
+
+from scrapy_neardup import __version__
+from scrapy_neardup.crawl.trial import Paths
+
+QUICK = ("--delay", "0", "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "CONCURRENT_REQUESTS=1")
+
+
+@pytest.fixture
+def pages():
+    """A home page, an article, its copy, and an article to which only the copy leads."""
+    with Site() as site:
+        site.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /private/")
+        site.routes["/"] = page("the home page of a site " * 9, "/a/1", "/a/2#top", "/private/1")
+        site.routes["/a/2"] = page(text("a", 2), "/b/1", "/a/1", "/gone/1")
+        site.routes["/gone/1"] = Answer(status=404)
+        yield site
+
+
+def ended(process, status=0):
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status, (out, err)
+    return out, err
+
+
+def test_a_site_is_tried_and_reported(start, pages, tmp_path):
+    agents = set()
+
+    def article(handler):
+        agents.add(handler.headers["User-Agent"])
+        return Answer(page(text("a", 1), "/"))
+
+    pages.routes["/a/1"] = article
+    out, err = ended(start("try", f"{pages.url}/", *QUICK, "--audit", "kept.jsonl", "--progress"))
+    assert out.splitlines()[1:] == [
+        "4 pages: 1 repeat another (25.0%), 0 not judged.",
+        "        1 of 2  /a/N",
+        (
+            "Only pages that would be dropped lead to 2 addresses; in this crawl 1 of them had"
+            " pages that repeat no other:"
+        ),
+        f"  {pages.url}/b/1",
+        f"  {pages.url}/gone/1",
+        "The report is in report.html.",
+    ]
+    assert err.startswith("100%  4 pages")
+    assert sorted(pages.requests) == ["/", "/a/1", "/a/2", "/b/1", "/gone/1", "/robots.txt"]
+    assert agents == {f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"}
+    made = (tmp_path / "report.html").read_text()
+    assert f'"onlyFromDrops":["{pages.url}/b/1","{pages.url}/gone/1"]' in made
+    lines = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert {line["action"] for line in lines} == {"keep", "flag"}
+    assert all("text" in line for line in lines)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.jsonl", "report.html"]
+
+
+def test_it_ends_after_so_many_pages_and_leaves_the_host_alone(start, pages):
+    links = [f"/x/{number}" for number in range(50)]
+    with Site() as other:
+        pages.routes["/"] = page(
+            "a home page " * 20, f"{other.url.replace('127.0.0.1', 'localhost')}/o/1", *links
+        )
+        out, _ = ended(start("try", pages.url, *QUICK, "--pages", 5))
+        assert other.requests == []
+    assert 4 <= int(out.splitlines()[1].split()[0]) <= 7
+
+
+def test_settings_are_those_of_the_filter(start, pages):
+    pages.routes["/a/2"] = page(text("a", 1), title="Another title")
+    out, _ = ended(start("try", pages.url, *QUICK, "-s", "NEARDUP_DENY=/a/"))
+    assert "0 repeat another (0.0%), 2 not judged" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ((), 2, "Missing argument 'URL', or the option --project."),
+        (("example.com",), 2, "'example.com' is no address to begin at: give http:// or https://"),
+        (("http:///x",), 2, "is no address to begin at"),
+        (("http://a.example", "-s", "X"), 2, "'X' is not NAME=VALUE"),
+        (("--project",), 2, "--project: there is no Scrapy project here (no scrapy.cfg)"),
+        (("http://a.example", "--audit", "there"), 2, "--audit: there exists"),
+        (("http://a.example", "-s", "NEARDUP_TITLES=x"), 2, "NEARDUP_TITLES must be"),
+    ],
+)
+def test_what_cannot_be_tried_is_named(start, tmp_path, arguments, status, message):
+    (tmp_path / "there").touch()
+    _, err = ended(start("try", *arguments), status)
+    assert message in err
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_a_site_that_gives_no_page_is_no_report(start, pages, tmp_path):
+    pages.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /")
+    _, err = ended(start("try", pages.url, *QUICK), 1)
+    assert "Error: no page was got, so there is nothing to report (requests: 1 forbidden by" in err
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    _, err = ended(start("try", f"http://127.0.0.1:{port}/", *QUICK), 1)
+    assert "failed with" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+SPIDER = """
+import scrapy
+
+class {name}(scrapy.Spider):
+    name = "{name}"
+    def __init__(self, site, **arguments):
+        super().__init__(**arguments)
+        self.start_urls = [site]
+    def parse(self, response):
+        yield {{"url": response.url}}
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href)
+"""
+
+PIPELINE = """
+class Pipeline:
+    def process_item(self, item, spider=None):
+        open("stored", "a").write("x")
+        return item
+"""
+
+
+def project(folder, *spiders):
+    (folder / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
+    package = folder / "shop"
+    (package / "spiders").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "spiders" / "__init__.py").touch()
+    (package / "settings.py").write_text(
+        "BOT_NAME = 'shop'\nSPIDER_MODULES = ['shop.spiders']\nADDONS = {}\n"
+        "ITEM_PIPELINES = {'shop.pipelines.Pipeline': 300}\nFEEDS = {'items.jsonl': {}}\n"
+        "NEARDUP_STORE = 'redis://127.0.0.1:1'\nJOBDIR = 'job'\n"
+    )
+    (package / "pipelines.py").write_text(PIPELINE)
+    for name in spiders:
+        (package / "spiders" / f"{name}.py").write_text(SPIDER.format(name=name))
+
+
+def test_a_project_is_tried_with_its_own_spider_and_nothing_is_stored(start, pages, tmp_path):
+    pages.routes["/"] = page("the home page of a site " * 9, "/a/1")
+    pages.routes["/a/1"] = page(text("a", 1), "/a/2")
+    project(tmp_path, "news")
+    before = {path.name for path in tmp_path.iterdir()}
+    out, _ = ended(start("try", "--project", "-a", f"site={pages.url}"))
+    assert "1 repeat another" in out
+    assert f"  {pages.url}/b/1" in out
+    assert {path.name for path in tmp_path.iterdir()} == {*before, "report.html"}
+
+
+def test_a_project_with_several_spiders_wants_a_name(start, tmp_path):
+    project(tmp_path, "news", "shoes")
+    _, err = ended(start("try", "--project"), 2)
+    assert "--project: name a spider; the project has: news, shoes" in err
+    _, err = ended(start("try", "--project", "boots"), 2)
+    assert "there is no spider 'boots'" in err
+
+
+def test_what_is_lost_is_what_only_dropped_pages_lead_to():
+    paths = Paths(
+        starts={"/"},
+        links={
+            "/": ["/a", "/copy"], "/a": ["/b"], "/copy": ["/b", "/c", "/d"], "/c": ["/e", "/"],
+        },
+        dropped={"/copy"},
+        new={"/", "/a", "/e"},
+    )  # fmt: skip
+    assert paths.lost() == (["/e"], ["/c", "/d"])
+    paths.dropped.clear()
+    assert paths.lost() == ([], [])
+
+
+def test_the_report_of_a_trial_can_be_made_again(start, pages, call):
+    ended(start("try", pages.url, *QUICK, "--audit", "kept.jsonl"))
+    assert "4 pages: 1 repeat another" in call("report", "kept.jsonl", "--output", "x").stderr
+    assert Path("x").exists()
