@@ -19,7 +19,7 @@ from stat import S_ISREG
 from typing import IO, Any, NamedTuple, cast
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.record import Record, reading
+from scrapy_neardup.offline.record import MAX_PAGE, Record, reading
 from scrapy_neardup.offline.remote import is_remote, opened, stamp
 from scrapy_neardup.offline.warc import require_warcio, warc_pages
 from scrapy_neardup.text import looks_like_html
@@ -27,7 +27,7 @@ from scrapy_neardup.urls import redact
 
 __all__ = ["Corpus", "Record"]
 
-MAX_LINE = 1 << 28
+MAX_LINE = 2 * MAX_PAGE
 """Bytes of the longest JSON line; a file with a longer one isn't made of lines."""
 _BATCH_PAGES = 256
 """Pages of a Parquet file in memory at a time."""
@@ -39,7 +39,8 @@ Reader = Callable[[IO[bytes], str], Iterator[Record]]
 
 def html_page(file: IO[bytes], path: str) -> Iterator[Record]:
     """Yield the one page of an HTML file."""
-    yield Record(page=_printable(path), html=file.read())
+    html = file.read(MAX_PAGE + 1)
+    yield Record(page=_printable(path), html=html if len(html) <= MAX_PAGE else None)
 
 
 def json_lines(file: IO[bytes], path: str) -> Iterator[Record]:
@@ -56,6 +57,8 @@ def json_lines(file: IO[bytes], path: str) -> Iterator[Record]:
         if line.isspace():
             continue
         where = f"{path}, line {number}"
+        if len(line) == MAX_LINE:
+            raise InputError(f"{where}: longer than {MAX_LINE >> 20} MiB")
         try:
             item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except (ValueError, RecursionError) as error:
@@ -67,8 +70,11 @@ def json_lines(file: IO[bytes], path: str) -> Iterator[Record]:
 
 def _record(item: dict[str, object], where: str, place: str) -> Record:
     url, html, text = (_string(item, key, where) for key in ("url", "html", "text"))
+    page = redact(url) if url else place
+    if len(html or text or "") > MAX_PAGE:
+        return Record(page=page, url=url)
     return Record(
-        page=redact(url) if url else place,
+        page=page,
         url=url,
         html=None if html is None else html.encode(),
         text=(text or "") if html is None else None,

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from scrapy_neardup.errors import InputError
 
+MAX_PAGE = 1 << 26
+"""Bytes of the longest page that is read, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
@@ -24,7 +27,8 @@ class Record:
     url
         Its URL, where one is known.
     html, text
-        The page as bytes, or its visible text where that is all there is; one of them.
+        The page as bytes, or its visible text where that is all there is; one of them, or
+        neither where the page is longer than `MAX_PAGE`.
     content_type, encoding
         What its source says of `html`: a media type in lower case, a charset.
     """
@@ -35,6 +39,11 @@ class Record:
     text: str | None = None
     content_type: str | None = None
     encoding: str | None = None
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether it was left unread for its length."""
+        return self.html is None and self.text is None
 
 
 @contextmanager

@@ -31,6 +31,8 @@ def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
     found.
     """
     own_id = page_id(identity(record.url or record.page))
+    if record.is_too_long:
+        return _unjudged(Reason.TOO_LONG, own_id)
     content = Content(text=record.text or "")
     if record.html:
         if not looks_like_html(record.html, record.content_type, record.page):

@@ -1,7 +1,7 @@
 """The HTML pages of a WARC file (ISO 28500), through warcio.
 
-Rule of this room: warcio parses; what it lets pass (a record cut short, a wrong length)
-is found here and is an error. Decompression is `gzip`'s, which verifies checksums.
+Rule of this room: warcio parses; what it lets pass (a record cut short, a wrong length, a header
+without end) is found here and is an error. Decompression is `gzip`'s, which verifies checksums.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from email.message import Message
 from typing import IO, TYPE_CHECKING
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.record import Record, reading
+from scrapy_neardup.offline.httpbody import body
+from scrapy_neardup.offline.record import MAX_PAGE, Record, reading
 from scrapy_neardup.text import looks_like_html
 from scrapy_neardup.urls import redact
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 _HTML = ("text/html", "application/xhtml+xml")
 _SAID = 80
 """Characters of a message of warcio that are passed on."""
+_MAX_HEADER = 1 << 20
+"""Bytes of the longest header."""
+_PART = 1 << 16
 _UNKNOWN = "application/octet-stream"
 """What a response without a media type is (RFC 9110, section 8.3): look at it."""
 
@@ -59,10 +63,15 @@ def warc_pages(file: IO[bytes], path: str) -> Iterator[Record]:
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
     # HTTP headers are left to _page: warcio fails on records that hold no HTTP at all.
-    records = WARCIterator(_Stream(file, path), no_record_parse=True)
+    stream = _Stream(file, path)
+    records = WARCIterator(stream, no_record_parse=True)
     try:
         for record in records:
+            stream.left = None
             page = _page(record) if record.rec_type == "response" else None
+            while record.raw_stream.read(_PART):
+                pass
+            stream.left = _MAX_HEADER
             _check_end(records, record, path)
             if page is not None:
                 yield page
@@ -73,13 +82,16 @@ def warc_pages(file: IO[bytes], path: str) -> Iterator[Record]:
 
 def _page(record: ArcWarcRecord) -> Record | None:
     """Return the page of a response record, or None if it holds none."""
+    from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
     from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
 
     url = record.rec_headers.get_header("WARC-Target-URI")
     kind = record.rec_headers.get_header("Content-Type") or ""
     if not url or not kind.lower().startswith("application/http") or not record.length:
         return None
-    record.http_headers = StatusAndHeadersParser([], verify=False).parse(record.raw_stream)
+    record.http_headers = StatusAndHeadersParser([], verify=False).parse(
+        LimitReader(record.raw_stream, _MAX_HEADER)
+    )
     if record.http_headers.get_statuscode() != "200":
         return None
     header = Message()
@@ -87,8 +99,8 @@ def _page(record: ArcWarcRecord) -> Record | None:
     content_type = header.get_content_type()
     if content_type not in (*_HTML, _UNKNOWN):
         return None
-    html = record.content_stream().read()
-    if content_type == _UNKNOWN and not looks_like_html(html):
+    html = body(record, MAX_PAGE)
+    if content_type == _UNKNOWN and html is not None and not looks_like_html(html):
         return None
     return Record(
         page=redact(url),
@@ -100,7 +112,7 @@ def _page(record: ArcWarcRecord) -> Record | None:
 
 
 def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
-    """Read what is left of a record, and see that all of it was there."""
+    """See that all of a record was there, and nothing behind it."""
     records.read_to_end()
     if record.length is None or record.raw_stream.tell() < record.length:
         raise InputError(f"{path}: ends in the middle of a record; was it cut short?")
@@ -109,13 +121,27 @@ def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
 
 
 class _Stream:
-    """A stream whose end is its end: warcio takes an EOFError for the end of the file."""
+    """A stream whose end is its end: warcio takes an EOFError for the end of the file.
+
+    Attributes
+    ----------
+    left
+        Bytes that may be read yet, None: as many as there are. warcio reads lines of headers
+        to their ends.
+    """
 
     def __init__(self, file: IO[bytes], path: str) -> None:
         self._file = file
         self._path = path
         self.tell = file.tell
+        self.left: int | None = _MAX_HEADER
 
     def read(self, size: int) -> bytes:
+        if self.left is not None:
+            self.left -= size
+            if self.left < 0:
+                raise InputError(
+                    f"{self._path}: a header of more than {_MAX_HEADER >> 20} MiB; is it damaged?"
+                )
         with reading(self._path):
             return self._file.read(size)

@@ -1,0 +1,88 @@
+"""Files that are small and hold more than memory does: what is read of them is bounded."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from scrapy_neardup.offline.record import MAX_PAGE
+
+COMMAND = Path(sys.executable).with_name("scrapy-neardup")
+LENGTH = 10 * MAX_PAGE
+MOST_MEMORY = 6 * MAX_PAGE
+"""Bytes of a process that has Python, numpy and lxml in it, and some parts of a page."""
+
+
+def bomb(*heads: bytes, tail: bytes = b"", length: int = LENGTH) -> bytes:
+    """Return gzip of the heads, that many letters, and the tail."""
+    packer = zlib.compressobj(9, wbits=31)
+    parts = [packer.compress(head) for head in heads]
+    megabyte = b"a" * (1 << 20)
+    parts += [packer.compress(megabyte) for _ in range(length >> 20)]
+    return b"".join([*parts, packer.compress(tail), packer.flush()])
+
+
+def warc(headers: bytes, body: bytes | None, *, end: bytes = b"") -> bytes:
+    """Return a WARC file of one response; None is a body of letters, and its `end`."""
+    size = LENGTH + len(end) if body is None else len(body)
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + headers + b"\r\n"
+    head = (
+        b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/bomb\r\n"
+        b"WARC-Date: 2020-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:0>\r\n"
+        b"Content-Type: application/http; msgtype=response\r\n"
+        b"Content-Length: %d\r\n\r\n" % (len(http) + size)
+    )
+    if body is None:
+        return bomb(head, http, tail=end + b"\r\n\r\n")
+    return gzip.compress(head + http + body + b"\r\n\r\n")
+
+
+PAGE = bomb(b"<!doctype html><p>")
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+BOMBS = {
+    "x.html.gz": lambda: PAGE,
+    "plain.warc.gz": lambda: warc(b"", None),
+    "coded.warc.gz": lambda: warc(b"Content-Encoding: gzip\r\n", PAGE),
+    "chunked.warc.gz": lambda: warc(CHUNKED + b"\r\n%x\r\n" % LENGTH, None, end=b"\r\n0\r\n\r\n"),
+    "both.warc.gz": lambda: warc(
+        b"Content-Encoding: gzip\r\n" + CHUNKED, b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAGE), PAGE)
+    ),
+}
+WITHOUT_END = {
+    "x.jsonl.gz": lambda: bomb(b'{"text": "'),
+    "header.warc.gz": lambda: bomb(b"WARC/1.0\r\nX: "),
+    "line.warc.gz": lambda: bomb(gzip.decompress(warc(b"", b"<p>a"))),
+}
+
+
+def scanned(tmp_path, name: str, content: bytes) -> subprocess.CompletedProcess[str]:
+    """Return what a scan of such a file came to, in little memory."""
+    (tmp_path / name).write_bytes(content)
+    limited = f'ulimit -d {MOST_MEMORY >> 10}; exec "$@"'
+    return subprocess.run(
+        ["sh", "-c", limited, "sh", COMMAND, "scan", name, "--summary"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_page_that_is_too_long_is_not_judged_and_said_to_be(tmp_path, name):
+    result = scanned(tmp_path, name, BOMBS[name]())
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["reason"] == "too-long"
+    assert "1   too-long 1" in result.stderr
+
+
+@pytest.mark.parametrize("name", WITHOUT_END)
+def test_what_has_no_end_is_an_error_that_names_it(tmp_path, name):
+    result = scanned(tmp_path, name, WITHOUT_END[name]())
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith(f"Error: {name}")
