@@ -9,14 +9,22 @@ from itertools import permutations, product
 
 from worlds_changing import advert, related_links, seconds, timing
 from worlds_disguised import PLACES, archives, content_in, menus, photos, shells
-from worlds_repeated import calendar
-from worlds_shops import jobs, one_script, products_untitled, reviews, unlike, variants
+from worlds_repeated import calendar, editions
+from worlds_shops import (
+    jobs,
+    one_script,
+    products_by_name,
+    products_untitled,
+    reviews,
+    unlike,
+    variants,
+)
 from worlds_site import World, family, slug
 
 
 @family(first=("changes", "content"))
 def one_host(world: World, first: str) -> None:
-    """One host with sections of twelve other families, those in which something changes on each
+    """One host with sections of other families, those in which something changes on each
     response before or after the others ({first} first): repetitions must be found, no page may be
     lost."""
     changing = (
@@ -24,9 +32,11 @@ def one_host(world: World, first: str) -> None:
         lambda: world.part("blog", timing, words=100),
         lambda: world.part("wiki", related_links, kind="plain"),
         lambda: world.part("dates", calendar),
+        lambda: world.part("docs", editions, words=120, version="number"),
     )
     content = (
         lambda: world.part("shop", products_untitled, common=60, own=20),
+        lambda: world.part("goods", products_by_name, common=200, own=3),
         lambda: world.part("script", one_script, share=20, ids="number"),
         lambda: world.part("tags", archives, common=80, entries=10),
         lambda: world.part("people", content_in, place="sidebar", titles="own"),
@@ -69,20 +79,18 @@ def mixed_templates(world: World) -> None:
             world.add(path, path, body, title=title, section=str(template))
 
 
-LAST = {"class": '<p class="last">{}</p>', "plain": "<div>{}</div>"}
-
-
-@family(first=("changes", "content"), place=LAST)
-def same_place(world: World, first: str, place: str) -> None:
-    """Articles, each under two sessions, end in a sentence that changes, and pages of a shop in
-    the only line of their own, in the same tags and classes ({place}), {first} first: repetitions
-    must be found, no page may be lost."""
+@family(first=("changes", "content"), folder=("shop", "articles"))
+def same_place(world: World, first: str, folder: str) -> None:
+    """Articles, each under two sessions, end in a sentence that changes, and pages of /{folder}/
+    in the only line of their own, in the same tags and classes, {first} first: repetitions must be
+    found, no page may be lost."""
+    last = '<p class="last">{}</p>'
 
     def changes() -> None:
         articles = [(world.title(), world.paragraphs(150)) for _ in range(40)]
         for query in world.sessions(2):
             for number, (title, text) in enumerate(articles):
-                ending = LAST[place].format(f"{world.prose(12)} Made in {seconds(world)} s")
+                ending = last.format(f"{world.prose(12)} Made in {seconds(world)} s")
                 path = f"/articles/{number}"
                 body = f"<h1>{title}</h1>{text}{ending}"
                 world.add(path + query, path, body, title=title, section="articles")
@@ -90,7 +98,7 @@ def same_place(world: World, first: str, place: str) -> None:
     def content() -> None:
         terms = world.paragraphs(90)
         for number in range(40):
-            path, own = f"/shop/{number}", LAST[place].format(world.prose(16))
+            path, own = f"/{folder}/{number + 100}", last.format(world.prose(16))
             body = f"<h1>Shop</h1>{terms}{own}"
             world.add(path, path, body, title="Shop", section="shop")
 
@@ -148,16 +156,51 @@ def same_file_names(world: World, own: int) -> None:
 
 
 @family()
-def models(world: World) -> None:
-    """Models 14 and 15 of 40 products, in folders that name the model as those of editions do,
+def ends_of_namesakes(world: World) -> None:
+    """60 departments, each with its contact.html in a folder of its own, under one title and 200
+    common words, and 16 words of their own at the end: none may be lost."""
+    terms = world.paragraphs(200)
+    for name in world.names(60):
+        body = f"<h1>Contact</h1>{terms}<p>{world.prose(16)}</p>"
+        world.add(f"/{slug(name)}/contact.html", name, body, title="Contact")
+
+
+@family(kind=("number", "word"))
+def models(world: World, kind: str) -> None:
+    """Two models of 40 products, in folders that name the model ({kind}) as those of editions do,
     with 12 words of their own among 60: none may be lost."""
     terms = world.paragraphs(60)
     for number, name in enumerate(unlike(world, 40)):
-        for model in (14, 15):
+        for model in ("14", "15") if kind == "number" else ("men", "women"):
             title = f"{name} {model}"
             body = f"<h1>{title}</h1><p>{world.prose(12)}</p>{terms}"
-            path = f"/v{model}/page{number}.html"
-            world.add(path, path, body, title=title, section=str(model))
+            path = f"/{model}/page{number}.html"
+            world.add(path, path, body, title=title, section=model)
+
+
+@family()
+def codes(world: World) -> None:
+    """Spare parts whose titles, headings and one line name a code of letters and digits, with 150
+    common words: none may be lost."""
+    terms, kind = world.paragraphs(150), world.names(1)[0]
+    for number in range(60):
+        letters = "".join(world.chance.choices("BCDFGHKLMNPRSTVX", k=3))
+        code = f"{letters[:2]}{number + 20}{letters[2]}"
+        body = f"<h1>{kind} {code}</h1><p>Order {code}</p>{terms}"
+        world.add(f"/parts/{code}", code, body, title=f"{kind} {code}")
+
+
+@family()
+def comment_pages(world: World) -> None:
+    """Articles of 300 words, each on three pages (?comments=2) with other comments, of 80 words:
+    none may be lost."""
+    for number in range(30):
+        title, text = world.title(), world.paragraphs(300)
+        for page in ("", "?comments=2", "?comments=3"):
+            comments = "".join(f"<li>{world.prose(10)}</li>" for _ in range(8))
+            path = f"/articles/{number}{page}"
+            body = f"<h1>{title}</h1>{text}<ul>{comments}</ul>"
+            world.add(path, path, body, title=title, section=page)
 
 
 @family(titles=("own", "common"))

@@ -152,6 +152,16 @@ def lazy_photos(world: World, attribute: str) -> None:
         world.add(f"/photos/{number}", number, f"<h1>{title}</h1>{picture}{common}", title=title)
 
 
+@family()
+def downloads(world: World) -> None:
+    """Pages of 14 words whose only difference is a link to a file, and a title that names it: none
+    may be lost."""
+    common = world.prose(14)
+    for name in world.names(60):
+        body = f'<h1>Download</h1><p>{common}</p><a href="/files/{name}.zip">Save</a>'
+        world.add(f"/download/{name}", name, body, title=f"Download {name}")
+
+
 @family(tag=("iframe", "video", "object"))
 def embedded(world: World, tag: str) -> None:
     """Pages of the same title and 40 words that show another document in {tag}: none may be

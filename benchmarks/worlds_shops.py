@@ -56,7 +56,7 @@ def franchises(world: World) -> None:
             world.add(path, content, body, title=f"{title} {town}", host=host, section=town)
 
 
-@family(numbers_alone=True, common=COMMON)
+@family(numbers_alone=True, common=(20, *COMMON))
 def products_by_number(world: World, common: int) -> None:
     """Products whose titles and {common} words differ in a number alone ('Product 123'): reported
     apart."""

@@ -146,18 +146,19 @@ def results(world: World) -> None:
         world.add(f"/search?q={word}", word, body, title="Search")
 
 
-@family()
-def chinese(world: World) -> None:
-    """Pages in Chinese script: 150 common characters and 80 of their own, under one title: none
-    may be lost."""
+@family(titles=("own", "common"))
+def chinese(world: World, titles: str) -> None:
+    """Pages in Chinese script under {titles} titles: 150 common characters, and 80 of their own,
+    or 10 where titles are: none may be lost."""
 
     def characters(count: int) -> str:
         drawn = (chr(0x4E00 + int(world.chance.paretovariate(0.4)) % 6000) for _ in range(count))
         return "".join(drawn)
 
-    common, title = characters(150), characters(6)
+    common, alike = characters(150), characters(6)
     for number in range(60):
-        body = f"<h1>{title}</h1><p>{common}</p><p>{characters(80)}。</p>"
+        title, own = (characters(6), 10) if titles == "own" else (alike, 80)
+        body = f"<h1>{title}</h1><p>{common}</p><p>{characters(own)}。</p>"
         world.add(f"/zh/{number}", number, body, title=title, language="zh")
 
 

@@ -42,7 +42,6 @@ NOT_YET = [
     "much-navigation-150",
     "much-navigation-60",
     "one-host-changes",
-    "one-host-content",
     "one-page",
     "parked",
     "photos-50-common",
@@ -54,8 +53,8 @@ NOT_YET = [
     "recommended",
     "related-links-named",
     "related-links-plain",
-    "same-place-changes-class",
-    "same-place-changes-plain",
+    "same-place-changes-articles",
+    "same-place-changes-shop",
     "saying",
     "shells-common",
     "shuffled-comments",
@@ -74,7 +73,7 @@ NOT_YET = [
 """Families that lose pages, or of which too few repetitions are found, with the code as it is."""
 
 LEFT_OUT = re.compile(
-    r"products-.*(-100-|-8$)|archives-.*-25|one-script-20|content-in-(toc|promo|banner)"
+    r"products-.*(-100-|-8$)|archives-.*-25|one-script-20|content-in-(toc|promo|banner)|one-host-content"
 )
 """Families between others of their kind, to keep the tests short."""
 
@@ -99,7 +98,7 @@ def test_families_that_fail_exist():
     assert set(NOT_YET) <= set(JUDGED)
 
 
-@pytest.mark.parametrize("name", ["timed-pages-mixed", "syndicated-60", "chinese"])
+@pytest.mark.parametrize("name", ["timed-pages-mixed", "syndicated-60", "chinese-own"])
 def test_a_world_is_the_same_wherever_it_is_made(name):
     make = FAMILIES[name].world
     assert make(SEED).pages == make(SEED).pages
