@@ -157,14 +157,16 @@ def cells(tally: Tally) -> str:
 
 
 def shown(name: str, tally: Tally, count: int) -> Iterator[str]:
-    """Yield the first lost pages of a family, with what they were taken for."""
-    if not (count and tally.examples):
+    """Yield pages of a family that should have been delivered, and that should not."""
+    if not (count and (tally.examples or tally.missed)):
         return
     yield f"\n{name}: {FAMILIES[name].says}"
     for page, verdict in tally.examples[:count]:
         match = verdict.match
         taken = f" for {match.url}, distance {match.distance}" if match else ""
-        yield f"  {page.url} ({page.content}): {verdict.reason}{taken} {verdict.detail}"
+        yield f"  lost {page.url} ({page.content}): {verdict.reason}{taken} {verdict.detail}"
+    for page, first in tally.missed[:count]:
+        yield f"  missed {page.url}, which repeats {first.url} ({page.content})"
 
 
 def arguments() -> argparse.Namespace:
@@ -184,7 +186,7 @@ def arguments() -> argparse.Namespace:
         "first, depth first and random ones (default 3)",
     )  # fmt: skip
     parser.add_argument("--seeds", type=int, default=3, help="worlds of a family (default 3)")
-    parser.add_argument("--show", type=int, default=0, help="lost pages to show, a family")
+    parser.add_argument("--show", type=int, default=0, help="wrong verdicts to show, a family")
     parser.add_argument("--quick", action="store_true", help="one seed, one order")
     parser.add_argument("--list", action="store_true", help="describe the families and end")
     options = parser.parse_args()

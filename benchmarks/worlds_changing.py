@@ -53,8 +53,8 @@ def advert(world: World, kind: str) -> None:
 
 @family(kind=ADVERTS)
 def advert_in_the_middle(world: World, kind: str) -> None:
-    """The same, with the advert ({kind}) between two paragraphs: all but the first of each must
-    be found."""
+    """Articles of 200 words under three session ids, with another advert of 25 words ({kind})
+    between two paragraphs of each response: all but the first of each must be found."""
     sessions(world, lambda it: middle(it, ADVERTS[kind].format(world.prose(25))), words=200)
 
 

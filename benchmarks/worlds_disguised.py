@@ -121,8 +121,8 @@ def shells(world: World, titles: str) -> None:
 
 @family(words=(12, 60))
 def states(world: World, words: int) -> None:
-    """The same with {words} common words, one title, and the data in a script that assigns
-    window.__INITIAL_STATE__: none may be lost."""
+    """Application shells of {words} common words under one title, whose content is in a script
+    that assigns window.__INITIAL_STATE__: none may be lost."""
     common = world.paragraphs(words)
     for number in range(60):
         data = json.dumps({"id": number, "text": world.prose(80)})
@@ -143,8 +143,8 @@ def photos(world: World, words: int, titles: str) -> None:
 
 @family(attribute=("data-src", "srcset"))
 def lazy_photos(world: World, attribute: str) -> None:
-    """The same with titles of their own and pictures that a script loads ({attribute}): none may
-    be lost."""
+    """Photo pages of the same 40 words, with titles of their own and pictures that a script loads
+    ({attribute}): none may be lost."""
     common = world.paragraphs(40)
     for number in range(40):
         title, blank = world.title(3), 'src="data:image/gif;base64,R0lGODlhAQABAAAAACw="'

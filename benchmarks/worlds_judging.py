@@ -73,6 +73,8 @@ class Tally:
     """The smallest share of repetitions found in one crawl."""
     examples: list[tuple[Page, Verdict]] = field(default_factory=list, repr=False)
     """Of each content that was lost by drops a page, and the verdict on it."""
+    missed: list[tuple[Page, Page]] = field(default_factory=list, repr=False)
+    """Repetitions that were delivered, and what they repeat."""
 
     @property
     def recall(self) -> float:
@@ -88,6 +90,7 @@ class Tally:
             self.found + other.found,
             min(self.worst, other.worst),
             self.examples + other.examples,
+            self.missed + other.missed,
         )
 
 
@@ -106,8 +109,10 @@ def tally(
         seen = [page for page in group if met is None or page.url in met]
         found = [page for page in seen if page.url in dropped]
         if len(found) < len(seen):
+            first, *again = (page for page in seen if page.url not in dropped)
             count.repetitions += len(seen) - 1
             count.found += len(found)
+            count.missed += ((page, first) for page in again)
             continue
         count.lost += 1
         if found:

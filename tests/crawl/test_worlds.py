@@ -132,6 +132,7 @@ def test_the_tally_of_a_crawl_that_is_known():
     assert (count.contents, count.lost, count.withheld) == (4, 2, 1)
     assert (count.repetitions, count.found, count.recall, count.worst) == (2, 1, 0.5, 0.5)
     assert [page.url for page, _ in count.examples] == ["http://h/c1"]
+    assert count.missed == [(pages[2], pages[0])]
     both = count + tally(pages, {})
     assert (both.contents, both.lost, both.repetitions, both.found) == (8, 2, 5, 1)
     assert both.worst == 0
