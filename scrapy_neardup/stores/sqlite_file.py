@@ -35,9 +35,11 @@ from scrapy_neardup.stores.sqlite_schema import (
     CREATE_NOTICES,
     agree,
     check_version,
+    check_whole,
     has_notices,
     places,
 )
+from scrapy_neardup.stores.sqlite_sums import SUM_BYTES, is_whole, sum_of, summed
 
 _CHUNK: Final = 1 << 10
 """Rows that are read at once: what fits into a processor's cache."""
@@ -105,22 +107,20 @@ class SQLiteFile:
         sketch_sizes = {0, *matching.sketch_sizes}
         with opening(self._path):
             found = self._connection.execute(
-                "SELECT place, substr(entry, 1, ?), substr(entry, ?) FROM page"
-                " WHERE place BETWEEN ? AND ? ORDER BY place",
-                (dtype.itemsize, dtype.itemsize + 1, first, last),
+                "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place",
+                (first, last),
             )
             while chunk := found.fetchmany(_CHUNK):
-                found_at, entries, sketches = zip(*chunk, strict=True)
-                try:
-                    sizes, joined = set(map(len, entries)), b"".join(entries)
-                    b"".join(sketches)
-                except TypeError as error:
-                    raise damaged(self._path, f"of a record: {error}") from error
-                if sizes != {dtype.itemsize}:
-                    raise damaged(self._path, f"a record of other than {dtype.itemsize} bytes")
-                if unknown := set(map(len, sketches)) - sketch_sizes:
+                for place, entry in chunk:
+                    if not (isinstance(entry, bytes) and is_whole(entry, place)):
+                        raise damaged(self._path, f"the record at place {place}")
+                entries = [entry for _, entry in chunk]
+                sizes = {len(entry) - SUM_BYTES - dtype.itemsize for entry in entries}
+                if unknown := sizes - sketch_sizes:
                     raise damaged(self._path, f"a record with a sketch of {unknown.pop()} bytes")
-                rows = (np.array(found_at) - first).astype(np.uint32)
+                joined = b"".join(entry[: dtype.itemsize] for entry in entries)
+                sketches = [entry[dtype.itemsize : -SUM_BYTES] for entry in entries]
+                rows = (np.array([place for place, _ in chunk]) - first).astype(np.uint32)
                 yield Chunk(rows, np.frombuffer(joined, dtype), sketches)
 
     def notices(self) -> list[tuple[str, str, bytes]]:
@@ -128,10 +128,14 @@ class SQLiteFile:
         with opening(self._path):
             if not has_notices(self._connection):
                 return []
-            return self._connection.execute(
-                "SELECT topic, member, value FROM notice WHERE number = ? ORDER BY rowid",
+            rows = self._connection.execute(
+                "SELECT number, topic, member, value, sum FROM notice WHERE number = ?"
+                " ORDER BY rowid",
                 (self._number,),
             ).fetchall()
+        if any(sum_of(*row) != its_sum for *row, its_sum in rows):
+            raise damaged(self._path, "a value that was posted")
+        return [(topic, member, value) for _, topic, member, value, _ in rows]
 
     def begin_writing(self) -> None:
         """Prepare for `write`, once all of the file that is needed was read."""
@@ -147,52 +151,79 @@ class SQLiteFile:
             They can't be written, for one because the disk is full.
         """
         first, _ = places(self._number)
-        name, parameters = self._namespace, json.dumps(self._parameters, sort_keys=True)
+        parameters = json.dumps(self._parameters, sort_keys=True)
+        named = (self._number, self._namespace, parameters)
+        self._check_there()
         with _using(self._path), _transaction(self._connection) as run:
             run.execute(
-                "INSERT OR IGNORE INTO namespace VALUES (?, ?, ?)",
-                (self._number, name, parameters),
+                "INSERT OR IGNORE INTO namespace VALUES (?, ?, ?, ?)",
+                (*named, sum_of(*named)),
             )
             run.executemany(
                 "DELETE FROM page WHERE place = ?", ((first + row,) for row in changes.deleted)
             )
             run.executemany(
-                "REPLACE INTO page VALUES (?, ?, ?)",
-                ((first + row, entry, _text(url)) for row, entry, url in changes.saved),
+                "REPLACE INTO page VALUES (?, ?, ?, ?)",
+                (_row(first + row, entry, _text(url)) for row, entry, url in changes.saved),
             )
             run.executemany(
                 "UPDATE page SET entry = ? WHERE place = ?",
-                ((entry, first + row) for row, entry in changes.updated),
+                (_row(first + row, entry)[1::-1] for row, entry in changes.updated),
             )
-            if changes.posted:
+            if changes.posted and not has_notices(run):
                 run.execute(CREATE_NOTICES)
             for topic, member, value in changes.posted:
-                named = (self._number, _text(topic), _text(member))
+                posted = (self._number, _text(topic), _text(member))
                 if value is None:
                     run.execute(
-                        "DELETE FROM notice WHERE (number, topic, member) = (?, ?, ?)", named
+                        "DELETE FROM notice WHERE (number, topic, member) = (?, ?, ?)", posted
                     )
                 else:
-                    run.execute("REPLACE INTO notice VALUES (?, ?, ?, ?)", (*named, value))
+                    row = (*posted, value)
+                    run.execute("REPLACE INTO notice VALUES (?, ?, ?, ?, ?)", (*row, sum_of(*row)))
 
     def url(self, row: int, page_id: int) -> str | None:
-        """Return the URL of the entry at `row`, if that is still the entry of `page_id`."""
+        """Return the URL of the entry at `row`, if that is still the entry of `page_id`.
+
+        None too where it isn't what was written.
+        """
         first, _ = places(self._number)
         with _using(self._path):
             found = self._connection.execute(
-                "SELECT entry, url FROM page WHERE place = ?", (first + row,)
+                "SELECT entry, url, sum FROM page WHERE place = ?", (first + row,)
             ).fetchone()
         if found is None or ENTRY.unpack_from(found[0])[1] != page_id:
             return None
         url: str | None = found[1]
-        return url
+        return url if found[2] == sum_of(url, first + row) else None
 
     def close(self) -> None:
-        """Close the file and give up the lock."""
+        """Close the file and give up the lock.
+
+        Raises
+        ------
+        StoreUnavailableError
+            The file is no longer there: what was written is lost.
+        """
         try:
-            self._connection.close()
+            self._check_there()
         finally:
-            release(self._path)
+            try:
+                self._connection.close()
+            finally:
+                release(self._path)
+
+    def _check_there(self) -> None:
+        """See that the path leads to the file that is open; SQLite writes to it in any case."""
+        try:
+            found = _identity(self._path)
+        except OSError:
+            found = None
+        if found != self._identity:
+            raise StoreUnavailableError(
+                f"NEARDUP_STORE: {self._path} was removed or replaced while it was open; what "
+                "was kept since is lost with it"
+            )
 
     def _connect(self) -> sqlite3.Connection:
         check_header(self._path)
@@ -209,11 +240,22 @@ class SQLiteFile:
             # Left by the check; now that the lock is ours, nobody else has it open.
             beside(self._path, "-shm").unlink(missing_ok=True)
             check_version(connection, self._path)
+            check_whole(connection, self._path)
+            self._identity = _identity(self._path)
             self._number = agree(connection, self._path, self._namespace, self._parameters)
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _row(place: int, entry: bytes, url: str | None = None) -> tuple[int, bytes, str | None, int]:
+    return place, summed(entry, place), url, sum_of(url, place)
 
 
 def _text(url: str | None) -> str | None:

@@ -106,6 +106,8 @@ def opening(path: Path) -> Iterator[None]:
         if code in _DAMAGE:
             raise damaged(path, str(error)) from error
         raise StoreError(unusable(path, error)) from error
+    except UnicodeDecodeError as error:  # of a message in which SQLite quotes the file
+        raise damaged(path, str(error)) from error
     except OSError as error:
         raise StoreError(unusable(path, error)) from error
 

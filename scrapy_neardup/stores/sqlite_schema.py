@@ -6,7 +6,7 @@ file of (`sqlite_guard`).
 One table holds the kept pages of all namespaces, and another, if anything was posted, their
 notice boards; ``application_id`` and ``user_version`` in SQLite's header say whose file it is
 and which version of the format. What follows the record of an entry is a matter of its
-namespace's parameters.
+namespace's parameters. Every row ends with a checksum (`sqlite_sums`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Any, Final
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.sqlite_guard import APPLICATION_ID, damaged
+from scrapy_neardup.stores.sqlite_sums import sum_of
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 ROW_BITS: Final = 32
 
 CREATE: Final = (
@@ -29,19 +30,22 @@ CREATE: Final = (
     """CREATE TABLE namespace (
         number INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
-        parameters TEXT NOT NULL  -- JSON: what makes two fingerprints comparable
+        parameters TEXT NOT NULL,  -- JSON: what makes two fingerprints comparable
+        sum INTEGER NOT NULL
     )""",
     """CREATE TABLE page (
         place INTEGER PRIMARY KEY,  -- namespace number << 32 | row
-        entry BLOB NOT NULL,  -- records.record_dtype, then sketches (confirmation.stored)
-        url TEXT
+        entry BLOB NOT NULL,  -- records.record_dtype, sketches (confirmation.stored), checksum
+        url TEXT,
+        sum INTEGER  -- of the URL
     )""",
 )
-CREATE_NOTICES: Final = """CREATE TABLE IF NOT EXISTS notice (
+CREATE_NOTICES: Final = """CREATE TABLE notice (
     number INTEGER NOT NULL,  -- of the namespace; rowids ascend as values are posted
     topic TEXT NOT NULL,
     member TEXT NOT NULL,
     value BLOB NOT NULL,
+    sum INTEGER NOT NULL,
     UNIQUE (number, topic, member)
 )"""
 
@@ -66,6 +70,28 @@ def check_version(connection: sqlite3.Connection, path: Path) -> None:
             f"NEARDUP_STORE: {path} has format {version}, this version of scrapy-neardup reads"
             f" {FORMAT_VERSION}: name another file"
         )
+
+
+def check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise `StoreCorruptError` unless trees, tables and namespaces are as they were written.
+
+    Entries and notices are checked as they are read. Reads all of the file; a million pages
+    take .3 s.
+    """
+    # The quick check doesn't compare indices with their tables; the pages' table has none.
+    checks = ["quick_check(1)", "integrity_check(namespace)"]
+    checks += ["integrity_check(notice)"] * has_notices(connection)
+    for check in checks:
+        result = connection.execute(f"PRAGMA {check}").fetchone()[0]
+        if result != "ok":
+            raise damaged(path, result)
+    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql}
+    wanted = {text for text in CREATE if text.startswith("CREATE")}
+    if found - {CREATE_NOTICES} != wanted:
+        raise damaged(path, "its tables are others")
+    for *row, its_sum in connection.execute("SELECT number, name, parameters, sum FROM namespace"):
+        if sum_of(*row) != its_sum:
+            raise damaged(path, f"the record of namespace number {row[0]}")
 
 
 def recorded(

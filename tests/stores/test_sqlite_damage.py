@@ -9,16 +9,19 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from store_registry import page
 
-from scrapy_neardup.errors import StoreCorruptError, StoreError
-from scrapy_neardup.stores import open_store
+from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.sqlite_file import SQLiteFile
 from scrapy_neardup.stores.sqlite_guard import APPLICATION_ID
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Page, Sketch
 
 PAGES = 300
 
@@ -130,7 +133,7 @@ def test_one_that_only_says_that_it_is_ours(tmp_path):
     path = tmp_path / "pages.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 1")
+        connection.execute("PRAGMA user_version = 2")
     assert "no such table" in refuse(path)
 
 
@@ -210,12 +213,70 @@ def test_a_record_of_another_type_or_size(record, whole, tmp_path):
     assert "record" in refuse(path)
 
 
+def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
+    """What is read of a file that opens is what was written."""
+    path = tmp_path / "pages.db"
+
+    async def made() -> None:
+        matching = Matching(features=2, sketch_bits=4, sketch_bytes=8)
+        async with open_store(f"sqlite:{path}", matching=matching) as store:
+            for number in range(40):
+                text = bytes([number] * 8)
+                sketch = Sketch(text=text, named=b"", furniture=bytes(8), most_differing=0.1)
+                arrived = replace(
+                    arrival(number), features=(number, -number % 2**64), sketch=sketch
+                )
+                await store.check_and_add(arrived)
+                await store.confirm(number)
+            await store.exchange("topic", "member", b"value")
+
+    def held() -> object:
+        """All that a crawl reads of the file; the URLs, as far as they can be told."""
+        file = SQLiteFile(path, "default", {"max_distance": 3, **matching.record()})
+        try:
+            chunks = list(file.entries(matching))
+            rows = np.concatenate([chunk.rows for chunk in chunks]).tolist()
+            records = np.concatenate([chunk.records for chunk in chunks])
+            sketches = [sketch for chunk in chunks for sketch in chunk.sketches]
+            ids = records["page_id"].tolist()
+            urls = list(map(file.url, rows, ids))
+            return rows, records.tobytes(), sketches, file.notices(), urls
+        finally:
+            file.close()
+
+    matching = Matching(features=2, sketch_bits=4, sketch_bytes=8)
+    asyncio.run(made())
+    whole, content = held(), path.read_bytes()
+    chance = random.Random(5)
+    noticed = 0
+    # Beside some of all bits, those around the heads and ends of the trees' pages.
+    places = chance.sample(range(8 * len(content)), 600)
+    places += [
+        8 * (start + offset) + chance.randrange(8)
+        for start in range(0, len(content), 4096)
+        for offset in (*range(40), 4095, 4094, 4093)
+    ]
+    for place in places:
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        path.write_bytes(flipped)
+        try:
+            *found, urls = held()
+        except StoreError:
+            noticed += 1
+            assert path.read_bytes() == flipped
+        else:
+            assert found == list(whole[:-1]), place
+            assert all(url in {None, was} for url, was in zip(urls, whole[-1], strict=True))
+    assert noticed > 100
+
+
 def test_parameters_that_are_no_json(whole, tmp_path):
     path = tmp_path / "pages.db"
     shutil.copy(whole, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE namespace SET parameters = '{'")
-    assert "parameters of 'default'" in refuse(path)
+    assert "the record of namespace number 1" in refuse(path)
 
 
 def test_a_damaged_file_with_a_log_is_not_written_to(killed, tmp_path):
@@ -310,3 +371,29 @@ def _without_privileges(*owned: Path) -> Iterator[None]:
         yield
     finally:
         os.seteuid(0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file can be removed")
+@pytest.mark.parametrize("way", ["removed", "replaced", "removed before a transaction"])
+def test_a_folder_that_goes_while_it_is_open(way, tmp_path):
+    folder = tmp_path / "job"
+    folder.mkdir()
+
+    async def scenario() -> None:
+        store = open_store(f"sqlite:{folder}/pages.db")
+        await store.open()
+        await store.check_and_add(arrival(1))
+        await store.confirm(1)
+        if way != "removed before a transaction":
+            await store._opened.writer._begin()
+        shutil.rmtree(folder)
+        if way == "replaced":
+            folder.mkdir()
+            (folder / "pages.db").write_text("another")
+        with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was"):
+            await store.close()
+
+    asyncio.run(scenario())
+    assert folder.exists() is (way == "replaced")
+    if way == "replaced":
+        assert (folder / "pages.db").read_text() == "another"

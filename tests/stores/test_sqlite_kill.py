@@ -28,6 +28,7 @@ import store_writer
 from scrapy_neardup.stores.confirmation import stored
 from scrapy_neardup.stores.embedded import EmbeddedIndex
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk
+from scrapy_neardup.stores.sqlite_sums import SUM_BYTES, is_whole
 from scrapy_neardup.verdict import Decision, Page
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer forks")
@@ -106,11 +107,13 @@ def _read(path: Path) -> list[tuple[int, bytes]]:
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         rows = connection.execute("SELECT place, entry, url FROM page ORDER BY place").fetchall()
-    for _, entry, url in rows:
+    for place, entry, url in rows:
         key, page_id, *_ = ENTRY.unpack_from(entry)
         assert url == f"https://a.example/{page_id}"
         features = b"".join(each.to_bytes(8, "little") for each in store_writer.features(key))
-        assert entry[ENTRY.size :] == features + stored(store_writer.sketch(key))
+        assert is_whole(entry, place)
+        whole = features + stored(store_writer.sketch(key))
+        assert entry[ENTRY.size : -SUM_BYTES] == whole
     return [(place & 0xFFFFFFFF, entry[: ENTRY.size]) for place, entry, _ in rows]
 
 

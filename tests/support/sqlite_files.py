@@ -28,7 +28,7 @@ def kept(path: Path) -> dict[int, tuple[int, int, str | None]]:
             shutil.copy(path.with_name(path.name + suffix), copies)
     with closing(sqlite3.connect(copies / path.name)) as connection:
         rows = connection.execute("SELECT entry, url FROM page").fetchall()
-    entries = [(ENTRY.unpack(entry), url) for entry, url in rows]
+    entries = [(ENTRY.unpack_from(entry), url) for entry, url in rows]
     assert len({entry[1] for entry, _ in entries}) == len(entries)
     return {page_id: (key, count, url) for (key, page_id, *_, count), url in entries}
 
