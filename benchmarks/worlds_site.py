@@ -30,8 +30,8 @@ VOCABULARY = 12_000
 """Words of the language in which the worlds are written."""
 
 STYLES = ("plain", "tags", "names", "table")
-"""How a host dresses its pages: not at all, or with navigation and a footer in HTML's own
-elements, in elements whose names say it, or in the cells of a table."""
+"""How a host dresses its pages: not at all; with navigation and a footer in HTML's own elements;
+in elements whose names say it; or in the cells of a table, with breaks between paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +262,7 @@ class Host:
                     f'<div id="content">{body}</div><div class="site-footer">{footer}</div>'
                 )
             case "table":
+                body = body.replace("<p>", "").replace("</p>", "<br><br>")
                 body = (
                     f'<table><tr><td colspan="2"><b>{self.brand}</b></td></tr>'
                     f"<tr><td>{links}</td><td>{body}</td></tr>"
