@@ -6,8 +6,8 @@ PORT ?= 8000
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches densification cost index \
-	stores redis_store redis_sketches crawl joins containment feature_clusters \
+BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes densification cost index \
+	stores redis_store redis_sketches crawl joins xiao containment feature_clusters \
 	filter_curve batch packed focused worlds)
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 

@@ -16,7 +16,7 @@ V_m is no bias. `tests/fingerprints/test_resemblance.py` has sets drawn independ
 from __future__ import annotations
 
 import numpy as np
-from joins import SHINGLE_SIZE, arguments, made_pages, read_pages, timed
+from join_data import arguments, texts_of, timed
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
 from scrapy_neardup.fingerprints.resemblance import (
@@ -30,18 +30,17 @@ from scrapy_neardup.joins import Pairs, self_join, shingles, words
 
 THRESHOLDS = (0.95, 0.9, 0.8)
 TARGET = 4
-PAGES, SAMPLED = 5_000, 1_000
+SHINGLE_SIZE, SAMPLED = 4, 1_000
 SIZE, MODULUS, BINS = 256, 8, 1024
 
 
 def main() -> None:
     options = arguments(__doc__)
-    scale = 50 if options.quick else 1
-    texts = read_pages(options.pages) if options.pages else made_pages(PAGES // scale)
+    what, texts = texts_of(options)
     # Articles of five pages each, which hold what they were made of.
     texts += [" ".join(texts[start : start + 5]) for start in range(0, len(texts) // 10, 5)]
     sets = shingles(map(words, texts), SHINGLE_SIZE)
-    print(f"{len(texts):,} pages, {len(sets.tokens):,} word {SHINGLE_SIZE}-shingles")
+    print(f"{len(texts):,} pages ({what}), {len(sets.tokens):,} word {SHINGLE_SIZE}-shingles")
     print("      resemblance: pairs, join   containment: pairs, candidates, join   ratio   new")
     for threshold in THRESHOLDS:
         usual, alike = timed(lambda t=threshold: self_join(sets, t))

@@ -30,7 +30,19 @@ import numpy as np
 import snowballstemmer
 from named_sites import add_site_options, named
 from sites import Site, load
-from trials import HEADINGS, Outcome, Reader, Trial, cells, crawl, play_all, pooled, preset, seeded
+from trials import (
+    HEADINGS,
+    STOP_WORDS,
+    Outcome,
+    Reader,
+    Trial,
+    cells,
+    crawl,
+    play_all,
+    pooled,
+    preset,
+    seeded,
+)
 
 from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
 from scrapy_neardup.stores import embedded
@@ -39,16 +51,6 @@ from scrapy_neardup.verdict import Page, Verdict
 
 LENGTHS = 0.8
 """The shorter of two pages of similar length has at least such a share of the other's tokens."""
-
-_STOP_WORDS = """
-a about above after again against all am an and any are as at be because been before being
-below between both but by can could did do does doing don down during each few for from further
-had has have having he her here hers herself him himself his how i if in into is it its itself
-just me more most my myself no nor not now of off on once only or other our ours ourselves out
-over own s same she should so some such t than that the their theirs them themselves then there
-these they this those through to too under until up very was we were what when where which
-while who whom why will with would you your yours yourself yourselves
-"""
 
 _WORD = re.compile(r"\w+")
 
@@ -134,7 +136,7 @@ def play(trial: Varied) -> list[Outcome]:
     parameters = seeded(trial.parameters, trial.seed)
     match trial.variant:
         case "no stop words":
-            stop_words = frozenset(_STOP_WORDS.split())
+            stop_words = STOP_WORDS
             site = mapped(site, lambda word: "" if word in stop_words else word)
         case "stemmed":
             site = mapped(site, stemmed)

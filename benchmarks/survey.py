@@ -1,8 +1,10 @@
 """Other signatures of the literature on the pages of `quality.py`, by the same truth.
 
 Pages come in the order of the truth and are compared with the kept ones. A page is dropped
-where a kept page's signature agrees: mod-p sketches and winnowing fingerprints from an
-estimated resemblance of .9, I-Match on equality, word-bucket checksums from 12 of 16.
+where a kept page's signature agrees: mod-p sketches, winnowing fingerprints and sentences from
+an estimated resemblance of .9, I-Match on an equal signature, by one lexicon or any of 11,
+word-bucket checksums from 12 of 16. Simhash has several kinds of features, and agrees within 3
+bits. The last row is the plugin as it is.
 
     python benchmarks/survey.py --truth DIR SITE_FOLDER...
 """
@@ -10,23 +12,33 @@ estimated resemblance of .9, I-Match on equality, word-bucket checksums from 12 
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from named_sites import add_site_options, named
 from sites import Score, Site, load
+from trials import STOP_WORDS, Reader, crawl, preset
 
-from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
+from scrapy_neardup.fingerprints.phrases import find_phrases, joined, without
 from scrapy_neardup.fingerprints.survey import (
     bucket_checksums,
     i_match,
+    i_match_many,
     mod_sketch,
     modulus_for,
+    sentences,
     winnow,
+    without_common,
 )
+from scrapy_neardup.tables import HammingIndex
 
 RESEMBLANCE = 0.9
+COMMON = 0.1
+"""A shingle is common that more than such a share of the site's pages have."""
+DISTANCE = 3
 BUCKETS, AGREE = 16, 12
 
 Signature = tuple[int, np.ndarray]
@@ -54,9 +66,32 @@ def winnowed(site: Site) -> list[Signature]:
     return made
 
 
-def i_matched(site: Site) -> list[Signature]:
+def uncommon_sketches(site: Site) -> list[Signature]:
+    made = sketches(site)
+    frequencies = Counter(shingle for _, values in made for shingle in values.tolist())
+    most = max(2, round(COMMON * len(made)))
+    return [(modulus, without_common(values, frequencies, most)) for modulus, values in made]
+
+
+def by_sentences(site: Site) -> list[Signature]:
+    return [(1, sentences(content.text)) for content in site.contents]
+
+
+def counted(site: Site) -> tuple[list[np.ndarray], Counter[int]]:
+    """The tokens of each page, and how many pages have each."""
     documents = [token_hashes(content.text) for content in site.contents]
-    frequencies = Counter(token for tokens in documents for token in np.unique(tokens).tolist())
+    return documents, Counter(
+        token for tokens in documents for token in np.unique(tokens).tolist()
+    )
+
+
+def i_matched_by_several(site: Site) -> list[Signature]:
+    documents, frequencies = counted(site)
+    return [(1, i_match_many(tokens, frequencies, len(documents))) for tokens in documents]
+
+
+def i_matched(site: Site) -> list[Signature]:
+    documents, frequencies = counted(site)
     signatures = [i_match(tokens, frequencies, len(documents)) for tokens in documents]
     return [(1, np.array([] if one is None else [one], np.uint64)) for one in signatures]
 
@@ -83,11 +118,67 @@ def agreeing(ours: Signature, theirs: Signature) -> bool:
     return len(np.intersect1d(ours[1], theirs[1])) >= wanted
 
 
-METHODS: dict[str, tuple[Callable[[Site], list[Signature]], Callable[..., bool]]] = {
-    "mod-p sketch (4-shingles)": (sketches, resembling),
-    "winnowing (k=4, w=8)": (winnowed, resembling),
-    "I-Match (idf .2 to .8)": (i_matched, resembling),
-    f"word buckets ({AGREE} of {BUCKETS})": (checksummed, agreeing),
+def sharing_one(ours: Signature, theirs: Signature) -> bool:
+    return len(np.intersect1d(ours[1], theirs[1])) > 0
+
+
+def by_sets(
+    sign: Callable[[Site], list[Signature]], alike: Callable[[Signature, Signature], bool]
+) -> Callable[[Site], set[int]]:
+    """Return what compares pages by sets of numbers."""
+    return lambda site: drops(sign(site), alike)
+
+
+def by_simhash(
+    prepared: Callable[[list[np.ndarray]], Iterable[np.ndarray]], shingle_size: int
+) -> Callable[[Site], set[int]]:
+    """Return what compares pages by fingerprints of tokens that are `prepared`."""
+
+    def dropped(site: Site) -> set[int]:
+        documents = [token_hashes(content.text) for content in site.contents]
+        index, found = HammingIndex(DISTANCE), set()
+        for number, tokens in enumerate(prepared(documents)):
+            if not len(tokens):
+                continue
+            fingerprint = simhash_features(
+                *features(tokens, shingle_size=shingle_size, weights="tf")
+            )
+            if index.query(fingerprint):
+                found.add(number)
+            else:
+                index.add(fingerprint)
+        return found
+
+    return dropped
+
+
+def with_phrases(documents: list[np.ndarray]) -> Iterable[np.ndarray]:
+    phrases = find_phrases(documents)
+    return (joined(tokens, phrases) for tokens in documents)
+
+
+def without_stop_words(documents: list[np.ndarray]) -> Iterable[np.ndarray]:
+    return (without(tokens, STOP_WORDS) for tokens in documents)
+
+
+def as_it_is(site: Site) -> set[int]:
+    order = list(range(len(site.pages)))
+    return set(asyncio.run(crawl(Reader.of(site, preset("best")), order)))
+
+
+METHODS: dict[str, Callable[[Site], set[int]]] = {
+    "mod-p sketch (4-shingles)": by_sets(sketches, resembling),
+    "mod-p, common shingles dropped": by_sets(uncommon_sketches, resembling),
+    "winnowing (k=4, w=8)": by_sets(winnowed, resembling),
+    "COPS: sentences": by_sets(by_sentences, resembling),
+    "I-Match (idf .2 to .8)": by_sets(i_matched, agreeing),
+    "I-Match, 11 lexicons": by_sets(i_matched_by_several, sharing_one),
+    f"word buckets ({AGREE} of {BUCKETS})": by_sets(checksummed, agreeing),
+    "simhash: words": by_simhash(iter, 1),
+    "simhash: no stop words": by_simhash(without_stop_words, 1),
+    "simhash: phrases and words": by_simhash(with_phrases, 1),
+    "simhash: 3-shingles": by_simhash(iter, 3),
+    "the plugin (best)": as_it_is,
 }
 
 
@@ -111,14 +202,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     add_site_options(parser)
+    parser.add_argument("--method", nargs="*", choices=METHODS, help="only these")
     options = parser.parse_args()
     with named(options, parser) as sources:
         sites = [load(source) for source in sources]
     print(f"{'signature':30} {'P':>6} {'R':>6} {'lost':>6} {'dropped':>8}")
-    for name, (sign, alike) in METHODS.items():
-        scores = [
-            site.judge(list(range(len(site.pages))), drops(sign(site), alike)) for site in sites
-        ]
+    for name in options.method or METHODS:
+        scores = [site.judge(list(range(len(site.pages))), METHODS[name](site)) for site in sites]
         pooled = sum(scores, Score())
         assert pooled.dropped <= pooled.pages
         print(f"{name:30} {pooled.precision:6.3f} {pooled.recall:6.3f} {pooled.lost:6d} "

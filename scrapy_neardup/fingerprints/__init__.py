@@ -9,6 +9,7 @@
 `filtering`    filters by features: their choice, mega-shingles, super-shingles
 `resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
 `survey`       other signatures, for comparison
+`phrases`      other features, for comparison: stop words, phrases
 ============== =============================================================================
 
 >>> from scrapy_neardup.fingerprints import hamming_distance, simhash

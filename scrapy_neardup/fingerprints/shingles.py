@@ -78,7 +78,7 @@ def features(
         raise ConfigurationError(
             f"NEARDUP_WEIGHTS must be 'set', 'tf', 'sqrt', 'log' or a callable, not {weights!r}"
         )
-    hashes = _shingles(tokens, shingle_size)
+    hashes = shingle_hashes(tokens, shingle_size)
     if weights == "set":
         return distinct(hashes), None
     hashes = ascending(hashes)
@@ -126,8 +126,11 @@ def _checked(weights: NDArray[np.float64], expected: int) -> NDArray[np.float64]
     return values
 
 
-def _shingles(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """Hash every run of `size` tokens; shape (tokens - size + 1,)."""
+def shingle_hashes(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Hash every run of `size` tokens, in their order; shape (tokens - size + 1,).
+
+    A text with fewer tokens has one shingle, of all it has.
+    """
     if size < 1:
         raise ConfigurationError(f"NEARDUP_SHINGLE_SIZE must be 1 or more, not {size}")
     size = min(size, len(tokens))

@@ -9,6 +9,7 @@ documents are compared by what their sets share.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,7 +17,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.hashing import digest
+from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
+from scrapy_neardup.text.tokens import normalize
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
@@ -142,6 +146,68 @@ def i_match(
     duplicate document detection", ACM TOIS 20(2), 2002, section 3; idf = log(N / df) is
     divided by its maximum, log N.
     """
+    return _signature(_lexicon(tokens, frequencies, documents, low, high), 0)
+
+
+def i_match_many(
+    tokens: NDArray[np.uint64],
+    frequencies: Mapping[int, int],
+    documents: int,
+    *,
+    lexicons: int = 10,
+    kept: float = 0.7,
+    low: float = 0.2,
+    high: float = 0.8,
+) -> NDArray[np.uint64]:
+    """Return the I-Match signatures of a document by the lexicon and by random parts of it.
+
+    A word that differs changes the signature by the whole lexicon and by the parts that have
+    it; two documents are duplicates if they share one of them, so that one of the parts
+    that don't have it is enough.
+
+    Parameters
+    ----------
+    tokens, frequencies, documents, low, high
+        As for `i_match`.
+    lexicons
+        Random parts.
+    kept
+        The share of the lexicon that each of them keeps, above 0, up to 1.
+
+    Returns
+    -------
+    ndarray of uint64, sorted, distinct
+        Up to ``lexicons + 1``; a part without any token of the document has no signature.
+
+    Raises
+    ------
+    ConfigurationError
+        An argument is out of range.
+
+    Notes
+    -----
+    O(n log n + n * lexicons). Kołcz, Chowdhury & Alspector, "Improved robustness of
+    signature-based near-replica detection via lexicon randomization", KDD 2004, section 3.
+    """
+    whole = _lexicon(tokens, frequencies, documents, low, high)
+    if not 0 < kept <= 1:
+        raise ConfigurationError(f"a part of the lexicon keeps 0 to 1 of it, not {kept}")
+    count = whole_number("lexicons", lexicons, least=0)
+    signatures = [_signature(whole, 0)]
+    for number in range(1, count + 1):
+        drawn = PUBLIC.mix(whole + np.uint64(number) * PUBLIC.seed) / 2.0**64
+        signatures.append(_signature(whole[drawn < kept], number))
+    return np.unique(np.array([each for each in signatures if each is not None], np.uint64))
+
+
+def _lexicon(
+    tokens: NDArray[np.uint64],
+    frequencies: Mapping[int, int],
+    documents: int,
+    low: float,
+    high: float,
+) -> NDArray[np.uint64]:
+    """Return the distinct tokens whose normalised idf lies between two bounds."""
     if not 0 <= low <= high <= 1:
         raise ConfigurationError(f"idf is kept from 0 <= low <= high <= 1, not {low} to {high}")
     top = math.log(whole_number("documents", documents, least=2))
@@ -150,7 +216,58 @@ def i_match(
         for token in np.unique(tokens).tolist()
         if low <= math.log(documents / max(1, frequencies.get(token, 1))) / top <= high
     ]
-    return digest(np.array(kept, "<u8").tobytes()) if kept else None
+    return np.array(kept, np.uint64)
+
+
+def _signature(lexicon: NDArray[np.uint64], number: int) -> int | None:
+    """Return the digest of a document's part of a lexicon; lexicon 0 is the whole one."""
+    if not len(lexicon):
+        return None
+    tokens = lexicon.astype("<u8").tobytes()
+    return digest(tokens, str(number)) if number else digest(tokens)
+
+
+def without_common(
+    sketch: NDArray[np.uint64], frequencies: Mapping[int, int], most: int
+) -> NDArray[np.uint64]:
+    """Return a sketch without the shingles that more than `most` documents have.
+
+    They are templates and licences, and make pages alike that have nothing else in common;
+    Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web", 1997, section 4, leave
+    out those of more than 1,000 documents.
+
+    Parameters
+    ----------
+    sketch
+        Shape (n,), uint64.
+    frequencies
+        Shingle -> number of documents that have it.
+    """
+    rare = [frequencies.get(shingle, 0) <= most for shingle in sketch.tolist()]
+    found: NDArray[np.uint64] = sketch[np.array(rare, np.bool_)]
+    return found
+
+
+def sentences(text: str) -> NDArray[np.uint64]:
+    """Return one hash a sentence of a text, the unit that COPS registers.
+
+    A sentence ends at ``.``, ``!`` or ``?`` before a space, and with a line. Two documents
+    are alike by the share of sentences that they have in common.
+
+    Returns
+    -------
+    ndarray of uint64, sorted, distinct
+        Of the tokens of each; punctuation and case don't count.
+
+    Notes
+    -----
+    O(n). Brin, Davis & Garcia-Molina, "Copy detection mechanisms for digital documents",
+    SIGMOD 1995, section 3.
+    """
+    found = {
+        digest(*words) for part in _SENTENCE.split(text) if (words := normalize(part).split())
+    }
+    return np.array(sorted(found), np.uint64)
 
 
 def bucket_checksums(tokens: NDArray[np.uint64], buckets: int) -> NDArray[np.uint64]:

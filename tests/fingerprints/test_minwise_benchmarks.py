@@ -10,7 +10,12 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.mark.parametrize(
-    ("script", "column"), [("sketches.py", "M_s, s = bins"), ("densification.py", "throwing")]
+    ("script", "column"),
+    [
+        ("sketches.py", "M_s, s = bins"),
+        ("densification.py", "throwing"),
+        ("shingle_hashes.py", "Rabin"),
+    ],
 )
 def test_a_quick_run(script, column):
     command = [sys.executable, "-B", BENCHMARKS / script, "--quick"]

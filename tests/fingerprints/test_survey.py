@@ -7,9 +7,12 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.survey import (
     bucket_checksums,
     i_match,
+    i_match_many,
     mod_sketch,
     modulus_for,
+    sentences,
     winnow,
+    without_common,
 )
 
 HASHES = st.lists(st.integers(0, 2**64 - 1), max_size=60).map(lambda h: np.array(h, np.uint64))
@@ -116,3 +119,39 @@ def test_bad_parameters_are_named(call):
 def test_i_match_names_what_it_cannot_use(arguments):
     with pytest.raises(ConfigurationError, match=r"documents must be|idf is kept"):
         i_match(uniform(3), {}, **arguments)
+
+
+def test_one_more_word_leaves_some_lexicons_equal():
+    words = uniform(60, seed=3)
+    frequencies = dict.fromkeys(words.tolist(), 10)
+    a, b = words[:50], words[:51]
+    assert i_match(a, frequencies, 100) != i_match(b, frequencies, 100)
+    ours, theirs = (i_match_many(each, frequencies, 100, lexicons=20) for each in (a, b))
+    assert i_match(a, frequencies, 100) in ours
+    assert len(ours) == 21
+    # A part without the word is one of three, on average.
+    assert 1 <= len(np.intersect1d(ours, theirs)) <= 14
+    assert not len(np.intersect1d(ours, i_match_many(words[:10], frequencies, 100, lexicons=20)))
+    assert i_match_many(words, {}, 100, low=0.0, high=0.5).tolist() == []
+    whole = i_match_many(a, frequencies, 100, lexicons=3, kept=1)
+    assert len(whole) == 4  # the same lexicon under other numbers
+    for wrong in ({"kept": 0}, {"kept": 1.1}, {"lexicons": -1}):
+        with pytest.raises(ConfigurationError, match=r"part of the lexicon|lexicons must be"):
+            i_match_many(a, frequencies, 100, **wrong)
+
+
+def test_common_shingles_are_left_out():
+    shingles = np.array([3, 5, 8], np.uint64)
+    assert without_common(shingles, {3: 2, 5: 3}, 2).tolist() == [3, 8]
+    assert without_common(shingles[:0], {}, 2).tolist() == []
+
+
+def test_sentences_are_units():
+    text = "It rains. Does it?  It does!\nA line\n\nand version 3.11 of it..."
+    found = sentences(text)
+    assert len(found) == 5
+    assert found.tolist() == sorted(found.tolist())
+    reordered = "and Version 3.11, of it\nA line.\nIt does. It rains. Does it?"
+    assert np.array_equal(sentences(reordered), found)
+    assert len(np.intersect1d(sentences(text.replace("rains", "snows")), found)) == 4
+    assert len(sentences(" ... !")) == 0

@@ -20,11 +20,18 @@ def run_quickly(name):
 
 def test_a_quick_run():
     pytest.importorskip("duckdb")
-    pytest.importorskip("SetSimilaritySearch")
     run = run_quickly("joins.py")
     assert run.returncode == 0, run.stderr
     assert "2,000 short records" in run.stdout
     assert "edit distance" in run.stdout
+    assert "cosine" in run.stdout
+
+
+def test_the_experiments_of_xiao():
+    run = run_quickly("xiao.py")
+    assert run.returncode == 0, run.stderr
+    assert "Growth: records" in run.stdout
+    assert "4-grams of characters" in run.stdout
 
 
 def test_clusters_by_features():

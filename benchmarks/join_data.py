@@ -1,0 +1,129 @@
+"""Collections that the benchmarks of joins work on, and how they time and compare.
+
+Pages (of a folder, or generated: one site in two versions), short records, and names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from scrapy_neardup.joins import Pairs
+
+RECORDS, VOCABULARY, MEAN_DRAWS = 100_000, 50_000, 15.1
+"""15.1 tokens drawn are 14 different ones, on average."""
+COPIES = 0.06
+"""Share of records that are an earlier one with up to three tokens replaced."""
+PAGES = 5_000
+SEED = 2008
+
+Result = list[tuple[int, int]]
+Found = TypeVar("Found")
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pages", type=Path, help="a folder of HTML files to join")
+    parser.add_argument("--quick", action="store_true", help="everything at a fiftieth")
+    return parser.parse_args()
+
+
+def read_pages(folder: Path) -> list[str]:
+    """All visible text of the HTML files of a folder, in the order of their paths."""
+    from scrapy_neardup.offline.corpora import Corpus
+    from scrapy_neardup.text import Extractor, parse_html
+
+    extract = Extractor(mode="full").extract
+    return [
+        extract(parse_html(page.html, encoding=page.encoding)).text
+        for page in Corpus([str(folder)])
+    ]
+
+
+def made_pages(count: int) -> list[str]:
+    """Pages of one site in two versions: a template, and text that is edited here and there."""
+    draw = np.random.default_rng(SEED)
+    weights = 1 / np.arange(1, 20_001)
+    weights /= weights.sum()
+    template = "home contents index previous next copyright licence search about"
+    pages: list[list[str]] = []
+    for number in range(count):
+        if number >= count // 2:
+            page = list(pages[number - count // 2])
+            for place in draw.integers(0, len(page), draw.geometric(0.4) - 1):
+                page[place] = "edited"
+        else:
+            length = int(draw.lognormal(4.6, 0.9)) + 20
+            page = [f"w{token}" for token in draw.choice(20_000, length, p=weights)]
+        pages.append(page)
+    return [f"{template} {' '.join(page)} {template}" for page in pages]
+
+
+def made_records(count: int) -> list[list[int]]:
+    draw = np.random.default_rng(SEED)
+    weights = 1 / np.arange(1, VOCABULARY + 1)
+    cumulated = np.cumsum(weights / weights.sum())
+    records: list[list[int]] = []
+    for length in np.maximum(3, draw.poisson(MEAN_DRAWS, count)):
+        if records and draw.random() < COPIES:
+            record = list(records[draw.integers(len(records))])
+            for _ in range(draw.integers(4)):
+                record[draw.integers(len(record))] = int(cumulated.searchsorted(draw.random()))
+        else:
+            record = cumulated.searchsorted(draw.random(length)).tolist()
+        records.append(list(dict.fromkeys(record)))
+    return records
+
+
+def made_strings(count: int) -> list[str]:
+    """Names of two words; every tenth is another one with one to three edits."""
+    draw = np.random.default_rng(SEED)
+    letters = "etaoinshrdlucmfw"
+    strings: list[str] = []
+    for number in range(count):
+        if number % 10 == 9:
+            name = strings[draw.integers(number)]
+            for _ in range(draw.integers(1, 4)):
+                place = draw.integers(len(name))
+                name = name[:place] + letters[draw.integers(16)] + name[place + draw.integers(2) :]
+        else:
+            lengths = draw.integers(4, 10, 2)
+            name = " ".join(
+                "".join(letters[k] for k in draw.integers(0, 16, length)) for length in lengths
+            )
+        strings.append(name)
+    return strings
+
+
+def found(pairs: Pairs) -> Result:
+    return list(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True))
+
+
+def same(name: str, answer: Result, expected: Result) -> None:
+    if answer != expected:
+        missing, extra = len(set(expected) - set(answer)), len(set(answer) - set(expected))
+        raise SystemExit(f"{name} and self_join differ: {missing} missing, {extra} more")
+
+
+def timed(call: Callable[[], Found], *, repeat: int = 3) -> tuple[float, Found]:
+    """The best of some runs, in seconds of processor time, and what the last one returned."""
+    best = float("inf")
+    for _ in range(repeat):
+        started = time.process_time()
+        result = call()
+        best = min(best, time.process_time() - started)
+    return best, result
+
+
+def texts_of(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """Return the texts that the command line asks for, and what they are."""
+    if options.pages:
+        return str(options.pages), read_pages(options.pages)
+    return "generated pages", made_pages(PAGES // (50 if options.quick else 1))
