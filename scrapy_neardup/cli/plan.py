@@ -23,7 +23,7 @@ from scrapy_neardup.tables import TableDesign
 
 _ENTRY = 43
 """Bytes of an entry in memory besides its tables: six columns, two maps (measured)."""
-_ROW = 45
+_ROW = 50
 """Bytes of an entry in a file of SQLite (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""

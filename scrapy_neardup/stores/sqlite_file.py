@@ -254,8 +254,10 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _row(place: int, entry: bytes, url: str | None = None) -> tuple[int, bytes, str | None, int]:
-    return place, summed(entry, place), url, sum_of(url, place)
+def _row(
+    place: int, entry: bytes, url: str | None = None
+) -> tuple[int, bytes, str | None, int | None]:
+    return place, summed(entry, place), url, None if url is None else sum_of(url, place)
 
 
 def _text(url: str | None) -> str | None:
