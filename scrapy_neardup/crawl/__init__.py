@@ -6,10 +6,13 @@ Rule of this room: thin. It decides which responses are judged and acts on verdi
 The way of a response::
 
     downloader.py  process_response          which responses (eligibility.py); asks the
-                                             session; remembers a `Judged` for the request
+                                             session; remembers a `Judged` for the request;
+                                             waits where the verdict depends on a page whose
+                                             callback is still running (ledger.py, waiting.py)
     spider.py      process_spider_input      counts, logs, signals (report.py); drops
                    process_spider_output     filters what the callback yields; at its end
-                                             the page is confirmed, on failure forgotten
+                                             the page is confirmed; it is withdrawn on failure
+                                             and if it is only asked for again (asking.py)
 
 Both middlewares of a crawler share one `session.Session`.
 """

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from scrapy_neardup.crawl.compat import close_spider, is_asyncio_available
+from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.session import STORE_ERROR
 from scrapy_neardup.crawl.settings import enabled
-from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreError
+from scrapy_neardup.errors import NeardupError, StoreError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONFIGURATION_ERROR = "neardup_configuration_error"
-"""The spider's closing reason where the halves or the audit file don't fit."""
+"""The spider's closing reason where settings can't be used."""
 
 
 class Component(ABC):
@@ -35,11 +35,6 @@ class Component(ABC):
     ----------
     crawler
         The crawler that it belongs to.
-
-    Raises
-    ------
-    ConfigurationError
-        Naming what can't be used.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -50,12 +45,6 @@ class Component(ABC):
         """Build the component for `crawler`."""
         if not enabled(crawler.settings):
             raise NotConfigured
-        if not is_asyncio_available():
-            raise ConfigurationError(
-                "scrapy-neardup needs the asyncio reactor, Scrapy's default: remove the setting "
-                "TWISTED_REACTOR, or set it to "
-                "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
-            )
         component = cls(crawler)
         # Not spider_opened: only this is over before the first request on all versions.
         crawler.signals.connect(component._start, signals.engine_started)
@@ -73,4 +62,10 @@ class Component(ABC):
 
     @abstractmethod
     async def _open(self) -> None:
-        """Get ready for the first response."""
+        """Get ready for the first response.
+
+        Raises
+        ------
+        NeardupError
+            Saying why the crawl can't start.
+        """

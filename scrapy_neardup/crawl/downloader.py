@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import signals
 
+from scrapy_neardup.crawl.compat import is_asyncio_available
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.session import Session
 from scrapy_neardup.crawl.settings import read_settings
@@ -29,8 +30,8 @@ class NearDuplicateDownloaderMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.session = Session(crawler, read_settings(crawler.settings))
-        crawler.signals.connect(self.session.close, signals.spider_closed)
+        self.session: Session | None = None
+        """None while no crawl runs, and where it can't start."""
 
     async def process_response(
         self,
@@ -39,17 +40,29 @@ class NearDuplicateDownloaderMiddleware(Component):
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> Response:
         """Judge `response`; it is returned as it came."""
+        if self.session is None:
+            return response
         if response.request is None:
             response.request = request  # as the engine does next; rules read response.meta
         await self.session.judge(response.request, response)
         return response
 
     async def _open(self) -> None:
+        crawler = self._crawler
+        if not is_asyncio_available():
+            raise ConfigurationError(
+                "scrapy-neardup needs the asyncio reactor, Scrapy's default: remove the setting "
+                "TWISTED_REACTOR, or set it to "
+                "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+            )
         # What is looked for is an instance of it, so it may be abstract.
-        other = self._crawler.get_spider_middleware(Component)  # type: ignore[type-abstract]
+        other = crawler.get_spider_middleware(Component)  # type: ignore[type-abstract]
         if other is None:
             raise ConfigurationError(
                 "SPIDER_MIDDLEWARES lacks scrapy_neardup.crawl.spider."
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
             )
-        await self.session.open()
+        session = Session(crawler, read_settings(crawler.settings))
+        await session.open()
+        crawler.signals.connect(session.close, signals.spider_closed)
+        self.session = session

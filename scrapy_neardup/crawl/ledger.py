@@ -4,18 +4,29 @@ Rule of this module: every page that the store took for new is confirmed or forg
 exactly once, and all of it is over before the store closes. Nobody waits for a
 confirmation: those of a tenth of a second go out together, so that a store behind a
 network sends them at once. One that the store doesn't take is tried once more at the
-end; an entry that can't be withdrawn stays pending, and pending entries end with the
-crawl.
+end; an entry that can't be withdrawn stays pending, is tried again when a page meets it,
+and ends with the crawl.
+
+Other pages that repeat a pending one wait here for its end (`waiting.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
+from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.crawl.actions import WITHHOLDING
 from scrapy_neardup.crawl.guard import StoreCallFailedError
+from scrapy_neardup.crawl.report import KEEP_PENDING
+from scrapy_neardup.crawl.settings import ACTIONS
+from scrapy_neardup.crawl.waiting import Outcome, Queue, Visit
+from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.guard import GuardedStore
@@ -27,63 +38,131 @@ CONFIRM_SECONDS = 0.1
 LISTED_ORPHANS = 1_000
 """How many pages are remembered, for the audit, that were dropped for one pending page."""
 
+RECENT_WITHDRAWALS = 65_536
+"""Withdrawn pages that are remembered, in case that an answer that names one is under way."""
 
-@dataclass(slots=True)
-class _Pending:
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A page that the store holds as pending.
+
+    Parameters
+    ----------
+    page_id, url
+        Whose it is; the URL may be shown.
+    queue
+        The pages that wait for its end.
+    deadline
+        When they stop waiting, on the clock of the event loop.
+    """
+
+    page_id: int
     url: str
+    queue: Queue
+    deadline: float
     dropped: list[str] = field(default_factory=list)
-    delivered: int = 0
+    """Pages that were dropped for it."""
+    spared: int = 0
+    """Pages that were found to repeat it, and are not dropped for it."""
+    failed: bool = False
+    """It is to be withdrawn."""
+    ending: asyncio.Task[None] | None = None
+    """What withdraws it at this moment."""
+    withdrawal: int = 0
+    """Which of the withdrawn pages of the crawl it is; 0: the store may still hold it."""
 
 
 class Ledger:
-    """The pending pages of one crawl: at most as many as are in flight."""
+    """The pending pages of one crawl: at most as many as are in flight.
 
-    def __init__(self, store: GuardedStore, report: Report) -> None:
+    Parameters
+    ----------
+    patience
+        Seconds for which other pages wait for a pending one, counted from its own arrival;
+        0: they don't wait.
+    """
+
+    def __init__(self, store: GuardedStore, report: Report, *, patience: float) -> None:
         self._store = store
         self._report = report
-        self._pending: dict[int, _Pending] = {}
-        self._processed: list[int] = []
+        self._patience = patience
+        self._pending: dict[int, Entry] = {}
+        self._processed: dict[int, None] = {}
         self._confirming: asyncio.TimerHandle | None = None
         self._unconfirmed: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._asking: dict[int, Visit] = {}
+        self._withdrawals = 0
+        self._withdrawn: Bounded[int, Entry] = Bounded(RECENT_WITHDRAWALS)
 
-    def begin(self, page_id: int, url: str) -> None:
-        """Note that the page is new."""
-        self._pending[page_id] = _Pending(url)
+    async def settle(
+        self,
+        page_id: int,
+        url: str,
+        *,
+        judge: Callable[[], Awaitable[Verdict]],
+        choose: Callable[[Verdict], str],
+    ) -> tuple[Verdict, str, Entry | None]:
+        """Judge a page until its verdict stays.
 
-    def repeated(self, page_id: int, url: str, *, delivered: bool) -> None:
-        """Note that the page at `url` was found to repeat the page `page_id`."""
-        if (pending := self._pending.get(page_id)) is None:
-            return
-        if delivered:
-            pending.delivered += 1
-        elif len(pending.dropped) < LISTED_ORPHANS:
-            pending.dropped.append(url)
+        Parameters
+        ----------
+        page_id, url
+            Of the page; the URL may be shown.
+        judge
+            Asks the store about it.
+        choose
+            Returns what to do about it. For anything but an action on a near-duplicate it
+            needn't wait.
+
+        Returns
+        -------
+        verdict, action, entry
+            What was decided, what to do, and its own entry if it is new.
+        """
+        visit = Visit(page_id)
+        outcome = Outcome.GONE
+        try:
+            while outcome is Outcome.GONE:
+                async with self._asking_about(visit):
+                    verdict = await judge()
+                    entry = self._begin(visit, url) if _is_pending(verdict) else None
+                action = choose(verdict)
+                if action not in ACTIONS or verdict.match is None:
+                    break
+                outcome = await self._outcome(visit, verdict.match.page_id)
+        finally:
+            visit.pass_on()
+        if outcome is Outcome.LATE:
+            self._report.late(verdict)
+            action = KEEP_PENDING
+        if verdict.is_duplicate and verdict.match is not None:
+            self._repeated(verdict.match.page_id, url, delivered=action not in WITHHOLDING)
+        return verdict, action, entry
 
     def confirm(self, judged: Judged | None) -> None:
         """Make the entry of a page final, soon, as its processing is over."""
-        if judged is None or not judged.pending:
+        if (entry := self._running(judged)) is None:
             return
-        page_id = judged.verdict.page_id
-        if self._pending.pop(page_id, None) is None:
-            return
-        self._processed.append(page_id)
+        del self._pending[entry.page_id]
+        entry.queue.kept()
+        self._processed[entry.page_id] = None
         if self._confirming is None:
             loop = asyncio.get_running_loop()
             self._confirming = loop.call_later(CONFIRM_SECONDS, self._confirm_processed)
 
-    def fail(self, judged: Judged | None) -> None:
-        """Withdraw the entry of a page, soon, as its processing failed."""
-        if judged is not None and judged.pending:
-            self._withdraw(judged.verdict.page_id)
+    def withdraw(self, judged: Judged | None) -> None:
+        """Withdraw the entry of a page, soon, as it is not to be remembered."""
+        if (entry := self._running(judged)) is not None:
+            self._withdraw(entry)
 
     async def close(self) -> None:
         """End what is pending, and wait for it."""
         self._confirm_processed()
         while self._tasks:
             await asyncio.gather(*self._tasks)
-        for page_id in list(self._pending):
-            self._withdraw(page_id)
+        for entry in list(self._pending.values()):
+            self._withdraw(entry)
         while self._tasks:
             await asyncio.gather(*self._tasks)
         for page_id in self._unconfirmed:
@@ -92,13 +171,88 @@ class Ledger:
             except StoreCallFailedError:
                 break
 
+    @asynccontextmanager
+    async def _asking_about(self, visit: Visit) -> AsyncIterator[None]:
+        """Note that the store is asked about a page; of one page it is asked once at a time."""
+        await self._answer(visit.page_id)
+        while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
+            await asyncio.wait([own.ending])  # or it might withdraw what is stored now
+            await self._answer(visit.page_id)
+        visit.asked = self._withdrawals
+        visit.answered = asyncio.Event()
+        self._asking[visit.page_id] = visit
+        try:
+            yield
+        finally:
+            del self._asking[visit.page_id]
+            visit.answered.set()
+
+    async def _answer(self, page_id: int) -> None:
+        """Wait until what the store says about a page has been noted, if it is being asked."""
+        while (visit := self._asking.get(page_id)) is not None:
+            await visit.answered.wait()
+
+    def _begin(self, visit: Visit, url: str) -> Entry:
+        """Enter a page that is new."""
+        if (old := self._pending.get(visit.page_id)) is not None:
+            self._gone(old)  # the same page with other content: the store has replaced it
+        self._processed.pop(visit.page_id, None)
+        behind, visit.behind = visit.behind, deque()
+        deadline = asyncio.get_running_loop().time() + self._patience
+        entry = Entry(visit.page_id, url, Queue(behind), deadline)
+        self._pending[visit.page_id] = entry
+        return entry
+
+    async def _outcome(self, visit: Visit, page_id: int) -> Outcome:
+        """Wait for the end of the page that `visit` was found to repeat."""
+        visit.pass_on()
+        if not self._was_withdrawn_since(visit, page_id):
+            await self._answer(page_id)  # the store may have told others of it before
+        entry = self._pending.get(page_id)
+        if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
+            for spared in filter(None, (gone, entry)):  # nobody knows which of them it repeats
+                spared.spared += 1
+            return Outcome.GONE
+        if entry is None or not (entry.failed or self._patience):
+            return Outcome.KEPT
+        waited = visit.deadline is not None
+        visit.deadline = min(visit.deadline or inf, entry.deadline)
+        if visit.deadline <= asyncio.get_running_loop().time():
+            return Outcome.LATE
+        if not waited:
+            self._report.count("pages/waited")
+        if entry.failed and entry.ending is None:
+            self._withdraw(entry)
+        return await entry.queue.join(visit)
+
+    def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Entry | None:
+        """Return what the store took for repeated by a page, if it holds it no more."""
+        gone = self._withdrawn.get(page_id)
+        return gone if gone is not None and gone.withdrawal > visit.asked else None
+
+    def _repeated(self, page_id: int, url: str, *, delivered: bool) -> None:
+        """Note what is done about the page at `url`, which repeats the page `page_id`."""
+        if (entry := self._pending.get(page_id)) is None:
+            return
+        if delivered:
+            entry.spared += 1
+        elif len(entry.dropped) < LISTED_ORPHANS:
+            entry.dropped.append(url)
+
+    def _running(self, judged: Judged | None) -> Entry | None:
+        """Return the entry of a page whose processing isn't known to be over."""
+        entry = None if judged is None else judged.entry
+        if entry is None or entry.failed or self._pending.get(entry.page_id) is not entry:
+            return None
+        return entry
+
     def _confirm_processed(self) -> None:
         if self._confirming is not None:
             self._confirming.cancel()
             self._confirming = None
         if self._processed:
-            self._spawn(self._confirm(self._processed))
-            self._processed = []
+            self._spawn(self._confirm(list(self._processed)))
+            self._processed.clear()
 
     async def _confirm(self, page_ids: list[int]) -> None:
         replies = await asyncio.gather(*map(self._store.confirm, page_ids), return_exceptions=True)
@@ -108,19 +262,49 @@ class Ledger:
             elif reply is not None:
                 raise reply
 
-    def _withdraw(self, page_id: int) -> None:
-        if (pending := self._pending.pop(page_id, None)) is not None:
-            self._spawn(self._forget(page_id, pending))
+    def _withdraw(self, entry: Entry) -> None:
+        if not entry.failed:
+            entry.failed = True
+            self._report.count("pages/withdrawn")
+        entry.ending = self._spawn(self._forget(entry))
 
-    def _spawn(self, ending: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(ending)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
-    async def _forget(self, page_id: int, pending: _Pending) -> None:
-        try:
-            matched = await self._store.forget(page_id)
-        except StoreCallFailedError:
+    async def _forget(self, entry: Entry) -> None:
+        # The same page fetched again may be about to replace it.
+        await self._answer(entry.page_id)
+        if self._pending.get(entry.page_id) is not entry:
             return
-        if (orphaned := matched - pending.delivered) > 0:
-            self._report.orphaned(pending.url, page_id, orphaned, pending.dropped)
+        try:
+            matched = await self._store.forget(entry.page_id)
+        except StoreCallFailedError:
+            entry.ending = None
+            entry.queue.stuck()
+            return
+        del self._pending[entry.page_id]
+        self._gone(entry)
+        if matched > entry.spared:
+            self._spawn(self._tell_orphans(entry, matched))
+
+    def _gone(self, entry: Entry) -> None:
+        """Have the pages judged again that were found to repeat a page that was withdrawn."""
+        self._withdrawals += 1
+        entry.withdrawal = self._withdrawals
+        self._withdrawn[entry.page_id] = entry
+        entry.spared += entry.queue.gone()
+
+    async def _tell_orphans(self, entry: Entry, matched: int) -> None:
+        # Answers that are under way spare theirs when they arrive.
+        for visit in [v for v in self._asking.values() if v.asked < entry.withdrawal]:
+            await visit.answered.wait()
+        if (orphaned := matched - entry.spared) > 0:
+            self._report.orphaned(entry.url, entry.page_id, orphaned, entry.dropped)
+
+
+def _is_pending(verdict: Verdict) -> bool:
+    # A store that took too long may have taken the page all the same.
+    return verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT

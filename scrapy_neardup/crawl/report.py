@@ -22,11 +22,19 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.ledger import Entry
+
 logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 
-KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN = "keep", "keep-budget", "keep-start", "keep-again"
+KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
+    "keep",
+    "keep-budget",
+    "keep-start",
+    "keep-again",
+    "keep-pending",
+)
 """What is done about a page, next to `settings.ACTIONS`."""
 
 STATS = (
@@ -38,6 +46,9 @@ STATS = (
     "neardup/pages/kept-budget",
     "neardup/pages/kept-start",
     "neardup/pages/kept-again",
+    "neardup/pages/kept-pending",
+    "neardup/pages/waited",
+    "neardup/pages/withdrawn",
     "neardup/pages/orphaned",
     "neardup/unjudged/REASON",
     "neardup/distance/N",
@@ -54,6 +65,7 @@ _ENDS = {
     KEEP_BUDGET: "pages/kept-budget",
     KEEP_START: "pages/kept-start",
     KEEP_AGAIN: "pages/kept-again",
+    KEEP_PENDING: "pages/kept-pending",
     DROP: "pages/dropped",
 }
 
@@ -64,8 +76,8 @@ class Judged:
 
     verdict: Verdict
     action: str
-    pending: bool = False
-    """It is kept, and has to be confirmed or withdrawn."""
+    entry: Entry | None = None
+    """Where it is pending: it has to be confirmed or withdrawn."""
     links: int = 0
     """Links that a dropped page would have led to."""
     text: str | None = None
@@ -80,6 +92,7 @@ class Report:
         self._inc = crawler.stats.inc_value
         self._audit: AuditFile | None = None
         self._duplicates_logged = False
+        self._late_logged = False
 
     def open_audit(self, path: str) -> None:
         """Write the audit file at `path` from now on."""
@@ -113,6 +126,18 @@ class Report:
                 action=judged.action,
                 text=judged.text,
             )
+
+    def late(self, verdict: Verdict) -> None:
+        """Tell that a page is delivered as time is up for the one that it repeats."""
+        if not self._late_logged:
+            logger.warning(
+                "A page is delivered although %s: the callback of that one wasn't done within "
+                "NEARDUP_PENDING_TIMEOUT, or failed and the store didn't withdraw it; further "
+                "ones are counted in neardup/pages/kept-pending",
+                verdict.explain(),
+                extra={"spider": self._crawler.spider},
+            )
+        self._late_logged = True
 
     def orphaned(self, url: str, page_id: int, count: int, pages: Sequence[str]) -> None:
         """Tell that a kept page was withdrawn after `count` others were dropped for it."""

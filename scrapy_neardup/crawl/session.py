@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy.utils.job import job_dir
 
-from scrapy_neardup.bounded import Bounded
-from scrapy_neardup.crawl.budget import GroupBudget
+from scrapy_neardup.crawl.actions import Actions
+from scrapy_neardup.crawl.asking import AskedAgain, Output
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.guard import (
@@ -27,22 +28,8 @@ from scrapy_neardup.crawl.guard import (
 )
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError, count_targets
-from scrapy_neardup.crawl.report import (
-    KEEP,
-    KEEP_AGAIN,
-    KEEP_BUDGET,
-    KEEP_START,
-    Judged,
-    Report,
-)
-from scrapy_neardup.crawl.settings import (
-    DROP,
-    DROP_ITEMS,
-    DROP_LINKS,
-    FLAG,
-    CrawlSettings,
-    resolve_namespace,
-)
+from scrapy_neardup.crawl.report import KEEP, Judged, Report
+from scrapy_neardup.crawl.settings import DROP, FLAG, CrawlSettings, resolve_namespace
 from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.offline.packfile import open_packed
@@ -56,6 +43,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.text import Content
 
 logger = logging.getLogger(__name__)
 
@@ -65,14 +53,8 @@ VERDICT_KEY = "neardup"
 STORE_ERROR = "neardup_store_error"
 """Why the spider closes when the store makes it close."""
 
-REMEMBERED_DROPS = 65_536
-"""Dropped pages with an errback that are let through when they come again."""
-
 MOST_SAID = 8
 """Ways in which the store failed that are logged at ERROR, each once; further ones at DEBUG."""
-
-
-_WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 
 
 class Session:
@@ -127,14 +109,14 @@ class Session:
             timeout=settings.timeout,
             on_failure=self._store_failed,
         )
-        self.ledger = Ledger(self._store, self.report)
+        self.ledger = Ledger(self._store, self.report, patience=settings.pending_timeout)
         analyser = Analyser(settings.parameters)
         self._reader = Reader(analyser, text_of=settings.text_of, deny=settings.deny)
         self._detector = Detector(analyser, self._store)
-        self._budget = GroupBudget(settings.group_budget)
+        self._actions = Actions(settings)
+        self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
-        self._dropped: Bounded[int, None] = Bounded(REMEMBERED_DROPS)
         self._failures_logged: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -188,7 +170,10 @@ class Session:
         return self._judged.get(response.request)
 
     async def judge(self, request: Request, response: Response) -> None:
-        """Judge `response`, the response to `request`, if it is a page of the crawl."""
+        """Judge `response`, the response to `request`, if it is a page of the crawl.
+
+        A page that repeats one whose processing isn't over waits for the end of it.
+        """
         if self._eligibility is None:
             return
         # Copied along with another response's meta, or left by an earlier try.
@@ -196,67 +181,49 @@ class Session:
         if not self._eligibility.admits(request, response):
             return
         identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
-        text = None
         try:
             content = self._reader.read(request, response)
-            text = content.text
-            verdict = await self._detector.judge(content, page_id=identity, url=response.url)
-        except (UnjudgedError, StoreCallFailedError) as error:
+        except UnjudgedError as error:
             verdict = _unjudged(identity, error.reason, str(error))
+            self._note(request, Judged(verdict=verdict, action=KEEP))
+            return
+        verdict, action, entry = await self.ledger.settle(
+            identity,
+            redact(response.url),
+            judge=partial(self._verdict, identity, content, response),
+            choose=partial(self._actions.choose, request, earlier=earlier),
+        )
+        if action == DROP:
+            self._actions.dropped(request, identity)
+        judged = Judged(
+            verdict=verdict,
+            action=action,
+            entry=entry,
+            links=count_targets(response) if action in {DROP, FLAG} else 0,
+            text=content.text if self.settings.audit_text else None,
+        )
+        self._note(request, judged)
+
+    def end(self, judged: Judged, output: Output) -> None:
+        """End the processing of a page; `output` is all that its callback has yielded."""
+        if self.asked_again.says_nothing(judged.verdict.page_id, output):
+            self.ledger.withdraw(judged)
+        else:
+            self.ledger.confirm(judged)
+
+    def _note(self, request: Request, judged: Judged) -> None:
+        request.meta[VERDICT_KEY] = judged.verdict
+        self._judged[request] = judged
+
+    async def _verdict(self, identity: int, content: Content, response: Response) -> Verdict:
+        try:
+            return await self._detector.judge(content, page_id=identity, url=response.url)
+        except StoreCallFailedError as error:
+            return _unjudged(identity, error.reason, str(error))
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # All that is left is a callable of the user's in the fingerprint.
             self._reader.complain("NEARDUP_WEIGHTS", response, error)
-            verdict = _unjudged(identity, Reason.TEXT_ERROR, repr(error))
-        request.meta[VERDICT_KEY] = verdict
-        self._judged[request] = self._act(request, response, verdict, earlier, text)
-
-    def _act(
-        self,
-        request: Request,
-        response: Response,
-        verdict: Verdict,
-        earlier: object,
-        text: str | None,
-    ) -> Judged:
-        """Decide what to do about a page, and enter it in the ledger."""
-        # A store that took too long may have taken the page all the same.
-        pending = verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT
-        action = self._action(request, verdict, earlier) if verdict.is_duplicate else KEEP
-        if pending:
-            self.ledger.begin(verdict.page_id, redact(response.url))
-        if verdict.is_duplicate and verdict.match is not None:
-            self.ledger.repeated(
-                verdict.match.page_id,
-                redact(response.url),
-                delivered=action not in _WITHHOLDING,
-            )
-        return Judged(
-            verdict=verdict,
-            action=action,
-            pending=pending,
-            links=count_targets(response) if action in {DROP, FLAG} else 0,
-            text=text if self.settings.audit_text else None,
-        )
-
-    def _action(self, request: Request, duplicate: Verdict, earlier: object) -> str:
-        if duplicate.match and self._budget.admits(duplicate.page_id, duplicate.match):
-            return KEEP_BUDGET
-        meta = request.meta
-        if self.settings.keep_start and meta.get("is_start_request") and not meta.get("depth"):
-            # `depth` too: spiders that copy `response.meta` mark everything as start.
-            return KEEP_START
-        if self.settings.action != DROP:
-            return self.settings.action
-        identity = duplicate.page_id
-        dropped_before = identity in self._dropped or (
-            isinstance(earlier, Verdict) and earlier.is_duplicate and earlier.page_id == identity
-        )
-        if dropped_before:
-            return KEEP_AGAIN
-        if request.errback is not None:
-            # It may schedule the request again, with its meta or (hence this) without.
-            self._dropped[identity] = None
-        return DROP
+            return _unjudged(identity, Reason.TEXT_ERROR, repr(error))
 
     def _store_failed(self, failure: StoreCallFailedError) -> None:
         self.report.count("store/errors")

@@ -64,13 +64,17 @@ class CrawlSettings:
     keep_start: bool
     on_error: str
     timeout: float
+    pending_timeout: float
     audit: str | None
     audit_text: bool
 
 
 def enabled(settings: BaseSettings) -> bool:
-    """Return whether ``NEARDUP_ENABLED`` is on."""
-    return bool(_read(settings, "ENABLED"))
+    """Return whether ``NEARDUP_ENABLED`` is on, or for `read_settings` to refuse."""
+    try:
+        return bool(_read(settings, "ENABLED"))
+    except ConfigurationError:
+        return True
 
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:
@@ -175,11 +179,15 @@ def _whole(least: float = -math.inf) -> Callable[[Any], int]:
     return parse
 
 
-def _seconds(value: Any) -> float:
-    with suppress(TypeError, ValueError):
-        if not isinstance(value, bool) and 0 < (number := float(value)) < math.inf:
-            return number
-    raise ValueError("a number of seconds above 0")
+def _seconds(*, or_zero: bool = False) -> Callable[[Any], float]:
+    def parse(value: Any) -> float:
+        with suppress(TypeError, ValueError):
+            number = math.nan if isinstance(value, bool) else float(value)
+            if 0 < number < math.inf or (or_zero and number == 0):
+                return number
+        raise ValueError("0 or a number of seconds" if or_zero else "a number of seconds above 0")
+
+    return parse
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -334,7 +342,8 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "STORE_URLS": (True, _store_urls),
     "KEEP_START": (True, _boolean),
     "ON_ERROR": ("keep", _one_of("keep", "close")),
-    "TIMEOUT": (5.0, _seconds),
+    "TIMEOUT": (5.0, _seconds()),
+    "PENDING_TIMEOUT": (10.0, _seconds(or_zero=True)),
     "AUDIT": (None, _path),
     "AUDIT_TEXT": (False, _boolean),
 }

@@ -7,9 +7,8 @@ Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception is raised in
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -25,6 +24,7 @@ from scrapy_neardup.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from scrapy import Spider
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 PRIORITY = 60
@@ -34,7 +34,15 @@ but one to see what a callback yields.
 
 
 class NearDuplicateSpiderMiddleware(Component):
-    """Acts on the verdicts; see `Component`."""
+    """Acts on the verdicts; see `Component`.
+
+    Where there is no crawl (a spider middleware manager in a unit test, `scrapy shell`)
+    everything passes.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._judging: NearDuplicateDownloaderMiddleware | None = None
 
     def process_spider_input(
         self,
@@ -48,9 +56,10 @@ class NearDuplicateSpiderMiddleware(Component):
         NearDuplicatePage
             It is dropped.
         """
-        if (judged := self._session.judged(response)) is None:
+        session = self._session
+        if session is None or (judged := session.judged(response)) is None:
             return
-        self._session.report.page(response, judged)
+        session.report.page(response, judged)
         if judged.action == DROP:
             raise NearDuplicatePage(response, judged.verdict)
 
@@ -65,12 +74,8 @@ class NearDuplicateSpiderMiddleware(Component):
         Scrapy before 2.16 calls this for what isn't asynchronous anyway: there it costs
         half as much.
         """
-        judged = self._session.judged(response)
-        with self._failing(judged):
-            for entry in result:
-                if self._passes(entry, response, judged):
-                    yield entry
-        self._session.ledger.confirm(judged)
+        with self._ending(response) as passes:
+            yield from filter(passes, result)
 
     async def process_spider_output_async(
         self,
@@ -83,12 +88,10 @@ class NearDuplicateSpiderMiddleware(Component):
         Where this generator is given up half-way (the spider closes, a later component
         fails) the page counts as failed too.
         """
-        judged = self._session.judged(response)
-        with self._failing(judged):
+        with self._ending(response) as passes:
             async for entry in result:
-                if self._passes(entry, response, judged):
+                if passes(entry):
                     yield entry
-        self._session.ledger.confirm(judged)
 
     def process_spider_exception(
         self,
@@ -99,46 +102,61 @@ class NearDuplicateSpiderMiddleware(Component):
         """End a dropped page without a traceback, and a failed one by withdrawing it."""
         if isinstance(exception, NearDuplicatePage):
             return ()
-        self._session.ledger.fail(self._session.judged(response))
+        if self._session is not None:
+            self._session.ledger.withdraw(self._session.judged(response))
         return None
 
     @contextmanager
-    def _failing(self, judged: Judged | None) -> Iterator[None]:
-        """Withdraw a page whose output breaks off."""
+    def _ending(self, response: Response) -> Iterator[Callable[[object], bool]]:
+        """Give out the test that what a page's callback yields has to pass; end the page."""
+        session = self._session
+        if session is None:
+            yield lambda _: True
+            return
+        judged = session.judged(response)
+        output = session.asked_again.output(response)
+
+        def passes(entry: object) -> bool:
+            output.add(entry)
+            return _passes(entry, response, judged, session)
+
         try:
-            yield
+            yield passes
         except BaseException:
-            self._session.ledger.fail(judged)
+            session.ledger.withdraw(judged)
             raise
+        if judged is not None and judged.entry is not None:
+            session.end(judged, output)
 
-    def _passes(self, entry: object, response: Response, judged: Judged | None) -> bool:
-        """Apply the action to one entry of a page's output."""
-        action = KEEP if judged is None else judged.action
-        if isinstance(entry, Request):
-            _disinherit(entry, response)
-            if action == DROP_LINKS:
-                self._session.report.count("requests/dropped")
-                return False
-            if action == DEPRIORITIZE:
-                entry.priority += self._session.settings.priority_adjust
-                self._session.report.count("requests/deprioritized")
-        elif action == DROP_ITEMS and entry is not None:
-            self._session.report.count("items/dropped")
-            return False
-        return True
-
-    @cached_property
-    def _session(self) -> Session:
+    async def _open(self) -> None:
         judging = self._crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
         if judging is None:
             raise ConfigurationError(
                 "DOWNLOADER_MIDDLEWARES lacks scrapy_neardup.crawl.downloader."
                 "NearDuplicateDownloaderMiddleware, the other half of scrapy-neardup"
             )
-        return judging.session
+        self._judging = judging
 
-    async def _open(self) -> None:
-        _ = self._session
+    @property
+    def _session(self) -> Session | None:
+        return None if self._judging is None else self._judging.session
+
+
+def _passes(entry: object, response: Response, judged: Judged | None, session: Session) -> bool:
+    """Apply the action to one entry of a page's output."""
+    action = KEEP if judged is None else judged.action
+    if isinstance(entry, Request):
+        _disinherit(entry, response)
+        if action == DROP_LINKS:
+            session.report.count("requests/dropped")
+            return False
+        if action == DEPRIORITIZE:
+            entry.priority += session.settings.priority_adjust
+            session.report.count("requests/deprioritized")
+    elif action == DROP_ITEMS and entry is not None:
+        session.report.count("items/dropped")
+        return False
+    return True
 
 
 def _disinherit(request: Request, response: Response) -> None:

@@ -71,8 +71,9 @@ def test_a_base_that_does_not_fit_stops_the_crawl(worker, site, crawl, packed, s
     base = packed((f"{site.url}/a/1", page(text("a", 1))), scan=scan, pack=pack)
     part = crawl.part(Visit, "/a/1", settings=PAPER | {"NEARDUP_BASE": base, **settings})
     [outcome] = worker.crawl(part)
-    assert "NEARDUP_BASE: " in outcome.error
-    assert said in outcome.error
+    [message] = outcome.logged("ERROR")
+    assert "NEARDUP_BASE: " in message
+    assert said in message
     assert not site.requests
 
 
@@ -82,13 +83,13 @@ def test_a_file_without_ids_or_parameters_is_no_base(worker, site, crawl, tmp_pa
     command("pack", raw, "--output", base)
     part = crawl.part(Visit, "/a/1", settings=PAPER | {"NEARDUP_BASE": str(base)})
     [outcome] = worker.crawl(part)
-    assert "has no page ids" in outcome.error
+    assert "has no page ids" in outcome.logged("ERROR")[0]
     command("pack", raw, "--ids", raw, "--output", base)
     [outcome] = worker.crawl(part)
-    assert "doesn't say how its fingerprints were made" in outcome.error
+    assert "doesn't say how its fingerprints were made" in outcome.logged("ERROR")[0]
     base.unlink()
     [outcome] = worker.crawl(part)
-    assert "f.pack: can't be read" in outcome.error
+    assert "f.pack: can't be read" in outcome.logged("ERROR")[0]
     assert not site.requests
 
 

@@ -76,12 +76,13 @@ def test_pages_from_the_http_cache_are_judged(crawl, site, tmp_path):
 
 
 class Refetches(Visit):
-    """A callback that requests its own page once more, as `get_retry_request` does."""
+    """A callback that has read its page, and requests it once more."""
 
     name = "refetches"
 
     def page(self, response):
         self.note(response)
+        yield {"path": self.path_of(response)}
         if not response.meta.get("second"):
             yield response.request.replace(dont_filter=True, meta=response.meta | {"second": True})
 

@@ -15,6 +15,7 @@ from scrapy_neardup.crawl.ledger import CONFIRM_SECONDS
 
 TOY = {"NEARDUP_STORE": "toy:"}
 TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
+AT_ONCE = TOGETHER | {"CONCURRENT_REQUESTS": 1, "NEARDUP_PENDING_TIMEOUT": 0}
 
 
 def later(_request):
@@ -126,7 +127,7 @@ class Late(Visit):
 
 def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site, tmp_path):
     audit = tmp_path / "audit.jsonl"
-    settings = TOGETHER | {"NEARDUP_AUDIT": str(audit), "CONCURRENT_REQUESTS": 1}
+    settings = AT_ONCE | {"NEARDUP_AUDIT": str(audit)}
     outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
     assert outcome.notes == ["/a/1"]
     assert outcome.counted()["pages/orphaned"] == 2
@@ -142,7 +143,7 @@ def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site,
 
 @pytest.mark.parametrize("action", ["flag", "deprioritize"])
 def test_pages_that_were_delivered_are_no_orphans(crawl, action):
-    settings = TOGETHER | {"NEARDUP_ACTION": action, "CONCURRENT_REQUESTS": 1}
+    settings = AT_ONCE | {"NEARDUP_ACTION": action}
     outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
     assert sorted(outcome.notes) == ["/a/1", "/a/2", "/a/3"]
     assert "pages/orphaned" not in outcome.counted()

@@ -66,6 +66,8 @@ def test_parameters(name, texts, value):
     ("KEEP_START", ["0", False], False),
     ("ON_ERROR", ["close"], "close"),
     ("TIMEOUT", ["0.5", 0.5], 0.5),
+    ("PENDING_TIMEOUT", ["2.5", 2.5], 2.5),
+    ("PENDING_TIMEOUT", ["0", 0], 0),
     ("BASE", ["a.pack", Path("a.pack")], "a.pack"),
     ("AUDIT", ["a.jsonl", Path("a.jsonl")], "a.jsonl"),
 ])  # fmt: skip
@@ -149,6 +151,8 @@ WRONG = [
     ("TIMEOUT", "inf", "a number of seconds above 0"),
     ("TIMEOUT", "nan", "a number of seconds above 0"),
     ("TIMEOUT", True, "a number of seconds above 0"),
+    ("PENDING_TIMEOUT", -1, "0 or a number of seconds"),
+    ("PENDING_TIMEOUT", False, "0 or a number of seconds"),
     ("BASE", "", "the path of a file"),
     ("AUDIT", "", "the path of a file"),
     ("AUDIT_TEXT", "maybe", "True or False"),

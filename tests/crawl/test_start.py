@@ -1,5 +1,6 @@
 """How the plugin is switched on, and what stops a crawl at its start."""
 
+import asyncio
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 import scrapy
 from crawl_spiders import Visit
+from scrapy.core.spidermw import SpiderMiddlewareManager
+from scrapy.utils.test import get_crawler
 
 DOWNLOADER = "scrapy_neardup.crawl.downloader.NearDuplicateDownloaderMiddleware"
 SPIDER = "scrapy_neardup.crawl.spider.NearDuplicateSpiderMiddleware"
@@ -16,8 +19,6 @@ BY_HAND = {
     "DOWNLOADER_MIDDLEWARES": {DOWNLOADER: 90},
     "SPIDER_MIDDLEWARES": {SPIDER: 60},
 }
-FAILED = 1 if scrapy.version_info >= (2, 16) else 0
-"""Exit status of a crawl that could not run: old versions of Scrapy don't tell."""
 
 
 def scrapy_command(*arguments, **settings):
@@ -82,17 +83,23 @@ def test_one_half_alone_is_an_error(crawl, site, missing, half):
     ("NEARDUP_ENABLED", "on", "NEARDUP_ENABLED must be True or False"),
 ])  # fmt: skip
 def test_a_wrong_setting_stops_the_crawl(crawl, site, *, others, name, value, message):
-    outcome = crawl(Visit, "/a/1", settings=others | {name: value})
-    assert outcome.error.startswith("ConfigurationError: ")
-    assert message in outcome.error
-    assert "secret" not in outcome.error
+    outcome = crawl(Visit, "/a/1", settings=others | {name: value}, errors=True)
+    assert outcome.reason == "neardup_configuration_error"
+    [told] = outcome.logged("ERROR")
+    assert message in told
+    assert "Traceback" not in told
+    assert outcome.error == ""
+    assert not any(
+        "secret" in text for _, logger, text in outcome.log if logger != "scrapy.crawler"
+    )
     assert site.requests == []
 
 
-def test_a_wrong_setting_shows_in_the_exit_status(site):
+def test_a_wrong_setting_is_told_without_a_traceback(site):
     done = runspider(site, NEARDUP_MAX_DISTANCES=3)
-    assert done.returncode == FAILED
+    assert "'finish_reason': 'neardup_configuration_error'" in done.stderr
     assert "did you mean NEARDUP_MAX_DISTANCE?" in done.stderr
+    assert "Traceback" not in done.stderr
     assert site.requests == []
 
 
@@ -112,8 +119,8 @@ def test_an_audit_file_that_cannot_be_written_ends_the_crawl(crawl, site, tmp_pa
 
 def test_another_reactor_is_an_error(site):
     done = runspider(site, TWISTED_REACTOR="twisted.internet.selectreactor.SelectReactor")
-    assert done.returncode == FAILED
     assert "scrapy-neardup needs the asyncio reactor" in done.stderr
+    assert "Traceback" not in done.stderr
     assert site.requests == []
 
 
@@ -125,6 +132,25 @@ def test_no_reactor_will_do(site):
     done = runspider(site, TWISTED_REACTOR_ENABLED=0)
     assert done.returncode == 0
     assert "'neardup/unjudged/not-html': 1" in done.stderr
+
+
+@pytest.mark.parametrize("wanted", [{}, {"NEARDUP_MAX_DISTANCES": 3}])
+def test_without_an_engine_everything_passes(wanted):
+    """As in a unit test of a spider middleware."""
+    crawler = get_crawler(Visit, {"ADDONS": {"scrapy_neardup.Addon": 500}, **wanted})
+    crawler.spider = Visit("http://h.test")
+    asked = scrapy.Request("http://h.test", dont_filter=True)
+    response = scrapy.http.HtmlResponse(asked.url, body=b"<p>A page", request=asked)
+
+    async def callback(response, request):
+        return [{}, asked]
+
+    async def scrape():
+        manager = SpiderMiddlewareManager.from_crawler(crawler)
+        output = await manager.scrape_response_async(callback, response, asked)
+        return [entry async for entry in output]
+
+    assert asyncio.run(scrape()) == [{}, asked]
 
 
 def test_the_shell_shows_every_page(site):

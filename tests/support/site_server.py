@@ -39,6 +39,10 @@ class Answer:
 Route = Answer | str | Callable[[BaseHTTPRequestHandler], Answer]
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 512  # connections that are opened at once; others would be tried again
+
+
 class Site:
     """Answers with `routes` (path -> answer, page, or function), and notes every request.
 
@@ -63,7 +67,7 @@ class Site:
             def log_message(self, *_) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = Server(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 

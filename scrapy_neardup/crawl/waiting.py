@@ -1,0 +1,121 @@
+"""Pages that wait for the outcome of a page that they repeat.
+
+Rule of this module: a page waits before it has a verdict that stays, and so before any
+store holds it. Only pages that a store holds are waited for, and those have gone on to
+their callbacks. Nobody ever waits for a page that waits: there are no cycles.
+
+Where a page is withdrawn, those that repeat it are judged again one at a time: the first
+of them takes its place if it is new, and the rest wait behind it without asking the
+store. So a failure costs one call of the store, however many pages wait. Pages behind
+another one needn't repeat it, which is why they are judged again whatever its outcome.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from enum import Enum, auto
+
+
+class Outcome(Enum):
+    """What became of a page that another one waited for."""
+
+    KEPT = auto()
+    """Its processing is over: the page that waited is its duplicate."""
+    GONE = auto()
+    """It was withdrawn: the page that waited is to be judged again."""
+    LATE = auto()
+    """Time is up."""
+
+
+class Visit:
+    """A page on its way to a verdict that stays."""
+
+    __slots__ = ("answered", "asked", "behind", "deadline", "page_id", "turn")
+
+    def __init__(self, page_id: int) -> None:
+        self.page_id = page_id
+        self.asked = 0
+        """How many pages had been withdrawn when the store was last asked about it."""
+        self.answered = asyncio.Event()
+        """Set when what the store answered then has been noted."""
+        self.deadline: float | None = None
+        """When it stops waiting, on the clock of the event loop; None: it never waited."""
+        self.turn: asyncio.Future[Outcome] | None = None
+        """What it waits for."""
+        self.behind: deque[Visit] = deque()
+        """Pages that are judged again once it is known whether this one is new."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits."""
+        return self.turn is not None and not self.turn.done()
+
+    def end(self, outcome: Outcome) -> None:
+        """End its waiting, if it still waits."""
+        if self.turn is not None and not self.turn.done():
+            self.turn.set_result(outcome)
+
+    def pass_on(self) -> None:
+        """Let the pages behind it be judged, as what becomes of it is known."""
+        behind, self.behind = self.behind, deque()
+        _call_first(behind)
+
+
+class Queue:
+    """The pages that wait for one page, first come, first served.
+
+    Parameters
+    ----------
+    behind
+        Pages that are judged again when it is over, whatever its outcome.
+    """
+
+    def __init__(self, behind: deque[Visit]) -> None:
+        self._behind = behind
+        self._repeating: deque[Visit] = deque()
+
+    async def join(self, visit: Visit) -> Outcome:
+        """Wait until `visit.deadline` for the page that `visit` was found to repeat."""
+        visit.turn = asyncio.get_running_loop().create_future()
+        self._repeating.append(visit)
+        try:
+            async with asyncio.timeout_at(visit.deadline):
+                return await visit.turn
+        except TimeoutError:
+            return Outcome.LATE
+
+    def kept(self) -> None:
+        """Tell that the page was processed. O(pages that wait)."""
+        self._tell(Outcome.KEPT)
+
+    def stuck(self) -> None:
+        """Tell that the page failed and can't be withdrawn. O(pages that wait)."""
+        self._tell(Outcome.LATE)
+
+    def gone(self) -> int:
+        """Tell that the page was withdrawn; return how many that wait were found to repeat it."""
+        repeating = [visit for visit in self._repeating if visit.waits]
+        self._repeating.clear()
+        behind, self._behind = self._behind, deque()
+        behind.extend(repeating)
+        _call_first(behind)
+        return len(repeating)
+
+    def _tell(self, outcome: Outcome) -> None:
+        for visit in self._repeating:
+            visit.end(outcome)
+        self._repeating.clear()
+        for visit in self._behind:
+            visit.end(Outcome.GONE)
+        self._behind.clear()
+
+
+def _call_first(waiting: deque[Visit]) -> None:
+    """Let the first page that still waits be judged again, the rest behind it."""
+    while waiting:
+        first = waiting.popleft()
+        if first.waits:
+            first.behind = waiting
+            first.end(Outcome.GONE)
+            return

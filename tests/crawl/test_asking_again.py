@@ -1,0 +1,165 @@
+"""Pages whose callback only asks for them again are not remembered."""
+
+from collections import Counter
+
+import pytest
+import scrapy
+from crawl_spiders import Visit
+from scrapy.downloadermiddlewares.retry import get_retry_request
+from site_server import Answer, page, text
+
+from scrapy_neardup.crawl.asking import AskedAgain
+
+BUSY = "We are busy at the moment, please try again later"
+PATHS = [f"/{group}/1" for group in "abcdefghij"]
+TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
+
+
+class Busy:
+    """Answers that it is busy to the first requests of each path."""
+
+    def __init__(self, times):
+        self.times = times
+        self.asked = Counter()
+
+    def __call__(self, request):
+        self.asked[request.path] += 1
+        if self.asked[request.path] <= self.times:
+            return Answer(page(BUSY))
+        return Answer(page(text(request.path)))
+
+
+class Asks(Visit):
+    """Asks for busy pages again, in one way or another."""
+
+    name = "asks"
+    way = "get_retry_request"
+
+    def page(self, response):
+        if BUSY in response.text:
+            yield from getattr(self, self.way)(response)
+        else:
+            self.note(response)
+            yield {"path": self.path_of(response)}
+
+    def get_retry_request(self, response):
+        yield get_retry_request(response.request, spider=self, reason="busy")
+
+    def replace(self, response):
+        yield response.request.replace(dont_filter=True)
+
+    def afresh(self, response):
+        yield scrapy.Request(response.url, self.page, dont_filter=True)
+
+
+@pytest.fixture
+def busy(site):
+    """Let all paths be busy some times."""
+
+    def make(times):
+        for path in PATHS:
+            site.routes[path] = Busy(times)
+
+    return make
+
+
+@pytest.mark.parametrize("together", [{}, TOGETHER])
+@pytest.mark.parametrize("way", ["get_retry_request", "replace", "afresh"])
+def test_pages_that_are_busy_twice_are_all_had_in_the_end(crawl, busy, way, together):
+    busy(2)
+    outcome = crawl(Asks, *PATHS, way=way, settings=together)
+    assert sorted(outcome.notes) == PATHS
+    counted = outcome.counted()
+    assert counted["pages/withdrawn"] == 20
+    assert counted["pages/new"] == 30
+    assert not counted.keys() & {"pages/dropped", "pages/orphaned"}
+
+
+@pytest.mark.parametrize("action", ["drop-links", "drop-items", "deprioritize", "flag"])
+def test_whatever_the_action(crawl, busy, action):
+    busy(2)
+    outcome = crawl(Asks, *PATHS, settings=TOGETHER | {"NEARDUP_ACTION": action})
+    assert sorted(outcome.notes) == PATHS
+    assert "pages/duplicate" not in outcome.counted()
+
+
+def test_pages_that_give_up_do_not_stand_in_the_way_of_others(crawl, busy, site):
+    busy(2)
+    for path in PATHS[:3]:
+        site.routes[path] = Busy(1000)
+    outcome = crawl(Asks, *PATHS, settings={"RETRY_TIMES": 4}, errors=True)
+    assert sorted(outcome.notes) == PATHS[3:]
+    assert "pages/dropped" not in outcome.counted()
+
+
+class Redirected(Asks):
+    """Asks for what redirected to the page."""
+
+    name = "redirected"
+
+    def replace(self, response):
+        yield response.request.replace(url=response.meta["redirect_urls"][0], dont_filter=True)
+
+
+def test_a_url_that_redirected_to_the_page_is_its_own(crawl, site):
+    for path in PATHS:
+        busy = Busy(1)
+
+        def answer(request, busy=busy):
+            told = busy(request)
+            if BUSY in told.body:
+                return Answer(status=302, headers={"Location": f"/busy?from={request.path}"})
+            return told
+
+        site.routes[path] = answer
+        site.routes[f"/busy?from={path}"] = page(BUSY)
+    outcome = crawl(Redirected, *PATHS, way="replace")
+    assert sorted(outcome.notes) == PATHS
+    assert outcome.counted()["pages/withdrawn"] == 10
+
+
+@pytest.mark.parametrize(("entries", "kept"), [
+    ([], True),
+    ([None], True),
+    (["own"], False),
+    (["own", None, "own"], False),
+    (["redirecting"], False),
+    (["item"], True),
+    (["own", "item"], True),
+    (["item", "own"], True),
+    (["own", "other"], True),
+    (["filtered"], True),
+    (["form"], True),
+])  # fmt: skip
+def test_what_only_asks_again(entries, kept):
+    url, other = "http://h.test/a", "http://h.test/b"
+    request = scrapy.Request(url, meta={"redirect_urls": ["http://h.test/from"]})
+    made = {
+        None: None,
+        "own": scrapy.Request(url, dont_filter=True),
+        "redirecting": scrapy.Request("http://h.test/from", dont_filter=True),
+        "other": scrapy.Request(other, dont_filter=True),
+        "filtered": scrapy.Request(url),
+        "form": scrapy.Request(url, method="POST", dont_filter=True),
+        "item": {},
+    }
+    asked = AskedAgain(lambda request: request.url.encode())
+    output = asked.output(scrapy.http.Response(url, request=request))
+    for entry in entries:
+        output.add(made[entry])
+    assert asked.says_nothing(1, output) == (not kept)
+
+
+def test_who_asked_before_and_yields_nothing_gives_up():
+    url = "http://h.test/a"
+    response = scrapy.http.Response(url, request=scrapy.Request(url))
+    asked = AskedAgain(lambda request: request.url.encode())
+    asking, nothing, item = (asked.output(response) for _ in range(3))
+    asking.add(response.request.replace(dont_filter=True))
+    item.add({})
+    assert not asked.says_nothing(1, nothing)
+    assert asked.says_nothing(1, asking)
+    assert asked.says_nothing(1, nothing)
+    assert not asked.says_nothing(2, nothing)
+    assert not asked.says_nothing(1, item)
+    assert not asked.says_nothing(1, nothing)  # what it was asked for is had

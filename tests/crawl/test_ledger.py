@@ -1,0 +1,183 @@
+"""The ledger by itself: pages in any order, with callbacks of any length and outcome."""
+
+import asyncio
+import itertools
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from crawl_stores import ToyStore
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.crawl.actions import KEEP
+from scrapy_neardup.crawl.guard import GuardedStore
+from scrapy_neardup.crawl.ledger import Ledger
+from scrapy_neardup.crawl.report import KEEP_PENDING, Judged
+from scrapy_neardup.crawl.settings import DROP
+from scrapy_neardup.stores import StoreOptions
+from scrapy_neardup.verdict import Page
+
+
+class Distant(ToyStore):
+    """Each call takes some turns of the event loop to reach it, and so does the answer."""
+
+    def __init__(self, ways):
+        super().__init__("toy:", StoreOptions(max_distance=0))
+        self.lengths = itertools.cycle(ways)
+
+    async def _ask(self, verb, url):
+        await turns(next(self.lengths))
+
+    async def check_and_add(self, page):
+        verdict = await super().check_and_add(page)
+        await turns(next(self.lengths))
+        return verdict
+
+    async def forget(self, page_id):
+        matched = await super().forget(page_id)
+        await turns(next(self.lengths))
+        return matched
+
+
+async def turns(number):
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+class Report:
+    """Notes what it is told."""
+
+    def __init__(self):
+        self.counted = Counter()
+        self.orphans = 0
+
+    def count(self, stat):
+        self.counted[stat] += 1
+
+    def late(self, verdict):
+        self.counted["late"] += 1
+
+    def orphaned(self, url, page_id, count, pages):
+        self.orphans += count
+
+
+@dataclass
+class Fate:
+    """A page that comes after some turns, and whose callback takes some."""
+
+    content: int
+    arrives: int
+    takes: int
+    fails: bool
+    page_id: int = 0
+
+
+class Crawl:
+    """What became of pages, in order: (page id, content)."""
+
+    def __init__(self, fates, ways=(0,), patience=1e6):
+        self.fates = fates
+        self.report = Report()
+        self.toy = Distant(ways)
+        self.store = GuardedStore(self.toy, "toy:", timeout=60, on_failure=print)
+        self.ledger = Ledger(self.store, self.report, patience=patience)
+        self.checks = 0
+        self.ended = {"confirmed": [], "failed": [], "dropped": [], "seen": [], "late": []}
+
+    async def run(self):
+        async with asyncio.TaskGroup() as pages:
+            for fate in self.fates:
+                pages.create_task(self.page(fate))
+        await self.ledger.close()
+        assert not self.toy.pending
+        assert sum(map(len, self.ended.values())) == len(self.fates)
+        return self
+
+    async def page(self, fate):
+        page = Page(id=fate.page_id, fingerprint=fate.content, exact=True)
+        await turns(fate.arrives)
+
+        def judge():
+            self.checks += 1
+            return self.store.check_and_add(page)
+
+        verdict, action, entry = await self.ledger.settle(
+            fate.page_id,
+            "",
+            judge=judge,
+            choose=lambda verdict: DROP if verdict.is_duplicate else KEEP,
+        )
+        if action == DROP:
+            assert (verdict.match.page_id, fate.content) in self.ended["confirmed"]
+            self.end("dropped", fate)
+            return
+        judged = Judged(verdict=verdict, action=action, entry=entry)
+        await turns(fate.takes)
+        if fate.fails:
+            self.ledger.withdraw(judged)
+            self.ledger.withdraw(judged)  # a failure may be told twice
+        else:
+            self.ledger.confirm(judged)
+        if action == KEEP_PENDING:
+            self.end("late", fate)
+        elif entry is None:
+            self.end("seen", fate)
+        else:
+            self.end("failed" if fate.fails else "confirmed", fate)
+
+    def end(self, how, fate):
+        self.ended[how].append((fate.page_id, fate.content))
+
+
+def numbered(fates):
+    """Give each its own page id."""
+    return [replace(fate, page_id=number) for number, fate in enumerate(fates)]
+
+
+a_few = st.integers(0, 9)
+fates = st.builds(Fate, st.integers(0, 2), a_few, a_few, st.booleans())
+refetched = st.builds(Fate, st.integers(0, 2), a_few, a_few, st.booleans(), st.integers(0, 3))
+ways = st.lists(a_few, min_size=1, max_size=20)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(fates, max_size=20).map(numbered), ways)
+def test_no_page_is_dropped_for_one_that_was_not_confirmed(fates, ways):
+    crawl = asyncio.run(Crawl(fates, ways).run())
+    ended = crawl.ended
+    assert not ended["seen"] + ended["late"]
+    assert crawl.report.orphans == 0
+    assert crawl.report.counted["pages/withdrawn"] == len(ended["failed"])
+    confirmed = [content for _, content in ended["confirmed"]]
+    assert len(confirmed) == len(set(confirmed))
+    for content in {fate.content for fate in fates}.difference(confirmed):
+        assert all(fate.fails for fate in fates if fate.content == content)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(refetched, max_size=20), ways)
+def test_nor_is_one_for_a_page_that_was_fetched_again_with_other_content(fates, ways):
+    asyncio.run(Crawl(fates, ways).run())
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 60), ways)
+def test_the_store_is_asked_twice_about_a_page_and_once_more_for_each_failure(failures, ways):
+    """Of 60 equal pages the first ones fail, each while all others wait."""
+    fates = [Fate(0, 0, 1000, fails=place < failures) for place in range(60)]
+    crawl = asyncio.run(Crawl(numbered(fates), ways).run())
+    assert len(crawl.ended["failed"]) <= failures
+    assert crawl.checks <= 2 * len(fates) + failures
+
+
+def test_pages_are_judged_again_in_the_order_in_which_they_came():
+    fates = [Fate(0, place, 100, fails=True) for place in range(60)]
+    crawl = asyncio.run(Crawl(numbered(fates)).run())
+    assert crawl.ended["failed"] == [(place, 0) for place in range(60)]
+
+
+def test_pages_wait_no_longer_than_they_have_patience():
+    fates = [Fate(0, 0, 10_000, fails=True)] + [Fate(0, 1, 1, fails=False)] * 9
+    crawl = asyncio.run(Crawl(numbered(fates), patience=0.001).run())
+    assert len(crawl.ended["late"]) == 9
+    assert crawl.ended["failed"] == [(0, 0)]

@@ -1,0 +1,300 @@
+"""A page that repeats one whose callback is still running waits for its outcome."""
+
+import asyncio
+import json
+
+import pytest
+import scrapy
+from crawl_spiders import Visit
+from redis_servers import shared_server
+from scrapy.exceptions import CloseSpider
+from site_server import page
+
+TOGETHER = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
+ONE_SLOT = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000}
+PATHS = [f"/a/{number}" for number in range(1, 7)]
+
+
+class Running(Visit):
+    """The callback of its first page is not done before some others wait for it."""
+
+    name = "running"
+    failures = 0
+    awaited = 5
+
+    async def page(self, response):
+        self.note(response)
+        order = len(self.notes)
+        if order == 1:
+            await self.first(response)
+        if order <= self.failures:
+            raise RuntimeError("an error in the callback")
+        return {"path": self.path_of(response)}
+
+    async def first(self, response):
+        while self.crawler.stats.get_value("neardup/pages/waited", 0) < self.awaited:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def test_pages_wait_and_are_dropped_once_the_page_that_they_repeat_is_done(crawl):
+    outcome = crawl(Running, *PATHS, settings=TOGETHER)
+    assert len(outcome.notes) == 1
+    counted = outcome.counted()
+    assert counted["pages/waited"] == counted["pages/dropped"] == 5
+    assert not counted.keys() & {"pages/withdrawn", "pages/orphaned", "pages/kept-pending"}
+
+
+@pytest.fixture(params=["memory:", "sqlite", "redis"])
+def store(request, tmp_path):
+    """Settings of a store; with simhash alone, as others learn from the pages of a host."""
+    uri = {"sqlite": f"sqlite:{tmp_path}/pages.sqlite", "redis": shared_server().uri}
+    where = uri.get(request.param, request.param)
+    return {"NEARDUP_STORE": where, "NEARDUP_NAMESPACE": tmp_path.name, "NEARDUP_PRESET": "paper"}
+
+
+@pytest.mark.parametrize("failures", [1, 3, 6])
+def test_a_failed_page_has_no_orphans(crawl, store, failures):
+    settings = TOGETHER | store
+    outcome = crawl(Running, *PATHS, settings=settings, failures=failures, errors=True)
+    assert len(outcome.notes) == min(failures + 1, 6)
+    assert len(outcome.items) == (failures < 6)
+    counted = outcome.counted()
+    assert counted["pages/withdrawn"] == failures
+    assert counted.get("pages/dropped", 0) == 6 - len(outcome.notes)
+    assert not counted.keys() & {"pages/orphaned", "pages/kept-pending"}
+
+
+@pytest.mark.parametrize("action", ["drop-links", "drop-items", "deprioritize", "flag"])
+def test_pages_wait_whatever_is_done_to_duplicates(crawl, action):
+    settings = TOGETHER | {"NEARDUP_ACTION": action, "NEARDUP_PRESET": "paper"}
+    outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
+    counted = outcome.counted()
+    assert counted["pages/waited"] == 5
+    assert counted["pages/new"] == 2
+    assert counted["pages/duplicate"] == 4
+
+
+def test_the_audit_tells_what_became_of_pages_that_waited(crawl, tmp_path):
+    audit = tmp_path / "audit.jsonl"
+    settings = TOGETHER | {"NEARDUP_AUDIT": str(audit), "NEARDUP_PRESET": "paper"}
+    outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    dropped = [line for line in lines if line["verdict"] == "duplicate"]
+    assert len(dropped) == 4
+    assert {line["of"] for line in dropped} == {dropped[0]["of"]}
+    assert dropped[0]["of"].endswith(outcome.notes[1])  # and not the page that failed
+
+
+def test_members_of_a_budget_and_start_requests_do_not_wait(crawl):
+    settings = TOGETHER | {"NEARDUP_GROUP_BUDGET": 3}
+    outcome = crawl(Running, *PATHS, settings=settings, awaited=3)
+    counted = outcome.counted()
+    assert (counted["pages/kept-budget"], counted["pages/dropped"]) == (2, 3)
+    assert counted["pages/waited"] == 3
+
+
+class StartsBusy(Running):
+    """Its start request leads to its page."""
+
+    async def start(self):
+        for path in self.paths:
+            yield scrapy.Request(self.site + path, self.page)
+
+    async def first(self, response):
+        while self.crawler.stats.get_value("neardup/pages/kept-start", 0) < 5:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def test_start_requests_do_not_wait(crawl):
+    counted = crawl(StartsBusy, *PATHS, settings=TOGETHER).counted()
+    assert counted["pages/kept-start"] == 5
+    assert "pages/waited" not in counted
+
+
+# ---- nothing that the page needs to come to its end is held up -----------------------------
+
+
+class Inline(Running):
+    """Its first page downloads others inline once another page waits for it."""
+
+    name = "inline"
+    awaited = 1
+
+    async def first(self, response):
+        await super().first(response)
+        for number in range(3):
+            request = scrapy.Request(f"{self.site}/inline{number}.json")
+            self.note(await self.crawler.engine.download_async(request))
+
+
+def test_a_page_may_download_inline_while_others_take_all_slots(crawl):
+    outcome = crawl(Inline, *PATHS, settings=ONE_SLOT)
+    assert outcome.notes == ["/a/1", "/inline0.json", "/inline1.json", "/inline2.json"]
+    counted = outcome.counted()
+    assert counted["pages/dropped"] == 5
+    assert "pages/kept-pending" not in counted
+
+
+class Produces(Visit):
+    """Yields more items than are processed at a time."""
+
+    name = "produces"
+
+    def page(self, response):
+        self.note(response)
+        for number in range(20):
+            yield {"path": self.path_of(response), "number": number}
+
+
+@pytest.mark.parametrize("slots", [TOGETHER | {"CONCURRENT_REQUESTS": 2}, TOGETHER])
+def test_items_are_processed_while_other_pages_take_all_slots(crawl, slots):
+    pipeline = {"crawl_pipelines.UntilOthersWait": 1}
+    settings = slots | {"ITEM_PIPELINES": pipeline, "CONCURRENT_ITEMS": 1}
+    outcome = crawl(Produces, *PATHS, settings=settings)
+    assert len(outcome.notes) == 1
+    assert len(outcome.items) == 20
+    counted = outcome.counted()
+    assert counted["pages/dropped"] == 5
+    assert "pages/kept-pending" not in counted
+
+
+def test_a_full_scraper_holds_nobody_up(crawl):
+    settings = TOGETHER | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "CONCURRENT_REQUESTS": 2}
+    counted = crawl(Running, *PATHS, settings=settings, awaited=1).counted()
+    assert counted["pages/dropped"] == 5
+    assert "pages/kept-pending" not in counted
+
+
+# ---- a bound in time -----------------------------------------------------------------------
+
+
+class Slow(Visit):
+    """The callback of its first page waits for the others."""
+
+    name = "slow"
+    fails = False
+
+    async def page(self, response):
+        self.note(response)
+        if len(self.notes) == 1:
+            while len(self.notes) < len(self.paths):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            if self.fails:
+                raise RuntimeError("an error in the callback")
+        yield {"path": self.path_of(response)}
+
+
+@pytest.mark.parametrize("slots", [ONE_SLOT, TOGETHER])
+@pytest.mark.parametrize("fails", [False, True])
+def test_when_time_is_up_pages_are_delivered(crawl, slots, fails):
+    settings = slots | {"NEARDUP_PENDING_TIMEOUT": 0.2}
+    outcome = crawl(Slow, *PATHS, settings=settings, fails=fails, errors=fails)
+    assert sorted(outcome.notes) == PATHS
+    counted = outcome.counted()
+    assert counted["pages/kept-pending"] == 5
+    assert 1 <= counted["pages/waited"] <= 5  # who comes when time is up needn't wait
+    assert "pages/orphaned" not in counted
+    [message] = outcome.logged("WARNING", "scrapy_neardup")
+    assert "NEARDUP_PENDING_TIMEOUT" in message
+
+
+class Meets(Running):
+    """Its first page downloads its own duplicate inline, with a callback as if it were a page."""
+
+    name = "meets"
+
+    async def first(self, response):
+        request = scrapy.Request(f"{self.site}/a/2", self.page)
+        self.note(await self.crawler.engine.download_async(request))
+
+
+def test_a_page_that_waits_for_its_own_duplicate_is_freed_by_the_bound(crawl):
+    outcome = crawl(Meets, "/a/1", "/b/1", settings={"NEARDUP_PENDING_TIMEOUT": 0.2})
+    assert outcome.notes == ["/a/1", "/a/2", "/b/1"]
+    assert outcome.items[0] == {"path": "/a/1"}
+
+
+class Closes(Running):
+    """Closes the spider while other pages wait."""
+
+    name = "closes"
+
+    async def first(self, response):
+        await super().first(response)
+        raise CloseSpider("enough")
+
+
+def test_a_spider_that_closes_while_pages_wait(crawl, site):
+    settings = TOGETHER | {"NEARDUP_STORE": "toy:slow"}
+    outcome = crawl(Closes, *PATHS, settings=settings)
+    assert outcome.reason == "enough"
+    assert len(outcome.notes) == 2  # the first of those that waited has taken its place
+    assert outcome.counted()["pages/dropped"] == 4
+    assert outcome.journal[-1] == "close"
+
+
+@pytest.mark.parametrize("way", ["fail", "hang", "break"])
+def test_a_store_that_does_not_withdraw_a_page_loses_none(crawl, way):
+    settings = TOGETHER | {"NEARDUP_STORE": f"toy:{way}=forget", "NEARDUP_TIMEOUT": 0.05}
+    outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
+    assert sorted(outcome.notes) == PATHS
+    counted = outcome.counted()
+    assert counted.get("pages/kept-pending", 0) + counted.get("unjudged/paused", 0) == 5
+    assert "pages/dropped" not in counted
+
+
+def test_a_withdrawal_is_tried_again_when_a_page_meets_the_entry(crawl, site):
+    settings = {"NEARDUP_STORE": "toy:fail=forget,recover=1"}
+    outcome = crawl(Running, *PATHS, settings=settings, failures=1, awaited=0, errors=True)
+    assert outcome.notes == PATHS[:2]
+    assert outcome.counted()["pages/new"] == 2
+    assert outcome.counted()["pages/dropped"] == 4
+
+
+def test_a_store_that_pauses_while_pages_wait(crawl):
+    settings = TOGETHER | {"NEARDUP_STORE": "toy:fail=check", "NEARDUP_TIMEOUT": 0.05}
+    outcome = crawl(Breaks, *PATHS, settings=settings, errors=True)
+    assert sorted(outcome.notes) == PATHS
+    assert "pages/dropped" not in outcome.counted()
+
+
+class Breaks(Running):
+    """Its store fails from the moment on when other pages wait, and the first page fails, too."""
+
+    failures = 1
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.left = 0
+        return spider
+
+    def store(self):
+        from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware as Half
+
+        return self.crawler.get_downloader_middleware(Half).session._store._store
+
+    def parse(self, response):
+        self.store().left = 0
+        return super().parse(response)
+
+    async def first(self, response):
+        await super().first(response)
+        self.store().left = 1000
+
+
+# ---- many pages ----------------------------------------------------------------------------
+
+
+def test_hundreds_of_pages_that_wait_for_one_cost_the_store_one_call_each(crawl, site):
+    paths = [f"/a/{number}" for number in range(150)]
+    for path in paths:
+        site.routes[path] = page("All of these pages say the same few words")
+    settings = {"CONCURRENT_REQUESTS": 400, "CONCURRENT_REQUESTS_PER_DOMAIN": 400,
+                "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000, "NEARDUP_PENDING_TIMEOUT": 60,
+                "NEARDUP_STORE": "toy:slow"}  # fmt: skip
+    outcome = crawl(Running, *paths, settings=settings, failures=25, awaited=149, errors=True)
+    assert len(outcome.notes) == 26
+    assert outcome.counted()["pages/dropped"] == 124
+    checks = sum(line.startswith("check") for line in outcome.journal)
+    assert checks == 150 + 25 + 124  # each of them, each failure, each once it is over
