@@ -97,7 +97,8 @@ def test_what_a_page_takes_is_what_redis_takes(call):
             held = sum(client.memory_usage(key, samples=0) for key in client.scan_iter("nd:*"))
     store = planned(call, "--pages", pages, "--preset", "paper")["stores"][-1]
     assert (store["store"], store["estimate"]) == ("redis:", True)
-    assert held / pages == pytest.approx(store["memory_bytes_per_page"], rel=0.15)
+    # Redis 6.2 takes a tenth more, Valkey 9 a fifth less: its hash table has smaller entries.
+    assert held / pages == pytest.approx(store["memory_bytes_per_page"], rel=0.2)
     assert "estimate" in call("plan").stdout
 
 
