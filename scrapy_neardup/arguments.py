@@ -52,3 +52,20 @@ def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
         )
         raise ConfigurationError(f"{what} must be a one-dimensional array of uint64, not {found}")
     return np.ascontiguousarray(values)
+
+
+def filled(key: NDArray[np.uint64], fingerprint: int) -> NDArray[np.uint64]:
+    """Return `key`, an array of shape (), filled with a fingerprint.
+
+    Raises
+    ------
+    ConfigurationError
+        It is no whole number of 64 bits.
+    """
+    try:
+        key[()] = fingerprint
+    except (OverflowError, TypeError, ValueError):
+        raise ConfigurationError(
+            f"a fingerprint is a whole number of 64 bits, not {fingerprint!r}"
+        ) from None
+    return key

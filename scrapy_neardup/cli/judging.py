@@ -111,7 +111,12 @@ def judging_parameters(options: Mapping[str, Any]) -> Parameters:
     """Return what the options of `judging_options` say."""
     given = {name: value for name, value in options.items() if value is not None}
     preset = PRESETS[given.pop("preset")]
-    return Parameters(**{**preset, **given})
+    parameters = Parameters(**{**preset, **given})
+    if "features" in given and parameters.method == "simhash":
+        raise ConfigurationError(
+            "--features has no use where fingerprints find pages: add --method"
+        )
+    return parameters
 
 
 @contextmanager

@@ -12,13 +12,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from gzip import GzipFile
-from io import BufferedReader
 from pathlib import Path
 from stat import S_ISREG
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.lines import decompressed
 from scrapy_neardup.offline.record import MAX_PAGE, Record, reading
 from scrapy_neardup.offline.remote import is_remote, opened, stamp
 from scrapy_neardup.offline.warc import require_warcio, warc_pages
@@ -180,7 +179,7 @@ class Corpus:
                 continue
             with reading(path), opened(path) as file:
                 self._file = file
-                yield from reader(_decompressed(file), path)
+                yield from reader(decompressed(file), path)
             self._passed += size or 0
 
 
@@ -236,11 +235,3 @@ def _named(path: str) -> Reader | None:
 def _sniffed(path: str) -> Reader | None:
     with reading(path), Path(path).open("rb") as file:
         return html_page if looks_like_html(file.read(_SNIFFED)) else None
-
-
-def _decompressed(file: IO[bytes]) -> IO[bytes]:
-    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
-    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
-    if buffered.peek(2).startswith(b"\x1f\x8b"):
-        return cast("IO[bytes]", GzipFile(fileobj=buffered))
-    return buffered

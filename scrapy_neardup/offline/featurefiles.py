@@ -6,9 +6,7 @@ Rule of this room: a chunk of pages at a time; what is kept of the others is the
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from functools import cache
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.fpparquet import reading_parquet
+from scrapy_neardup.offline.lines import lines
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import opened
 
@@ -118,26 +117,17 @@ def feature_chunks(path: str) -> Iterator[tuple[Filter, Chunk]]:
 
 
 def _json_chunks(path: str) -> Iterator[tuple[Filter, Chunk]]:
-    with ExitStack() as stack:
-        stack.enter_context(reading(path))
-        file = sys.stdin.buffer if path == "-" else stack.enter_context(opened(path))
-        found = (
-            _page(line, row, f"{path}, line {row + 1}")
-            for row, line in enumerate(file)
-            if not line.isspace()
-        )
-        for kind, pages in groupby((page for page in found if page), key=itemgetter(0)):
-            while part := list(islice(pages, CHUNK_PAGES)):
-                _, rows, names, tokens, features = zip(*part, strict=True)
-                yield (
-                    kind,
-                    Chunk(
-                        np.array(rows, np.int64),
-                        list(names),
-                        list(tokens),
-                        np.array(features, np.uint64),
-                    ),
-                )
+    found = (_page(line, row - 1, f"{path}, line {row}") for row, line in lines(path))
+    for kind, pages in groupby((page for page in found if page), key=itemgetter(0)):
+        while part := list(islice(pages, CHUNK_PAGES)):
+            _, rows, names, tokens, features = zip(*part, strict=True)
+            chunk = Chunk(
+                np.array(rows, np.int64),
+                list(names),
+                list(tokens),
+                np.array(features, np.uint64),
+            )
+            yield kind, chunk
 
 
 _Page = tuple[Filter, int, str, int, list[int]]

@@ -7,17 +7,14 @@ packed files, a row group of a Parquet file, and of JSON lines the fingerprints 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from gzip import GzipFile
-from io import BufferedReader
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.lines import lines
 from scrapy_neardup.offline.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import is_remote, opened
@@ -27,8 +24,6 @@ from scrapy_neardup.tables.packed import Strings
 RAW_ENDINGS = (".u64", ".bin", ".raw")
 JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _PARQUET_MAGIC = b"PAR1"
-_GZIP_MAGIC = b"\x1f\x8b"
-_LONGEST_LINE = 1 << 24
 
 
 class RawFile(FileSource):
@@ -145,10 +140,8 @@ def json_lines(path: str) -> Rows:
     fingerprints: list[int] = []
     schemas: list[Any] = []
 
-    def pages(file: IO[bytes]) -> Iterator[bytes]:
-        for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
-            if line.isspace():
-                continue
+    def pages() -> Iterator[bytes]:
+        for number, line in lines(path):
             where = f"{path}, line {number}"
             try:
                 row = json.loads(line)
@@ -172,26 +165,13 @@ def json_lines(path: str) -> Rows:
             fingerprints.append(int(digits, 16))
             yield page.encode("utf-8", "replace")
 
-    with reading(path):
-        if path == "-":
-            names = Strings.of(pages(sys.stdin.buffer))
-        else:
-            with opened(path) as file:
-                names = Strings.of(pages(_decompressed(file)))
+    names = Strings.of(pages())
     [schema] = schemas or [None]
     return Rows(np.array(fingerprints, np.uint64), names, schema)
 
 
 def _is_hex(digits: str) -> bool:
     return len(digits) == 16 and not digits.strip("0123456789abcdefABCDEF")
-
-
-def _decompressed(file: IO[bytes]) -> IO[bytes]:
-    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
-    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
-    if buffered.peek(2).startswith(_GZIP_MAGIC):
-        return cast("IO[bytes]", GzipFile(fileobj=buffered))
-    return buffered
 
 
 def open_source(path: str, *, column: str = "fingerprint") -> Source:

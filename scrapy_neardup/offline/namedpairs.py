@@ -6,19 +6,16 @@ Rule of this room: pairs stream by; what is kept is a number for each name.
 from __future__ import annotations
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from itertools import count, islice
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.lines import lines
 
 Name = str | int
 """A page's URL or path, or its row number."""
@@ -55,12 +52,8 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")
     for path in paths:
-        with ExitStack() as stack:
-            stack.enter_context(reading(path))
-            file = sys.stdin.buffer if path == "-" else stack.enter_context(Path(path).open("rb"))
-            for number, line in enumerate(file, 1):
-                if not line.isspace():
-                    yield _pair(line, f"{path}, line {number}")
+        for number, line in lines(path):
+            yield _pair(line, f"{path}, line {number}")
 
 
 def _pair(line: bytes, where: str) -> tuple[Name, Name]:

@@ -25,7 +25,7 @@ from sys import getsizeof
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import hashes, whole_number
+from scrapy_neardup.arguments import filled, hashes, whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables.design import MOST_PROBES, TableDesign
 from scrapy_neardup.tables.permutations import masks_within
@@ -149,7 +149,7 @@ class HammingIndex:
         list of (fingerprint, distance)
             Each fingerprint once, the nearest first, the smaller first among equals.
         """
-        key = self._filled_key(fingerprint)
+        key = filled(self._key, fingerprint)
         count = self._count
         found = b"".join(
             [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
@@ -173,7 +173,7 @@ class HammingIndex:
         bool
             False if one of its buckets is full; nothing is stored then.
         """
-        key = self._filled_key(fingerprint)
+        key = filled(self._key, fingerprint)
         packed = key.tobytes()
         count = self._count
         limit = self._limit
@@ -193,7 +193,7 @@ class HammingIndex:
 
     def remove(self, fingerprint: int) -> bool:
         """Remove one copy of `fingerprint`; return whether there was one."""
-        key = self._filled_key(fingerprint)
+        key = filled(self._key, fingerprint)
         for buckets, mask in self._tables:
             place = (fingerprint & mask) % self._count
             bucket = buckets[place]
@@ -268,16 +268,6 @@ class HammingIndex:
         first = np.ones(len(order), np.bool_)
         first[1:] = (queries[1:] != queries[:-1]) | (matches[1:] != matches[:-1])
         return queries[first], matches[first], distances[first]
-
-    def _filled_key(self, fingerprint: int) -> NDArray[np.uint64]:
-        """Return the kept operand, filled with `fingerprint`."""
-        try:
-            self._key[()] = fingerprint
-        except (OverflowError, TypeError, ValueError):
-            raise ConfigurationError(
-                f"a fingerprint is a whole number of 64 bits, not {fingerprint!r}"
-            ) from None
-        return self._key
 
     def _places(self, fingerprints: NDArray[np.uint64], mask: int) -> NDArray[np.uint32]:
         """Return each one's bucket in the table that `mask` leads; shape (n,)."""

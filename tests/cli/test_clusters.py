@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import pytest
@@ -161,3 +162,12 @@ def test_scanned_features_that_do_not_fit(call, pages, tmp_path):
         result = call("clusters", "-", *options, stdin=line, status=2)
         assert "-, line 1: no object" in result.stderr
     assert call("clusters", "-", *options, stdin='{"features": null}\n\n').stdout == ""
+
+
+def test_features_of_a_compressed_scan(call, rows, pages, tmp_path):
+    scanned = tmp_path / "scanned.jsonl.gz"
+    scanned.write_bytes(gzip.compress(call("scan", pages).stdout.encode()))
+    found = rows(call("clusters", scanned, "--method", "features", "--scanned").stdout)
+    assert [row["pages"] for row in found] == [FIRST, SECOND]
+    paper = ("--preset", "paper", "--features", "6,14,2")
+    assert "--features has no use where" in call("scan", pages, *paper, status=2).stderr

@@ -1,0 +1,47 @@
+"""Lines of files, wherever they are and whether or not they are compressed.
+
+Rule of this room: bytes out; what a line says is another's business.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from gzip import GzipFile
+from io import BufferedReader
+from typing import IO, Any, cast
+
+from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.remote import opened
+
+LONGEST_LINE = 1 << 24
+"""Bytes of a line that is read at once: a file with a longer one isn't made of lines."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that aren't blank, numbered from 1; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        It can't be read.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(reading(path))
+        file = sys.stdin.buffer if path == "-" else decompressed(stack.enter_context(opened(path)))
+        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), 1):
+            if not line.isspace():
+                yield number, line
+
+
+def decompressed(file: IO[bytes]) -> IO[bytes]:
+    """Return what a file holds, behind its compression with gzip if there is any."""
+    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
+    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
+    if buffered.peek(2).startswith(_GZIP_MAGIC):
+        return cast("IO[bytes]", GzipFile(fileobj=buffered))
+    return buffered
