@@ -21,6 +21,7 @@ from scrapy_neardup.errors import NeardupError
 VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
     "report": "Make a web page of what crawls dropped, and why.",
+    "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "load": "Put the pages of a collection into a store, before a crawl.",
     "stats": "Show what a store holds.",

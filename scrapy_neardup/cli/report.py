@@ -78,7 +78,7 @@ def write_report(
     with output(path) as results:
         line = Progress(progress, results)
         number = -1
-        for number, entry in enumerate(_entries(audits, skip_torn=skip_torn)):
+        for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn)):
             summary.add(entry, number)
             line.update(number + 1, "lines")
         made = Report(summary, [name] if name else audits, only_from_drops=only_from_drops)
@@ -88,7 +88,8 @@ def write_report(
     return made
 
 
-def _entries(audits: Sequence[str], *, skip_torn: bool) -> Iterator[Entry]:
+def audit_entries(audits: Sequence[str], *, skip_torn: bool = False) -> Iterator[Entry]:
+    """Yield what the lines of audits say; see `entries`."""
     for audit in audits:
         with _opened(audit) as lines:
             yield from entries(lines, audit, skip_torn=skip_torn)
@@ -100,7 +101,7 @@ def _texts(
     numbers = set(wanted)
     return {
         number: text_of(entry)
-        for number, entry in enumerate(_entries(audits, skip_torn=skip_torn))
+        for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn))
         if number in numbers
     }
 

@@ -24,28 +24,38 @@ _BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
 """What is sent to another process at once: a message costs as much as a short page."""
 
 
+def read(record: Record, analyser: Analyser) -> Content | Verdict:
+    """Return what a record says, or the verdict that it can't be judged."""
+    if record.is_too_long:
+        return _unjudged(record, Reason.TOO_LONG)
+    if not record.html:
+        return Content(text=record.text or "")
+    if not looks_like_html(record.html, record.content_type, record.page):
+        return _unjudged(record, Reason.NOT_HTML)
+    try:
+        return analyser.read(parse_html(record.html, record.encoding))
+    except InputError as error:
+        return _unjudged(record, Reason.UNPARSABLE, str(error))
+
+
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
     """Return the `Page` of a record, or the verdict that it can't be judged.
 
     Its id is the one that a crawl gives to its URL, or else that of the place where it was
     found.
     """
-    own_id = page_id(identity(record.url or record.page))
-    if record.is_too_long:
-        return _unjudged(Reason.TOO_LONG, own_id)
-    content = Content(text=record.text or "")
-    if record.html:
-        if not looks_like_html(record.html, record.content_type, record.page):
-            return _unjudged(Reason.NOT_HTML, own_id)
-        try:
-            content = analyser.read(parse_html(record.html, record.encoding))
-        except InputError as error:
-            return _unjudged(Reason.UNPARSABLE, own_id, str(error))
-    return analyser.page(content, page_id=own_id, url=record.page)
+    content = read(record, analyser)
+    if isinstance(content, Verdict):
+        return content
+    return analyser.page(content, page_id=_id(record), url=record.page)
 
 
-def _unjudged(reason: Reason, own_id: int, detail: str = "") -> Verdict:
-    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=own_id, detail=detail)
+def _id(record: Record) -> int:
+    return page_id(identity(record.url or record.page))
+
+
+def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
+    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=_id(record), detail=detail)
 
 
 def analysed(

@@ -42,13 +42,14 @@ class Opened:
 
 @pytest.fixture
 def opened(chromium, tmp_path):
-    """Make the report on an audit, and open it. Nothing may be in the console at the end."""
+    """Open the page that a verb makes of an audit. Nothing may be in the console at the end."""
 
-    def open_(audit):
+    def open_(audit, verb="report"):
         audit.write(tmp_path / "audit.jsonl")
         output = str(tmp_path / "report.html")
+        command = ["report"] if verb == "report" else [verb, "--audit"]
         made = CliRunner().invoke(
-            main, ["report", str(tmp_path / "audit.jsonl"), "--output", output]
+            main, [*command, str(tmp_path / "audit.jsonl"), "--output", output]
         )
         assert made.exit_code == 0, made.output
         opened.look()

@@ -274,6 +274,18 @@ def test_a_text_that_unpacks_to_much_more_is_cut_off(opened):
     assert "only in the kept page" in page.text(".texts > p")
 
 
+def test_what_tuning_shows(opened):
+    audit = shop(products=5, copies=3)
+    for name in "<&":
+        audit.kept(f"javascript:owned{name}", text="a b c d " * 30)
+    page = opened.open(audit, verb="tune")
+    assert page.text("h1") == "The defaults are right here."
+    assert [row.text.split()[1] for row in page.find("tr.chosen")] == ["best"]
+    assert len(page.find("circle")) == len(page.find("tbody tr")) == 14
+    assert "javascript" not in "".join(page.run("return [...document.links].map(a => a.href)"))
+    accessible(page)
+
+
 def test_it_works_on_a_phone(opened):
     page = opened.open(shop(products=2, copies=3))
     page.look(width=390, height=800)
@@ -288,6 +300,16 @@ def test_it_works_on_a_phone(opened):
     assert not page.find(".pair")[0].is_displayed()
 
 
+def accessible(page):
+    page.run(AXE)
+    found = page.browser.execute_async_script("axe.run().then(arguments[0])")
+    assert not found["violations"], [
+        (fault["id"], [(node["target"], node["failureSummary"]) for node in fault["nodes"]])
+        for fault in found["violations"]
+    ]
+    assert "color-contrast" in {check["id"] for check in found["passes"]}
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1300])
 def test_it_is_accessible(opened, dark, width):
@@ -298,13 +320,7 @@ def test_it_is_accessible(opened, dark, width):
     page.browser.refresh()
     page.run("document.querySelector('.look li > button, .crowds button').click()")
     difference(page)
-    page.run(AXE)
-    found = page.browser.execute_async_script("axe.run().then(arguments[0])")
-    assert not found["violations"], [
-        (fault["id"], [(node["target"], node["failureSummary"]) for node in fault["nodes"]])
-        for fault in found["violations"]
-    ]
-    assert "color-contrast" in {check["id"] for check in found["passes"]}
+    accessible(page)
 
 
 def test_one_line_and_none_that_repeats(opened):

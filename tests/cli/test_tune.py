@@ -1,0 +1,59 @@
+import json
+import random
+from pathlib import Path
+
+import pytest
+from audits import shop
+
+
+@pytest.fixture
+def articles(tmp_path):
+    """JSON lines with ten articles, three times each."""
+    words = random.Random(3)
+    lines = []
+    for number in range(10):
+        article = [f"word{words.randrange(5000)}" for _ in range(200)]
+        for copy in range(3):
+            text = " ".join([*article, f"copy{copy}"])
+            lines.append(json.dumps({"url": f"http://a.example/{number}?{copy}", "text": text}))
+    path = tmp_path / "articles.jsonl"
+    path.write_text("\n".join(lines))
+    return path.name
+
+
+def test_settings_are_measured_and_chosen(call, articles):
+    result = call("tune", articles, "--output", "tuning.html", "--progress")
+    first, _, _, default, *rest = result.stdout.splitlines()
+    assert first == "30 of 30 pages: 20 duplicates in 10 groups"
+    assert default.split() == [
+        "*", "NEARDUP_PRESET", "best", *["1.000", "(0.722-1.000)"] * 2, "20", "0",
+    ]  # fmt: skip
+    assert {line.split()[0] for line in rest[:13]} == {
+        "NEARDUP_PRESET", "k", "NEARDUP_MIN_RESEMBLANCE", "NEARDUP_TITLES",
+    }  # fmt: skip
+    assert "The defaults are to be chosen." in rest
+    assert "The page is tuning.html." in result.stderr
+    assert Path("tuning.html").read_text().startswith("<!doctype html>")
+
+
+def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
+    shop(products=5, copies=3).write(tmp_path / "audit.jsonl")
+    assert (
+        "20 of 20 pages: 15 duplicates in 5 groups"
+        in call("tune", "--audit", "audit.jsonl").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.jsonl"], "none.jsonl: can't be read"),
+        (["alone.jsonl"], "of 1 page none repeats another: there is nothing to tune"),
+        (["--audit", "alone.jsonl"], "alone.jsonl, line 1: not a line of an audit"),
+    ],
+)
+def test_what_cannot_be_tuned_on_is_named_and_nothing_is_written(call, arguments, message):
+    Path("alone.jsonl").write_text('{"text": "one two three four five six"}\n')
+    result = call("tune", *arguments, "--output", "tuning.html", status=2)
+    assert message in result.stderr
+    assert not Path("tuning.html").exists()
