@@ -114,7 +114,7 @@ def judging_parameters(options: Mapping[str, Any]) -> Parameters:
     parameters = Parameters(**{**preset, **given})
     if "features" in given and parameters.method == "simhash":
         raise ConfigurationError(
-            "--features has no use where fingerprints find pages: add --method"
+            "--features has no use where only fingerprints find pages: add --method both"
         )
     return parameters
 

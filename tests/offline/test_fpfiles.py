@@ -2,6 +2,7 @@ import gzip
 import io
 import json
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +10,6 @@ from fingerprint_sets import clustered
 
 from scrapy_neardup.detector import page_id
 from scrapy_neardup.errors import InputError, StoreMismatchError
-from scrapy_neardup.offline import fpfiles
 from scrapy_neardup.offline.fpfiles import open_source
 from scrapy_neardup.offline.packfile import write_pieces
 from scrapy_neardup.offline.sources import Chain
@@ -183,7 +183,7 @@ def test_a_line_that_is_no_row_is_named(line, tmp_path):
 
 def test_standard_input(monkeypatch, tmp_path):
     text = write_json(tmp_path / "file")[0].read_bytes()
-    monkeypatch.setattr(fpfiles.sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert open_source("-").fingerprints(0, COUNT).tolist() == FINGERPRINTS.tolist()
 
 
