@@ -1,0 +1,52 @@
+"""The commands that docs/joins.md and docs/offline.md show are run as they stand there."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def commands(document, heading):
+    """The commands of the first block under a heading, without their comments."""
+    part = (DOCS / document).read_text().partition(f"# {heading}\n")[2]
+    block = part.partition("```\n")[2].partition("```")[0]
+    return [re.split(r"\s{3,}", line)[0] for line in block.splitlines()]
+
+
+@pytest.fixture
+def collections(site, tmp_path):
+    """What the examples call site/, parts/, books/, names.jsonl and crawl.warc.gz."""
+    shutil.copytree(site, tmp_path / "books")
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    shutil.copy(site / "0a.html", parts)
+    names = [{"text": name} for name in ("Broder, Andrei", "Broder Andrey", "Charikar")]
+    (tmp_path / "names.jsonl").write_text("".join(json.dumps(name) + "\n" for name in names))
+    return tmp_path
+
+
+SHOWN = [
+    *commands("joins.md", "Exact joins and clusters"),
+    *commands("offline.md", "Pages that share features"),
+]
+
+
+def test_all_examples_work(call, rows, collections, site):
+    assert len(SHOWN) == 9
+    found = {}
+    for shown in SHOWN:
+        # A WARC file of these pages would say nothing else.
+        program, *arguments = shlex.split(shown.replace("crawl.warc.gz", "site/"))
+        assert program == "scrapy-neardup"
+        found[shown] = call(*arguments).stdout
+    sizes = {shown: len(text.splitlines()) for shown, text in found.items()}
+    assert list(sizes.values()) == [9, 3, 1, 3, sizes[SHOWN[4]], 0, 9, 3, 3]
+    held = rows(found[SHOWN[1]])
+    assert {row["a"][-7:] for row in held} == {"0a.html"}
+    assert {row["b"][-7:-5] for row in held} == {"0a", "0b", "0c"}
+    assert "must be shared" in found[SHOWN[4]]
