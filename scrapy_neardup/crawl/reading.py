@@ -6,13 +6,20 @@ Rule of this module: no store and no verdict. Whatever goes wrong with a page be
 
 from __future__ import annotations
 
+import codecs
 import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
-from scrapy_neardup.text import count_links, lost_content, parse_html
+from scrapy_neardup.text import (
+    count_links,
+    declares_encoding,
+    guess_encoding,
+    lost_content,
+    parse_html,
+)
 from scrapy_neardup.verdict import Reason
 
 if TYPE_CHECKING:
@@ -123,6 +130,22 @@ def count_targets(response: Response) -> int:
 
 
 def _tree(response: HtmlResponse) -> HtmlElement:
-    """Return the parsed page: Scrapy's own tree unless libxml2 lost the content of it."""
+    """Return the parsed page.
+
+    It is Scrapy's own tree unless libxml2 lost the content of it, or Scrapy guesses the
+    encoding of the page otherwise than `scrapy_neardup.text` does for pages on disk.
+    """
+    if not _is_decoded_alike(response):
+        return parse_html(response.body)
     root: HtmlElement = response.selector.root
     return parse_html(response.text) if lost_content(root, len(response.body)) else root
+
+
+def _is_decoded_alike(response: HtmlResponse) -> bool:
+    encoding, body = response.encoding, response.body
+    if encoding == "utf-8" or body.isascii():
+        return True
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    if declares_encoding(body, content_type):
+        return True
+    return codecs.lookup(guess_encoding(body)) == codecs.lookup(encoding)

@@ -1,6 +1,7 @@
 """HTML to visible text to tokens: lxml, and neither Scrapy nor any input or output."""
 
 from scrapy_neardup.text.content import Content, Extractor
+from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
 from scrapy_neardup.text.links import count_links
 from scrapy_neardup.text.nesting import lost_content
 from scrapy_neardup.text.parse import parse_html
@@ -13,6 +14,8 @@ __all__ = [
     "Extractor",
     "View",
     "count_links",
+    "declares_encoding",
+    "guess_encoding",
     "looks_like_html",
     "lost_content",
     "normalize",

@@ -11,6 +11,7 @@ from lxml.html import HtmlElement, HTMLParser
 from w3lib.encoding import html_to_unicode
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.text.encodings import guess_encoding
 from scrapy_neardup.text.nesting import ShallowBuilder, lost_content
 from scrapy_neardup.text.sniff import is_binary
 
@@ -25,7 +26,7 @@ def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
     encoding
         Of bytes, if known from elsewhere, such as an HTTP header. A byte order mark
         counts more; without either, what the page declares, then UTF-8 if the bytes are
-        that, then Windows-1252. What can't be decoded becomes U+FFFD.
+        that, then a guess (`encodings.guess_encoding`). What can't be decoded becomes U+FFFD.
 
     Raises
     ------
@@ -54,16 +55,8 @@ def parse_html(body: bytes | str, encoding: str | None = None) -> HtmlElement:
 
 def _decode(body: bytes, encoding: str | None) -> str:
     content_type = f"text/html; charset={encoding}" if encoding else None
-    _, text = html_to_unicode(content_type, body, auto_detect_fun=_guess)
+    _, text = html_to_unicode(content_type, body, auto_detect_fun=guess_encoding)
     return text
-
-
-def _guess(body: bytes) -> str:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
 
 
 def _parser(target: ShallowBuilder | None = None) -> HTMLParser:
