@@ -6,7 +6,8 @@ file. A disk that is full ends the audit, never the crawl.
 
 A verdict's line has the keys of the ``scan`` command's output (``page``, ``verdict``,
 ``reason``, ``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and
-``time``, ``id``, ``of_id``, ``action`` and, if asked, ``text``: the judged text as
+``time``, ``id``, ``of_id``, ``action``, of a page that is dropped or flagged ``links``, and, if
+asked, ``text``: the judged text as
 zlib-compressed UTF-8 in base64. A line with ``"event": "orphaned"`` lists
 pages that were dropped as duplicates of a page that was withdrawn later.
 """
@@ -56,8 +57,18 @@ class AuditFile:
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
 
-    def verdict(self, url: str, verdict: Verdict, *, action: str, text: str | None) -> None:
+    def verdict(
+        self,
+        url: str,
+        verdict: Verdict,
+        *,
+        action: str,
+        text: str | None,
+        links: int | None = None,
+    ) -> None:
         """Append what was decided about the page at `url`, and what was then done.
+
+        `links` is how many addresses the page led to that no dropped page had led to before.
 
         Raises
         ------
@@ -81,6 +92,8 @@ class AuditFile:
         }
         if verdict.detail:
             line["detail"] = verdict.detail
+        if links is not None:
+            line["links"] = links
         if text is not None:
             line["text"] = pack_text(text)
         self._append(line)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse
 
 from scrapy_neardup.text import (
-    count_links,
     declares_encoding,
     guess_encoding,
+    link_targets,
     lost_content,
     parse_html,
 )
@@ -124,9 +124,11 @@ class Reader:
         return text
 
 
-def count_targets(response: Response) -> int:
-    """Return how many pages an HTML page links to."""
-    return count_links(_tree(response), response.url) if isinstance(response, HtmlResponse) else 0
+def targets(response: Response) -> set[str]:
+    """Return the addresses that an HTML page links to."""
+    if not isinstance(response, HtmlResponse):
+        return set()
+    return link_targets(_tree(response), response.url)
 
 
 def _tree(response: HtmlResponse) -> HtmlElement:

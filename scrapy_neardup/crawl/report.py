@@ -10,8 +10,10 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec
 
+from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.crawl import signals
 from scrapy_neardup.crawl.audit import AuditFile
+from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.settings import DROP, FLAG
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
@@ -61,6 +63,9 @@ STATS = (
 )
 """All stats; each is a name that `Report.count` is called with, less its prefix."""
 
+REMEMBERED_LINKS = 100_000
+"""Maximum addresses remembered of those that dropped pages led to; 20 MB."""
+
 _ENDS = {
     KEEP_BUDGET: "pages/kept-budget",
     KEEP_START: "pages/kept-start",
@@ -78,8 +83,6 @@ class Judged:
     action: str
     entry: Entry | None = None
     """Where it is pending: it has to be confirmed or withdrawn."""
-    links: int = 0
-    """Links that a dropped page would have led to."""
     text: str | None = None
     """The judged text, if the audit wants it."""
 
@@ -91,12 +94,15 @@ class Report:
         self._crawler = crawler
         self._inc = crawler.stats.inc_value
         self._audit: AuditFile | None = None
+        self._withheld: Bounded[int, None] = Bounded(REMEMBERED_LINKS)
         self._duplicates_logged = False
         self._late_logged = False
+        self._shows_all = "NEARDUP_AUDIT lists all"
 
     def open_audit(self, path: str) -> None:
         """Write the audit file at `path` from now on."""
         self._audit = AuditFile(path)
+        self._shows_all = f"'scrapy-neardup report {path}' shows all"
 
     def close(self) -> None:
         """Let go of the audit file."""
@@ -116,8 +122,7 @@ class Report:
             self.count(f"unjudged/{verdict.reason}")
         else:
             self.count(f"pages/{verdict.decision}")
-        if verdict.is_duplicate:
-            self._duplicate(response, judged)
+        links = self._duplicate(response, judged) if verdict.is_duplicate else None
         if self._audit is not None:
             self._write(
                 self._audit.verdict,
@@ -125,6 +130,7 @@ class Report:
                 verdict,
                 action=judged.action,
                 text=judged.text,
+                links=links,
             )
 
     def late(self, verdict: Verdict) -> None:
@@ -151,14 +157,17 @@ class Report:
         if self._audit is not None:
             self._write(self._audit.orphaned, url, page_id, count=count, pages=pages)
 
-    def _duplicate(self, response: Response, judged: Judged) -> None:
+    def _duplicate(self, response: Response, judged: Judged) -> int | None:
+        """Tell about a near-duplicate; return how many links are withheld with it, if any."""
         verdict, spider = judged.verdict, self._crawler.spider
         if verdict.match is not None:
             self.count(f"distance/{verdict.match.distance}")
         if judged.action in _ENDS:
             self.count(_ENDS[judged.action])
+        links = None
         if judged.action in {DROP, FLAG}:
-            self.count("links/withheld", judged.links)
+            links = self._withhold(targets(response))
+            self.count("links/withheld", links)
         logger.log(
             logging.DEBUG if self._duplicates_logged else logging.INFO,
             "Near-duplicate page %(url)s, %(why)s (%(action)s)%(note)s",
@@ -167,7 +176,8 @@ class Report:
                 "why": verdict.explain(),
                 "action": judged.action,
                 "note": "" if self._duplicates_logged else
-                "; further ones are logged at level DEBUG and counted in the stats",
+                "; further ones are logged at level DEBUG and counted in the stats, "
+                + self._shows_all,
             },
             extra={"spider": spider},
         )  # fmt: skip
@@ -175,6 +185,13 @@ class Report:
         self._crawler.signals.send_catch_log(
             signal=signals.near_duplicate, response=response, verdict=verdict, spider=spider
         )
+        return links
+
+    def _withhold(self, addresses: set[str]) -> int:
+        """Return how many of these no dropped page has led to before, as far as remembered."""
+        fresh = {hash(address) for address in addresses} - self._withheld.keys()
+        self._withheld.update(dict.fromkeys(fresh))
+        return len(fresh)
 
     def _write(self, line: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
         try:

@@ -27,9 +27,9 @@ from scrapy_neardup.crawl.guard import (
     StoreCallFailedError,
 )
 from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.reading import Reader, UnjudgedError, count_targets
+from scrapy_neardup.crawl.reading import Reader, UnjudgedError
 from scrapy_neardup.crawl.report import KEEP, Judged, Report
-from scrapy_neardup.crawl.settings import DROP, FLAG, CrawlSettings, resolve_namespace
+from scrapy_neardup.crawl.settings import DROP, CrawlSettings, resolve_namespace
 from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.offline.packfile import open_packed
@@ -199,7 +199,6 @@ class Session:
             verdict=verdict,
             action=action,
             entry=entry,
-            links=count_targets(response) if action in {DROP, FLAG} else 0,
             text=content.text if self.settings.audit_text else None,
         )
         self._note(request, judged)

@@ -2,7 +2,7 @@
 
 from scrapy_neardup.text.content import Content, Extractor
 from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
-from scrapy_neardup.text.links import count_links
+from scrapy_neardup.text.links import link_targets
 from scrapy_neardup.text.nesting import lost_content
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.sniff import looks_like_html
@@ -13,9 +13,9 @@ __all__ = [
     "Content",
     "Extractor",
     "View",
-    "count_links",
     "declares_encoding",
     "guess_encoding",
+    "link_targets",
     "looks_like_html",
     "lost_content",
     "normalize",

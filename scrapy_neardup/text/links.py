@@ -1,6 +1,6 @@
-"""How many pages a page links to.
+"""Which pages a page links to.
 
-Rule of this room: count what a crawl could have requested, and request nothing.
+Rule of this module: name what a crawl could have requested, and request nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from urllib.parse import urldefrag, urljoin
 from lxml.html import HtmlElement
 
 
-def count_links(root: HtmlElement, base_url: str) -> int:
-    """Count the distinct http(s) targets of a page's ``a[href]``, without fragments.
+def link_targets(root: HtmlElement, base_url: str) -> set[str]:
+    """Return the http(s) targets of a page's ``a[href]``, without fragments.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def count_links(root: HtmlElement, base_url: str) -> int:
     bases = root.xpath("//base/@href")
     base = _join(base_url, bases[0]) if bases else base_url
     targets = {_join(base, href) for href in set(root.xpath("//a/@href"))}
-    return sum(target[:8].lower().startswith(("http://", "https://")) for target in targets)
+    return {target for target in targets if target[:8].lower().startswith(("http://", "https://"))}
 
 
 def _join(base: str, href: str) -> str:

@@ -1,5 +1,6 @@
 """What is done about a near-duplicate, and told about it."""
 
+import json
 import pickle
 import re
 
@@ -88,6 +89,24 @@ def test_flag_is_a_dry_run(crawl, linked):
     assert counted["pages/duplicate"] == 1
     assert counted["links/withheld"] == 2
     assert "pages/dropped" not in counted
+
+
+def test_an_address_that_many_dropped_pages_lead_to_is_withheld_once(crawl, site, tmp_path):
+    for variant in range(1, 5):
+        site.routes[f"/a/{variant}"] = page(text("a", variant), "/l/1", "/l/1#x", f"/m/{variant}")
+    path = tmp_path / "audit.jsonl"
+    paths = [f"/a/{variant}" for variant in range(1, 5)]
+    outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(path)})
+    assert outcome.counted()["links/withheld"] == 1 + 3
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line.get("links") for line in lines if line["verdict"] != "unjudged"] == [
+        None,
+        2,
+        1,
+        1,
+    ]
+    [first] = [line for line in outcome.logged("INFO") if line.startswith("Near-duplicate page")]
+    assert first.endswith(f"counted in the stats, 'scrapy-neardup report {path}' shows all")
 
 
 class Inspect(Visit):
@@ -191,7 +210,7 @@ def test_the_first_drop_is_logged_at_info_and_the_rest_at_debug(crawl, site):
     ours = "scrapy_neardup.crawl.report"
     [first] = outcome.logged("INFO", ours)
     rest = outcome.logged("DEBUG", ours)
-    assert first.endswith("; further ones are logged at level DEBUG and counted in the stats")
+    assert first.endswith("DEBUG and counted in the stats, NEARDUP_AUDIT lists all")
     for number, line in zip((2, 3, 4), (first.partition(";")[0], *rest), strict=True):
         assert re.fullmatch(
             f"Near-duplicate page {site.url}/a/{number}, "

@@ -1,10 +1,10 @@
-"""How many pages a page links to."""
+"""Which pages a page links to."""
 
 from __future__ import annotations
 
 import pytest
 
-from scrapy_neardup.text import count_links, parse_html
+from scrapy_neardup.text import link_targets, parse_html
 
 URL = "https://example.com/dir/page.html?q=1"
 
@@ -28,5 +28,12 @@ URL = "https://example.com/dir/page.html?q=1"
         ("<base href='http://['><a href=a>1</a>", 0),
     ],
 )  # fmt: skip
-def test_count_links(html, count):
-    assert count_links(parse_html(html), URL) == count
+def test_each_target_is_named_once(html, count):
+    assert len(link_targets(parse_html(html), URL)) == count
+
+
+def test_targets_are_addresses_without_fragments():
+    html = "<a href=a#top>1</a><a href=//other.example/>2</a>"
+    assert link_targets(parse_html(html), URL) == {
+        "https://example.com/dir/a", "https://other.example/",
+    }  # fmt: skip
