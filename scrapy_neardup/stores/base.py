@@ -161,7 +161,14 @@ class Store(Protocol):
         """Judge `page` and, if it is new, remember it as pending: one atomic step."""
 
     async def confirm(self, page_id: int) -> None:
-        """Its processing is done: the entry is final. Unknown ids are ignored."""
+        """Its processing is done: the entry is final. Unknown ids are ignored.
+
+        By page id, as `forget`: which of two attempts it means is not told. Where the same page
+        is fetched twice at once with two contents (Scrapy's filter lets that pass only with
+        ``dont_filter``), the later content's entry stands, and the first callback that ends
+        makes it final; should the second callback fail then, the entry stays. To carry the
+        attempt's id through every store would change what is stored of a page for that alone.
+        """
 
     async def forget(self, page_id: int) -> int:
         """Withdraw a *pending* entry, as its processing failed.

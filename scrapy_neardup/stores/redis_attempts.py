@@ -14,11 +14,13 @@ from typing import Any, Final
 
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_cluster_values import (
+    TOKEN,
     Arrival,
     Attempt,
     Claims,
     Entry,
     Features,
+    Met,
     separate,
 )
 from scrapy_neardup.stores.redis_layout import Layout
@@ -73,12 +75,13 @@ class Attempts:
         )
         words = {reply[0] for reply in replies}
         near = {
-            Attempt(permutation.invert(int.from_bytes(f, "big")), token)
+            Attempt(permutation.invert(int.from_bytes(f, "big")), token[:TOKEN])
             for permutation, reply in zip(
                 self._layout.permutations, replies[: len(tables) + 1], strict=False
             )
             for f, token in zip(reply[1::2], reply[2::2], strict=True)
         }
+        met = zip(replies[0][1::2], replies[0][2::2], strict=True)
         lists = zip(features, replies[len(tables) + 1 :], strict=True)
         return Claims(
             granted=words == {b"claimed"},
@@ -86,6 +89,11 @@ class Attempts:
             near=near,
             sharing={f: set(map(Attempt.named, reply[1:])) for f, reply in lists},
             old=Attempt.named(pointer) if pointer else None,
+            equal={
+                Attempt(mine.key, words[:TOKEN]): Met.read(words[TOKEN:])
+                for f, words in met
+                if f == first
+            },
         )
 
     async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> Entry:

@@ -14,7 +14,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.errors import StoreError
 
 LONGEST_END = 10.0
 """Seconds that a step may go on after the end; twice what a reply may take."""
@@ -58,6 +58,6 @@ class Background:
 
 
 async def _tried(work: Awaitable[Any]) -> None:
-    # While the server is away there is nothing to do; pages report it.
-    with contextlib.suppress(StoreUnavailableError):
+    # While the server is away, or refuses, there is nothing to do; pages report it.
+    with contextlib.suppress(StoreError):
         await work

@@ -14,19 +14,21 @@ import random
 import time
 from dataclasses import replace
 
+from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_attempts import Attempts, scripts
 from scrapy_neardup.stores.redis_background import Background
 from scrapy_neardup.stores.redis_client import connect_cluster
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims
+from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims, Features
 from scrapy_neardup.stores.redis_counts import cluster_counts
 from scrapy_neardup.stores.redis_errors import explaining
 from scrapy_neardup.stores.redis_layout import MOST_CONTRADICTED, Layout, prefix
 from scrapy_neardup.stores.redis_notices import exchange, topic_key
 from scrapy_neardup.stores.redis_rivals import Kept, Rivals
 from scrapy_neardup.stores.redis_schema import agree
+from scrapy_neardup.stores.redis_turns import Turn, Turns
 from scrapy_neardup.stores.redis_values import matched, near_reason, verdict
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Match, Page, Reason, Verdict
@@ -40,9 +42,11 @@ ATTEMPT_LEASE = 2.0
 ATTEMPT_LIMIT = 60.0
 """Seconds after which a page's attempts give up; tombstones live ten times as long."""
 
-_LONGEST_PAUSE = 0.05
+_LONGEST_PAUSE = 0.05  # seconds between two looks of one that waits
 _SWEEP_PAUSE = 1.0
 _SWEEP_FIELDS = 16
+_CLEARED = 4096  # attempts whose claims were taken away lately
+_RENEWED = 32  # at once: half of the calls that are made at once
 
 
 class RedisClusterStore(Store):
@@ -72,6 +76,8 @@ class RedisClusterStore(Store):
         self._prefix = prefix(options.namespace)
         self._held: dict[int, Attempt] = {}
         self._background = Background()
+        self._turns: Turns[Attempt] = Turns()
+        self._cleared: Bounded[Attempt, None] = Bounded(_CLEARED)
         self._opened = False
         self._sweeping = random.randrange(256), 0
 
@@ -136,12 +142,12 @@ class RedisClusterStore(Store):
         lease = ATTEMPT_LEASE
         arrived = Arrival.of(page, self._layout)
         try:
-            async with asyncio.timeout(ATTEMPT_LIMIT):
-                while True:
-                    judged = await self._try(arrived, lease)
-                    if judged is not None:
-                        return judged
+            async with asyncio.timeout(ATTEMPT_LIMIT), self._turns.of(arrived.key) as turn:
+                judged = await self._repeat_equal(arrived, turn)
+                while judged is None:
+                    judged = await self._try(arrived, lease, turn)
                     lease = min(2 * lease, ATTEMPT_LIMIT)
+                return judged
         except TimeoutError as error:
             where = redact_store(self._uri)
             raise StoreUnavailableError(
@@ -178,7 +184,28 @@ class RedisClusterStore(Store):
 
     # ---- the protocol ----------------------------------------------------------------------
 
-    async def _try(self, arrived: Arrival, lease: float) -> Verdict | None:
+    async def _repeat_equal(self, arrived: Arrival, turn: Turn[Attempt]) -> Verdict | None:
+        """Count the page on the entry that another of the same key found kept; claim nothing.
+
+        None if that isn't to be repeated, or if the page has an entry of its own.
+        """
+        kept = turn.found
+        if kept is None:
+            return None
+        entry, own = await asyncio.gather(
+            self._attempts.look_at(kept, wound=False, body=True),
+            self._attempts.attempt_of(arrived.page.id),
+        )
+        if own is not None:
+            return None
+        claims = Claims(granted=False, full=False, near={kept}, sharing={}, old=None)
+        rivals = Rivals(arrived, Attempt.new(arrived.key), claims, self._options.matching)
+        match = rivals.take({kept: entry}).match
+        if match is None or not match.is_another:
+            return None
+        return await self._collapse(arrived, match)
+
+    async def _try(self, arrived: Arrival, lease: float, turn: Turn[Attempt]) -> Verdict | None:
         """Claim, resolve, commit; None if the attempt was ended by another one."""
         page = arrived.page
         mine, start = Attempt.new(arrived.key), time.monotonic()
@@ -191,6 +218,7 @@ class RedisClusterStore(Store):
             rivals = Rivals(arrived, mine, claims, self._options.matching)
             match = await self._resolve(rivals)
             if match is not None and match.is_another:
+                turn.found = match.attempt if match.distance == 0 else None
                 return await self._repeat(arrived, mine, match, claims.old)
             if match is not None:
                 return await self._see(arrived, mine, match)
@@ -199,7 +227,7 @@ class RedisClusterStore(Store):
             # Whoever cancels this leaves an entry that lapses, never a pointer half set.
             reason = await asyncio.shield(self._keep(arrived, mine, claims, rivals))
             if reason is not None:
-                self._held[page.id] = mine
+                self._held[page.id] = turn.found = mine
                 return verdict(page, reason)
         await self._attempts.settle(mine, "end")
         self._leave(arrived, mine)
@@ -212,6 +240,8 @@ class RedisClusterStore(Store):
         the others, and the others wait for it.
         """
         pause = 0.001
+        # However many wait, together they ask as often.
+        longest = _LONGEST_PAUSE * max(1, rivals.met / 8)
         while others := rivals.left():
             looks = (
                 self._attempts.look_at(
@@ -221,12 +251,12 @@ class RedisClusterStore(Store):
             )
             found = rivals.take(dict(zip(others, await asyncio.gather(*looks), strict=True)))
             for other, features in found.gone.items():
-                self._background.soon(self._attempts.clear(other, features))
+                self._clear(other, features)
             if found.match is not None:
                 return found.match
             if found.must_wait:
                 await asyncio.sleep(pause * random.random())
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, longest)
         return None
 
     async def _repeat(
@@ -234,20 +264,25 @@ class RedisClusterStore(Store):
     ) -> Verdict | None:
         """Count the page on the entry that it repeats; None if that is kept no more."""
         page = arrived.page
-        collapsed, _ = await asyncio.gather(
-            self._attempts.collapse(kept.attempt), self._attempts.settle(mine, "end")
+        judged, _ = await asyncio.gather(
+            self._collapse(arrived, kept), self._attempts.settle(mine, "end")
         )
         self._leave(arrived, mine)
+        if judged is not None:
+            self._held.pop(page.id, None)
+            if old:
+                await self._attempts.end(old, page.id)
+        return judged
+
+    async def _collapse(self, arrived: Arrival, kept: Kept) -> Verdict | None:
+        collapsed = await self._attempts.collapse(kept.attempt)
         if collapsed is None:
             return None
-        self._held.pop(page.id, None)
-        if old:
-            await self._attempts.end(old, page.id)
         count, url = collapsed
         match = matched(
             kept.page_id, kept.distance, url, count=count, resemblance=kept.resemblance
         )
-        return verdict(page, near_reason(page), match)
+        return verdict(arrived.page, near_reason(arrived.page), match)
 
     async def _see(self, arrived: Arrival, mine: Attempt, own: Kept) -> Verdict:
         """Let the page's own entry stand."""
@@ -298,13 +333,24 @@ class RedisClusterStore(Store):
 
     def _leave(self, arrived: Arrival, mine: Attempt) -> None:
         """Take the claims of an attempt that has ended away; the verdict doesn't wait."""
-        self._background.soon(self._attempts.clear(mine, arrived.features))
+        self._clear(mine, arrived.features)
+
+    def _clear(self, ended: Attempt, features: Features) -> None:
+        if ended not in self._cleared:  # many may meet it before its claims are gone
+            self._cleared[ended] = None
+            self._background.soon(self._attempts.clear(ended, features))
 
     # ---- in the background -----------------------------------------------------------------
 
     async def _renew(self) -> None:
-        for attempt in list(self._held.values()):
-            await self._attempts.settle(attempt, "renew", LEASE)
+        held = list(self._held.values())
+        for start in range(0, len(held), _RENEWED):
+            renewals = (
+                self._attempts.settle(attempt, "renew", LEASE)
+                for attempt in held[start : start + _RENEWED]
+            )
+            # Where one master is away, those of the others get theirs.
+            await asyncio.gather(*renewals, return_exceptions=True)
 
     async def _sweep(self) -> None:
         hash_, cursor = self._sweeping

@@ -11,12 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from types import MappingProxyType
+from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.stores.confirmation import stored
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.stores.redis_values import feature_keys, key_and_evidence, url_bytes
 from scrapy_neardup.verdict import Page
+
+TOKEN: Final = 4
+"""Bytes of its own that an attempt has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,7 @@ class Attempt:
     @classmethod
     def new(cls, key: int) -> Self:
         """Return an attempt that nobody made before."""
-        return cls(key, os.urandom(4))
+        return cls(key, os.urandom(TOKEN))
 
     @classmethod
     def named(cls, name: bytes) -> Self:
@@ -93,6 +97,18 @@ def separate(features: bytes) -> Features:
     return frozenset(features[start : start + 8] for start in range(0, len(features), 8))
 
 
+class Met(NamedTuple):
+    """What table 1 says of an entry, to whoever claims a place there."""
+
+    page_id: bytes
+    is_pending: bool
+
+    @classmethod
+    def read(cls, words: bytes) -> Self:
+        """Return what follows an attempt: page id, evidence, state."""
+        return cls(words[:8], words[14:] == b"p")
+
+
 class Claims(NamedTuple):
     """What came of claiming a place in every list."""
 
@@ -105,6 +121,8 @@ class Claims(NamedTuple):
     """All others that are listed under each of the features."""
     old: Attempt | None
     """The entry that the page has from an earlier time."""
+    equal: Mapping[Attempt, Met] = MappingProxyType({})
+    """Those near whose key is the same, as table 1 had them."""
 
 
 class Entry(NamedTuple):

@@ -32,6 +32,9 @@ from scrapy_neardup.stores.redis_values import contradict, id_bytes, title_of
 MOST_LOOKED_AT = MOST_CONTRADICTED + MOST_COMPARED
 """Attempts, the nearest ones, that are looked at together."""
 
+FEW = 4
+"""Attempts up to which all are looked at, whatever is known of them."""
+
 
 class Kept(NamedTuple):
     """A kept entry that a page repeats. They are ordered as they are preferred."""
@@ -61,6 +64,8 @@ class Rivals:
     ----------
     wounded
         Those that are to be ended, should they still be pending.
+    met
+        How many there were.
     contradicted
         Kept entries within k bits that are other pages by their evidence.
     """
@@ -80,16 +85,36 @@ class Rivals:
         if claims.old and self._has_bodies:
             self._near.add(claims.old)  # no list may lead to it
         self._near.discard(mine)
+        self.met = len(self._near)
         self._rank = (mine.key, arrived.page.id, mine.token)
         self._comparison: Comparison | None = None
         self._known: dict[Attempt, float | None] = {}  # rivals' resemblance
         self._kept: set[Attempt] = set()
+        equal = {each: met for each, met in claims.equal.items() if each != mine}
+        self._telling = {each for each, met in equal.items() if not met.is_pending}
+        if self._telling and claims.old:
+            self._telling.add(claims.old)  # a page is seen before it is anybody's duplicate
+        ranks = {each: self._rank_of(each, met.page_id) for each, met in equal.items()}
+        self._before = {
+            each: rank
+            for each, rank in ranks.items()
+            if equal[each].is_pending and rank < self._rank
+        }
         self._candidates: list[int] = []  # distances of those that are kept
 
     # ---- what to do ------------------------------------------------------------------------
 
     def left(self) -> list[Attempt]:
-        """Return the attempts to look at next; none if nobody is in the way."""
+        """Return the attempts to look at next; none if nobody is in the way.
+
+        Those that may settle it alone come first: kept ones of the same key, as none are nearer;
+        then, in a crowd, the first of those that go before this one. So where hundreds of equal
+        pages arrive together, most look at one of them, and not at each other.
+        """
+        if telling := self._near & self._telling:
+            return heapq.nsmallest(MOST_LOOKED_AT, telling, key=self._distance)
+        if len(self._near) > FEW and (before := self._near & self._before.keys()):
+            return [min(before, key=self._before.__getitem__)]
         if len(self._near) <= MOST_LOOKED_AT:
             return list(self._near)
         return heapq.nsmallest(MOST_LOOKED_AT, self._near, key=self._distance)
@@ -122,10 +147,13 @@ class Rivals:
         must_wait = False
         repeated: list[tuple[Kept, Entry]] = []
         for other, entry in looked.items():
+            self._telling.discard(other)
             if entry.state == b"pending" and self._is_rival(other, entry):
-                if self._rank < (other.key, int.from_bytes(entry.page_id, "big"), other.token):
+                rank = self._rank_of(other, entry.page_id)
+                if self._rank < rank:
                     self.wounded.add(other)
                 else:
+                    self._before[other] = rank
                     must_wait = True
                 continue
             self._near.discard(other)
@@ -207,6 +235,10 @@ class Rivals:
 
     def _has_another_title(self, entry: Entry) -> bool:
         return another_title(title_of(self._arrived.evidence), title_of(entry.evidence))
+
+    @staticmethod
+    def _rank_of(attempt: Attempt, page_id: bytes) -> tuple[int, int, bytes]:
+        return attempt.key, int.from_bytes(page_id, "big"), attempt.token
 
     def _distance(self, other: Attempt) -> int:
         return (other.key ^ self._mine.key).bit_count()

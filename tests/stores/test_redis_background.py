@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 
-from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.errors import StoreError, StoreUnavailableError
 from scrapy_neardup.stores import redis_background
 from scrapy_neardup.stores.redis_background import Background
 
@@ -100,5 +100,22 @@ def test_jobs_are_ended_by_close_and_left_undone_without_a_server():
         background.soon(job("three"))
         await background.close()
         assert done == ["one", "three"]
+
+    asyncio.run(scenario())
+
+
+def test_a_step_that_is_refused_is_taken_again():
+    async def scenario() -> None:
+        taken = asyncio.Queue()
+
+        async def step() -> None:
+            await taken.put(None)
+            raise StoreError("this user may not")
+
+        background = Background()
+        background.start(step, 0.001)
+        for _ in range(3):
+            await asyncio.wait_for(taken.get(), 30)
+        await background.close()
 
     asyncio.run(scenario())

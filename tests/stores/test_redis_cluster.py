@@ -29,6 +29,7 @@ BY_TWO = Matching(by_distance=False, features=5, shared_features=2)
 NEAR_CONFIRMED = Matching(sketch_bits=4, sketch_bytes=8)
 CONFIRMED = Matching(features=4, sketch_bits=4, sketch_bytes=8)
 TWO_CONFIRMED = Matching(features=5, shared_features=2, sketch_bits=4, sketch_bytes=8)
+GOLDEN = 0x9E3779B97F4A7C15
 WEATHER = {
     "plain": (Storm(seed=1, pages=300), FOUR),
     "ten tables": (Storm(seed=2, pages=150), TEN),
@@ -219,6 +220,31 @@ def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
     monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", 0.3)
     monkeypatch.setattr(redis_cluster, "LEASE", 0.5)
     asyncio.run(scenario(shared_cluster().uri))
+
+
+def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
+    class Failing(ClusterCalls):
+        async def call(self, verb, key, *arguments):
+            if verb == "settle" and arguments[0] == GOLDEN.to_bytes(8, "big"):
+                raise StoreUnavailableError("its master is away")
+            return await super().call(verb, key, *arguments)
+
+    async def scenario(uri: str) -> list[Decision]:
+        async with open_store(uri, namespace="renewed") as store:
+            for number in range(1, 6):
+                verdict = await store.check_and_add(page(number, number * GOLDEN % 2**64))
+                assert verdict.decision is Decision.NEW
+            await asyncio.sleep(2)
+            await store._renew()
+            await asyncio.sleep(2)
+            others = [page(number + 100, number * GOLDEN % 2**64) for number in range(1, 6)]
+            return [(await store.check_and_add(each)).decision for each in others]
+
+    monkeypatch.setattr(redis_cluster, "LEASE", 3.0)
+    monkeypatch.setattr(redis_cluster.RedisClusterStore, "calls_class", Failing)
+    lapsed, *renewed = asyncio.run(scenario(shared_cluster().uri))
+    assert lapsed is Decision.NEW
+    assert set(renewed) == {Decision.DUPLICATE}
 
 
 def test_closed_while_calls_are_under_way():

@@ -12,7 +12,7 @@ from scrapy_neardup.verdict import Reason
 class Control(RedisClusterStore):
     """Claim, look once, drop or keep."""
 
-    async def _try(self, arrived, lease):
+    async def _try(self, arrived, lease, turn):
         mine = Attempt.new(arrived.key)
         claims = await self._attempts.claim(mine, arrived, lease)
         if not claims.granted:
@@ -47,7 +47,7 @@ class Control(RedisClusterStore):
 class ProbeThenAdd(Control):
     """Look first, claim afterwards. Two that arrive together are both kept."""
 
-    async def _try(self, arrived, lease):
+    async def _try(self, arrived, lease, turn):
         probe = Attempt.new(arrived.key)
         claims = await self._attempts.claim(probe, arrived, lease)
         await self._attempts.end(probe)

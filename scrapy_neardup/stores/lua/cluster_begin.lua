@@ -2,7 +2,8 @@
 --
 -- ARGV: key, attempt, limit (bits; -1: its key leads nobody to it), page id, evidence,
 --       lease (ms), body or ''
--- Reply: {'full'} | {'gone'} | {'claimed', [key, attempt] of every other entry near it}
+-- Reply: {'full'} | {'gone'} | {'claimed', [key, attempt .. page id .. evidence .. state] of
+--        every other entry near it}
 
 local f, attempt, limit, body = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
 if buried(f, attempt) then return { 'gone' } end
@@ -12,7 +13,7 @@ end
 local entry = ARGV[4] .. ARGV[5] .. 'p' .. u(NOW_MS + tonumber(ARGV[6]), 6)
 local reply = { 'claimed' }
 if limit >= 0 then
-  reply = claim(KEY, 1, WIDTH, f, attempt, limit, entry)
+  reply = claim(KEY, 1, WIDTH, f, attempt, limit, entry, 15)
   if reply[1] == 'full' then return reply end
 elseif not locate(f, attempt) then
   local s, name, level = bucket(KEY, f)

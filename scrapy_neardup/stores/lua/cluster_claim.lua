@@ -5,4 +5,4 @@
 -- Reply: {'full'} or {'claimed', [key in table order, attempt] of every other entry near it}
 
 local f, attempt = ARGV[1], ARGV[2]
-return claim(KEYS[1], tonumber(ARGV[4]), 6 + #attempt, f, attempt, tonumber(ARGV[3]), '')
+return claim(KEYS[1], tonumber(ARGV[4]), 6 + #attempt, f, attempt, tonumber(ARGV[3]), '', 0)

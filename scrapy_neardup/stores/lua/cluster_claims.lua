@@ -1,8 +1,9 @@
 -- Claiming a place in a bucket, the same in every table: see who is near, then add an entry.
 --
 -- Returns {'full'}, or {'claimed', [key in table order, attempt] of every other entry near it}.
+-- Behind each attempt follow `told` bytes of what its entry holds.
 
-local function claim(key, i, width, f, attempt, limit, payload)
+local function claim(key, i, width, f, attempt, limit, payload, told)
   local s, name, level = bucket(key, f)
   local reply, mine = { 'claimed' }, false
   local near, place = probe(s, width, f, RANGES[i], limit)
@@ -12,7 +13,7 @@ local function claim(key, i, width, f, attempt, limit, payload)
       mine = true -- the call is repeated
     else
       reply[#reply + 1] = other
-      reply[#reply + 1] = its
+      reply[#reply + 1] = its .. sub(s, o + 7 + #attempt, o + 6 + #attempt + told)
     end
   end
   if not mine then

@@ -1,0 +1,120 @@
+"""Many equal pages at once: a login wall, a soft 404. They cost as much as they are many."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+from redis_servers import shared_cluster
+from store_registry import PLACES, page
+
+from scrapy_neardup.stores import Matching, Store, open_store
+from scrapy_neardup.stores.redis_turns import WIDTH, Turns
+from scrapy_neardup.verdict import Decision, Page, Sketch, Verdict
+
+MATCHING = Matching(features=4, sketch_bits=4, sketch_bytes=8)
+FINGERPRINT = 0x0123456789ABCDEF
+
+
+def equal(number: int) -> Page:
+    sketch = Sketch(text=bytes(8), named=b"", furniture=bytes(8), most_differing=0.1)
+    return page(number, FINGERPRINT, features=(1, 2, 3, 4), sketch=sketch)
+
+
+async def flooded(stores: list[Store], count: int) -> list[Verdict]:
+    """Let that many equal pages arrive at all stores at once."""
+    for store in stores:
+        await store.open()
+    try:
+        calls = (stores[n % len(stores)].check_and_add(equal(n)) for n in range(1, count + 1))
+        return await asyncio.gather(*calls)
+    finally:
+        for store in stores:
+            await store.close()
+
+
+def check(verdicts: list[Verdict]) -> None:
+    """One was kept, and the others were dropped for it, each counted once."""
+    [kept] = [verdict for verdict in verdicts if verdict.decision is Decision.NEW]
+    dropped = [verdict for verdict in verdicts if verdict is not kept]
+    assert {verdict.decision for verdict in dropped} <= {Decision.DUPLICATE}
+    assert {verdict.match.page_id for verdict in dropped} <= {kept.page_id}
+    assert sorted(verdict.match.count for verdict in dropped) == list(range(1, len(verdicts)))
+
+
+def judged() -> int:
+    stats = [node.client().info("commandstats") for node in shared_cluster().masters]
+    return sum(each.get("cmdstat_evalsha", {"calls": 0})["calls"] for each in stats)
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_two_thousand_equal_pages_at_once(name):
+    with PLACES[name]() as place:
+        store = open_store(place.uri, matching=MATCHING)
+        check(asyncio.run(flooded([store], 2000)))
+
+
+def test_on_a_cluster_an_equal_page_costs_three_calls_beside_the_first():
+    with PLACES["redis-cluster"]() as place:
+        costs = []
+        for count in (100, 400):
+            store = open_store(place.uri, matching=MATCHING, namespace=f"{count}")
+            before = judged()
+            check(asyncio.run(flooded([store], count)))
+            costs.append(judged() - before)
+    # Whatever a lost turn or the background adds.
+    assert costs[1] - costs[0] < 4 * 300
+
+
+def test_crawlers_of_one_cluster_share_a_flood():
+    with PLACES["redis-cluster"]() as place:
+        stores = [open_store(place.uri, matching=MATCHING) for _ in range(12)]
+        before = judged()
+        check(asyncio.run(flooded(stores, 600)))
+        # Each crawler's first page meets those of the others.
+        assert judged() - before < 600 * 4 + 12 * 200
+
+
+def test_an_entry_that_is_forgotten_in_a_flood_is_made_anew():
+    async def scenario(uri: str) -> Counter[Decision]:
+        async with open_store(uri, matching=MATCHING) as store:
+
+            async def forgets(number: int) -> Decision:
+                verdict = await store.check_and_add(equal(number))
+                if verdict.decision is Decision.NEW and number < 200:
+                    await store.forget(number)
+                return verdict.decision
+
+            return Counter(await asyncio.gather(*map(forgets, range(1, 301))))
+
+    with PLACES["redis-cluster"]() as place:
+        counts = asyncio.run(scenario(place.uri))
+    assert counts[Decision.NEW] > 1
+    assert counts.total() == counts[Decision.NEW] + counts[Decision.DUPLICATE] == 300
+
+
+def test_the_first_goes_alone_and_some_together_afterwards():
+    async def scenario() -> list[int]:
+        turns: Turns[str] = Turns()
+        seen, now = [], 0
+
+        async def go() -> None:
+            nonlocal now
+            async with turns.of("key"):
+                now += 1
+                seen.append(now)
+                await asyncio.sleep(0.001)
+                now -= 1
+
+        others = [asyncio.create_task(go()) for _ in range(50)]
+        await asyncio.sleep(0)
+        others[20].cancel()  # who gives up keeps nobody waiting
+        await asyncio.gather(*others, return_exceptions=True)
+        assert not turns._turns
+        return seen
+
+    seen = asyncio.run(scenario())
+    assert seen[:2] == [1, 1]
+    assert max(seen) == WIDTH
+    assert len(seen) == 49
