@@ -15,6 +15,7 @@ from scrapy_neardup.crawl import signals
 from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.settings import DROP, FLAG
+from scrapy_neardup.crawl.watch import Watch
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -98,6 +99,7 @@ class Report:
         self._duplicates_logged = False
         self._late_logged = False
         self._shows_all = "NEARDUP_AUDIT lists all"
+        self._watch = Watch(crawler.spider)
 
     def open_audit(self, path: str) -> None:
         """Write the audit file at `path` from now on."""
@@ -105,10 +107,9 @@ class Report:
         self._shows_all = f"'scrapy-neardup report {path}' shows all"
 
     def close(self) -> None:
-        """Let go of the audit file."""
-        if self._audit is not None:
-            self._audit.close()
-            self._audit = None
+        """Sum up, and let go of the audit file."""
+        self._watch.sum_up()
+        self._close_audit()
 
     def count(self, stat: str, number: int = 1) -> None:
         """Add to the stat ``neardup/STAT``."""
@@ -122,6 +123,7 @@ class Report:
             self.count(f"unjudged/{verdict.reason}")
         else:
             self.count(f"pages/{verdict.decision}")
+        self._watch.page(response.url, judged)
         links = self._duplicate(response, judged) if verdict.is_duplicate else None
         if self._audit is not None:
             self._write(
@@ -199,4 +201,9 @@ class Report:
         except OSError as error:
             self.count("audit/errors")
             logger.error("NEARDUP_AUDIT: the audit ends here, its file fails (%s)", error)  # noqa: TRY400
-            self.close()
+            self._close_audit()
+
+    def _close_audit(self) -> None:
+        if self._audit is not None:
+            self._audit.close()
+            self._audit = None

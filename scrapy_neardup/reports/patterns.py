@@ -4,7 +4,8 @@ Rule of this module: a pattern is made from addresses alone and says nothing abo
 the pages. It has no host, so that the same software on two hosts has the same patterns.
 
 ``/product/123.html?sid=a&page=2`` is one of ``/product/N.html?page=&sid=``: numbers become
-``N``, long hexadecimal ids ``ID``, and a folder with more than `MAX_NAMES` names has ``*``.
+``N``, long hexadecimal and base64 ids ``ID``, and a folder with more than `MAX_NAMES` names
+has ``*``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ MAX_KEYS = 8
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _SHORTEST_ID = 12
 _ID = re.compile(
-    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,}\b",
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,}\b"
+    r"|(?-i:\b(?=[\w-]*[0-9])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{20,}\b)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[0-9]+")
@@ -84,6 +86,12 @@ class Patterns:
             folder = folder.names.get(name) or _Folder()
         pattern = "/" + "/".join(names) + keys
         return self._patterns.setdefault(pattern, pattern)
+
+
+def pattern_of(url: str) -> str:
+    """Return the pattern of an address by itself, with all names of its folders. O(its length)."""
+    segments, keys = _segments(url)
+    return "/" + "/".join(segments) + keys
 
 
 def split_site(url: str) -> tuple[str, str]:

@@ -80,15 +80,9 @@ class Inline(Visit):
     async def page(self, response):
         self.note(response)
         if self.path_of(response) == "/first.json":
-            engine = self.crawler.engine
             for meta in ({}, response.meta):
                 request = scrapy.Request(self.site + "/a/2", meta=meta)
-                if hasattr(engine, "download_async"):
-                    inline = await engine.download_async(request)
-                else:
-                    inline = await scrapy.utils.defer.maybe_deferred_to_future(
-                        engine.download(request)
-                    )
+                inline = await self.inline(request)
                 assert "neardup" not in inline.meta
                 self.note(inline)
 

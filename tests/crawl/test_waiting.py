@@ -124,7 +124,7 @@ class Inline(Running):
         await super().first(response)
         for number in range(3):
             request = scrapy.Request(f"{self.site}/inline{number}.json")
-            self.note(await self.crawler.engine.download_async(request))
+            self.note(await self.inline(request))
 
 
 def test_a_page_may_download_inline_while_others_take_all_slots(crawl):
@@ -205,7 +205,7 @@ class Meets(Running):
 
     async def first(self, response):
         request = scrapy.Request(f"{self.site}/a/2", self.page)
-        self.note(await self.crawler.engine.download_async(request))
+        self.note(await self.inline(request))
 
 
 def test_a_page_that_waits_for_its_own_duplicate_is_freed_by_the_bound(crawl):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.reports.patterns import MAX_NAMES, Patterns, split_site
+from scrapy_neardup.reports.patterns import MAX_NAMES, Patterns, pattern_of, split_site
 
 
 def patterns(*urls):
@@ -21,6 +21,8 @@ def patterns(*urls):
         ("https://a.example/x/0f8fad5b-d9cb-469f-a165-70867728950e/", "/x/ID/"),
         ("https://a.example/x/9f86d081884c7d65", "/x/ID"),
         ("https://a.example/cart;jsessionid=8A1F", "/cart;jsessionid"),
+        ("https://a.example/v/dGhpcyBpcyBhIHRva2VuIDEyMw", "/v/ID"),
+        ("https://a.example/v/TheQuickBrownFoxJumpsOverIt", "/v/TheQuickBrownFoxJumpsOverIt"),
         ("https://a.example/1/2/3/4/5/6/7/8", "/N/N/N/N/N/N/…"),
         ("folder/page7.html", "/folder/pageN.html"),
         ("https://a.example/a?b&c=1&c=2&&", "/a?b=&c="),
@@ -28,6 +30,7 @@ def patterns(*urls):
 )
 def test_numbers_ids_and_values_are_left_out(url, pattern):
     assert patterns(url) == [pattern]
+    assert pattern_of(url) == pattern
 
 
 def test_a_folder_with_many_names_has_one_pattern_for_each_kind_of_file():

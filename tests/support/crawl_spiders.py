@@ -1,6 +1,7 @@
 """Spiders for tests to inherit from."""
 
 import scrapy
+from scrapy.utils.defer import maybe_deferred_to_future
 
 
 class Visit(scrapy.Spider):
@@ -29,6 +30,13 @@ class Visit(scrapy.Spider):
     def page(self, response):
         self.note(response)
         yield {"path": self.path_of(response)}
+
+    async def inline(self, request):
+        """Download a response within a callback."""
+        engine = self.crawler.engine
+        if hasattr(engine, "download_async"):
+            return await engine.download_async(request)
+        return await maybe_deferred_to_future(engine.download(request))  # Scrapy < 2.14
 
     def note(self, response, *more):
         self.notes.append([self.path_of(response), *more] if more else self.path_of(response))

@@ -1,0 +1,146 @@
+"""What a person should look at while a crawl runs, and the sum of it at its end.
+
+Rule of this module: it sees verdicts and addresses, decides nothing, and remembers little.
+Addresses are taken together by their pattern (``/product/N``; `scrapy_neardup.reports`).
+
+Two things are told of a pattern, once:
+
+- Pages at many paths of it are taken for near-duplicates of one page. Where they are products
+  or articles, they differ in too little; where they are empty answers, all is well. Session
+  ids don't count: addresses that differ in parameters alone have one path.
+- Hundreds of pages of it are new. It may be what the site has, or a part without end, or
+  one page on which something changes with every response.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, TypeVar
+
+from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.crawl.settings import DROP
+from scrapy_neardup.reports.patterns import pattern_of, split_site
+from scrapy_neardup.urls import redact
+from scrapy_neardup.verdict import Decision, Verdict
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+
+    from scrapy_neardup.crawl.report import Judged
+
+logger = logging.getLogger(__name__)
+
+CROWD = 50
+"""Paths of one pattern whose pages repeat one page from which on a person should look."""
+
+MANY_NEW = 500
+"""New pages of one pattern from which on a person should look."""
+
+MAX_WARNINGS = 3
+"""Patterns that are told of, for each of the two reasons."""
+
+WATCHED = 512
+"""Patterns, and pairs of a pattern and a kept page, that are counted; the last ones seen."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Watch:
+    """Watches the pages of one crawl.
+
+    Parameters
+    ----------
+    spider
+        Whose log lines these are.
+    """
+
+    def __init__(self, spider: Spider | None) -> None:
+        self._spider = spider
+        self._crowds: Bounded[tuple[int, str], set[int]] = Bounded(WATCHED)
+        self._new: Bounded[str, int] = Bounded(WATCHED)
+        self._repeated: Bounded[str, int] = Bounded(WATCHED)
+        self._warned: dict[str, set[str]] = {"crowd": set(), "new": set()}
+        self._checked = self._duplicates = self._dropped = self._groups = 0
+
+    def page(self, url: str, judged: Judged) -> None:
+        """Note what is done about the page at `url`. O(its length)."""
+        self._checked += 1
+        if judged.verdict.decision is Decision.NEW:
+            self._is_new(url)
+        elif judged.verdict.is_duplicate:
+            self._dropped += judged.action == DROP
+            self._is_duplicate(url, judged.verdict)
+
+    def sum_up(self) -> None:
+        """Log one sentence about the crawl, if any page was judged."""
+        if not self._checked:
+            return
+        told = (
+            f"Near-duplicates: {self._duplicates:,} of {self._checked:,} pages, which repeat "
+            f"{self._groups:,} others; {self._dropped:,} were dropped"
+        )
+        if self._repeated:
+            pattern, count = max(self._repeated.items(), key=lambda entry: entry[1])
+            told += f"; {count:,} of them are like {pattern}"
+        logger.info("%s", told, extra={"spider": self._spider})
+
+    def _is_new(self, url: str) -> None:
+        pattern = pattern_of(url)
+        count = self._new[pattern] = _recall(self._new, pattern, 0) + 1
+        if count >= MANY_NEW and self._tells("new", pattern):
+            logger.warning(
+                "%d pages like %s are new, such as %s. If the site has no end there, set "
+                "NEARDUP_DENY or DEPTH_LIMIT; if they are one page on which something changes "
+                "with every response, name that in NEARDUP_IGNORE",
+                count,
+                pattern,
+                redact(url),
+                extra={"spider": self._spider},
+            )
+
+    def _is_duplicate(self, url: str, verdict: Verdict) -> None:
+        match, pattern = verdict.match, pattern_of(url)
+        self._duplicates += 1
+        self._repeated[pattern] = _recall(self._repeated, pattern, 0) + 1
+        if match is None:
+            return
+        self._groups += match.count == 1
+        path = _path(url)
+        if match.url is not None and path == _path(match.url):
+            return
+        paths = _recall(self._crowds, (match.page_id, pattern), set())
+        self._crowds[match.page_id, pattern] = paths
+        if len(paths) < CROWD:
+            paths.add(hash(path))
+        elif self._tells("crowd", pattern):
+            logger.warning(
+                "More than %d pages like %s are taken for near-duplicates of one page, such as "
+                "%s: %s. If they are different pages, set NEARDUP_TITLES to 'strict' where they "
+                "have titles of their own, or name them in NEARDUP_DENY",
+                CROWD,
+                pattern,
+                redact(url),
+                verdict.explain(),
+                extra={"spider": self._spider},
+            )
+
+    def _tells(self, reason: str, pattern: str) -> bool:
+        """Whether a pattern is to be told of; it is noted that it was."""
+        warned = self._warned[reason]
+        if pattern in warned or len(warned) == MAX_WARNINGS:
+            return False
+        warned.add(pattern)
+        return True
+
+
+def _recall(known: Bounded[K, V], key: K, default: V) -> V:
+    """Return what is known of a key, and keep it longest from now on."""
+    if key not in known:
+        return default
+    known.move_to_end(key)
+    return known[key]
+
+
+def _path(url: str) -> str:
+    return split_site(url)[1].partition("#")[0].partition("?")[0].partition(";")[0]
