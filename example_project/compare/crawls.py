@@ -155,8 +155,9 @@ def _records(folder: Path, name: str, process: subprocess.Popen[bytes]) -> list[
     journal, log = folder / f"{name}.jsonl", folder / f"{name}.log"
     lines = journal.read_text("utf-8").splitlines() if journal.exists() else []
     records = [json.loads(line) for line in lines]
-    if process.returncode or not records or "stats" not in records[-1]:
-        tail = "\n".join(log.read_text().splitlines()[-20:]) if log.exists() else ""
+    stats = records[-1].get("stats", {}) if records else {}
+    if process.returncode or not stats.get("response_received_count"):
+        tail = "\n".join(log.read_text().splitlines()[-40:]) if log.exists() else ""
         raise SystemExit(f"\n{tail}\nthe crawl failed (status {process.returncode}): see {log}")
     return records
 
