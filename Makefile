@@ -13,7 +13,7 @@ QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_s
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help example site test lint bench bench-quick stress clean
+.PHONY: help example site test lint docs bench bench-quick stress clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -38,6 +38,9 @@ lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the laye
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/.ready-docs ## make the documentation as a web site, in build/site
+	@$(BIN)/mkdocs build --quiet && echo 'The site is build/site/index.html'
 
 bench: $(VENV)/.ready-bench ## run all benchmarks
 	@set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script; done

@@ -12,7 +12,7 @@ from scrapy_neardup.cli.common import Progress, Unusable
 from scrapy_neardup.cli.options import progress_option
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.reports.report import printable
+from scrapy_neardup.reports.report import counted, printable
 
 _LISTED = 10
 
@@ -132,9 +132,12 @@ def try_(
     click.echo(f"{trial.requests:,} requests in {trial.seconds:,.0f} s.")
     click.echo("\n".join(made.digest()))
     if lost:
+        pages_of_their_own = trial.lost_pages[:_LISTED]
         click.echo(
-            f"Only pages that would be dropped lead to {len(lost):,} addresses; in this crawl"
-            f" {len(trial.lost_pages):,} of them had pages that repeat no other:"
+            f"Only pages that would be dropped lead to {counted(len(lost), 'address')};"
+            f" {len(trial.lost_pages):,} of them had pages that repeat no other"
+            + (":" if pages_of_their_own else ".")
         )
-        click.echo("\n".join(f"  {printable(address)}" for address in lost[:_LISTED]))
+        for address in pages_of_their_own:
+            click.echo(f"  {printable(address)}")
     click.echo(f"The report is in {path}.")

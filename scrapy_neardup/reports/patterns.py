@@ -31,7 +31,9 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[0-9]+")
-_EXTENSION = re.compile(r"\.[a-z][a-z0-9]{0,5}$", re.IGNORECASE)
+_EXTENSION = re.compile(
+    r"\.(?:[sx]?html?|php|aspx?|jsp|do|cgi|pdf|txt|json|xml|md|rst)$", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)

@@ -158,13 +158,17 @@ class Report:
         ]
 
 
-_SCRIPTS = ("shown", "data", "charts", "overview", "difference", "pair", "view", "list", "report")
+_SCRIPTS = (
+    "shown", "data", "charts", "overview", "difference", "reordered", "pair", "view", "list",
+    "report",
+)  # fmt: skip
 """Modules in ``assets/``, in the order in which they need each other."""
 
 
 def counted(number: int, thing: str) -> str:
     """Return `number` of `thing`, in words."""
-    return f"{number:,} {thing}{'s' * (number != 1)}"
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{number:,} {thing}{plural if number != 1 else ''}"
 
 
 def printable(text: str) -> str:

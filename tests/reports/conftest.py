@@ -1,6 +1,7 @@
 import headless
 import pytest
 from click.testing import CliRunner
+from selenium.webdriver.support.ui import WebDriverWait
 
 from scrapy_neardup.cli import main
 
@@ -35,6 +36,10 @@ class Opened:
         )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+    def difference(self):
+        """Wait until the difference of the pair is shown."""
+        WebDriverWait(self.browser, 10).until(lambda _: self.find(".texts > *"))
 
     def complaints(self):
         return [entry["message"] for entry in self.browser.get_log("browser")]

@@ -1,6 +1,6 @@
 // The difference of two texts, word by word: Myers, "An O(ND) Difference Algorithm", 1986.
 
-const MOST_EDITS = 1500; // beyond it what is between the common ends counts as changed
+const MOST_EDITS = 1500; // beyond it texts aren't aligned (reordered.js)
 const WORD = /\S+/gu;
 
 // The words of a text and the form under which each was left out of the judgement, if it was.
@@ -15,7 +15,8 @@ function words(text, omitted) {
   return found;
 }
 
-// Runs [same, from a, to a, from b, to b], in order; those that differ have same = false.
+// Runs [same, from a, to a, from b, to b], in order; those that differ have same = false. None
+// where there are too many of them.
 function runs(a, b) {
   let start = 0, tail = 0;
   const shorter = Math.min(a.length, b.length);
@@ -33,7 +34,9 @@ function runs(a, b) {
   };
   add(true, 0, start, 0, start);
   let x = start, y = start;
-  for (const [nextX, nextY, length] of snakes(a, b, start, a.length - tail, b.length - tail)) {
+  const common = snakes(a, b, start, a.length - tail, b.length - tail);
+  if (!common) return null;
+  for (const [nextX, nextY, length] of common) {
     add(false, x, nextX, y, nextY);
     add(true, nextX, nextX + length, nextY, nextY + length);
     [x, y] = [nextX + length, nextY + length];
@@ -43,7 +46,8 @@ function runs(a, b) {
   return found;
 }
 
-// Where a and b are the same between start and their ends: [in a, in b, length], in order.
+// Where a and b are the same between start and their ends: [in a, in b, length], in order; null
+// beyond MOST_EDITS.
 function snakes(a, b, start, endA, endB) {
   const n = endA - start, m = endB - start;
   const most = Math.min(n + m, MOST_EDITS);
@@ -60,7 +64,7 @@ function snakes(a, b, start, endA, endB) {
       if (x >= n && x - k >= m) return backwards(trace, n, m).map(([i, j, length]) => [start + i, start + j, length]);
     }
   }
-  return [];
+  return null;
 }
 
 function backwards(trace, n, m) {
@@ -118,6 +122,7 @@ function fold(hidden, unfolded) {
 function difference(textA, omittedA, textB, omittedB) {
   const a = words(textA, omittedA), b = words(textB, omittedB);
   const found = runs(a, b);
+  if (!found) return reordered(a, b);
   const table = make("div", { class: "difference" });
   let left = [], right = [];
   const close = () => {

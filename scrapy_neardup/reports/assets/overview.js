@@ -19,7 +19,6 @@ function overview(summary, filter) {
   const { duplicate = 0, unjudged = 0, seen = 0 } = summary.decisions;
   const kept = summary.decisions.new ?? 0;
   const done = Object.fromEntries(summary.actions);
-  const dropped = done.drop ?? 0;
   return [
     make(
       "header",
@@ -33,7 +32,7 @@ function overview(summary, filter) {
       { class: "figures" },
       figure("pages", summary.pages),
       figure("kept", kept, "kept"),
-      figure("repeat another", duplicate, "repeated", dropped === duplicate ? "all dropped" : `${count(dropped)} dropped`),
+      figure("repeat another", duplicate, "repeated", whatBecame(done, duplicate)),
       figure("not judged", unjudged, "unjudged"),
       seen ? figure("fetched again", seen) : null,
       summary.links == null ? null : figure("requests saved, at most", summary.links),
@@ -48,6 +47,12 @@ function overview(summary, filter) {
 function headline(pages, duplicate) {
   if (!duplicate) return `None of ${counted(pages, "page")} repeats another.`;
   return `${percent(duplicate, pages)} of ${counted(pages, "page")} ${duplicate === 1 ? "repeats" : "repeat"} another.`;
+}
+
+// What was done about the pages that repeat another.
+function whatBecame({ drop = 0, flag = 0 }, duplicate) {
+  if (flag) return flag === duplicate ? "none dropped, all flagged" : `${count(flag)} flagged`;
+  return drop === duplicate ? "all dropped" : `${count(drop)} dropped`;
 }
 
 function figure(name, number, kind = "", note = "") {

@@ -18,7 +18,7 @@ function explorer() {
       const group = -1 - entry, found = view.matching[group], all = drops.groups.size[group];
       return [
         make("span", { class: "twist", "aria-hidden": "true" }, view.open.has(group) ? "▾" : "▸"),
-        make("span", { class: "what" }, shown(drops.keptTitle(group) || drops.keptUrl(group), 140)),
+        make("span", { class: "what" }, shown(drops.keptTitle(group) || drops.groups.path[group] || drops.keptUrl(group), 140)),
         make("span", { class: "tally" }, found === all ? count(all) : `${count(found)} of ${count(all)}`),
         make("span", { class: "where" }, shown(drops.keptUrl(group), 160)),
       ];
@@ -27,7 +27,7 @@ function explorer() {
     return [
       make("span", { class: "what" }, shown(rows.path[entry] || drops.url(entry), 160)),
       make("span", { class: "tally" }, rows.resemblance[entry] == null ? "" : resemblance(rows.resemblance[entry])),
-      make("span", { class: "where" }, shown(drops.title(entry) || drops.url(entry), 140),
+      make("span", { class: "where" }, shown(drops.title(entry), 140),
         " ", make("i", {}, shown(drops.rules[rows.rule[entry]], 60))),
     ];
   }
