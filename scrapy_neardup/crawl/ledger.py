@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -124,9 +123,7 @@ class Ledger:
         outcome = Outcome.GONE
         try:
             while outcome is Outcome.GONE:
-                async with self._asking_about(visit):
-                    verdict = await judge()
-                    entry = self._begin(visit, url) if _is_pending(verdict) else None
+                verdict, entry = await self._ask(visit, url, judge)
                 action = choose(verdict)
                 if action not in ACTIONS or verdict.match is None:
                     break
@@ -171,9 +168,10 @@ class Ledger:
             except StoreCallFailedError:
                 break
 
-    @asynccontextmanager
-    async def _asking_about(self, visit: Visit) -> AsyncIterator[None]:
-        """Note that the store is asked about a page; of one page it is asked once at a time."""
+    async def _ask(
+        self, visit: Visit, url: str, judge: Callable[[], Awaitable[Verdict]]
+    ) -> tuple[Verdict, Entry | None]:
+        """Ask the store about a page, about which nobody else asks; enter it if it is new."""
         await self._answer(visit.page_id)
         while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
             await asyncio.wait([own.ending])  # or it might withdraw what is stored now
@@ -182,7 +180,11 @@ class Ledger:
         visit.answered = asyncio.Event()
         self._asking[visit.page_id] = visit
         try:
-            yield
+            verdict = await judge()
+            # A store that took too long may have taken the page all the same.
+            if verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT:
+                return verdict, self._begin(visit, url)
+            return verdict, None
         finally:
             del self._asking[visit.page_id]
             visit.answered.set()
@@ -303,8 +305,3 @@ class Ledger:
             await visit.answered.wait()
         if (orphaned := matched - entry.spared) > 0:
             self._report.orphaned(entry.url, entry.page_id, orphaned, entry.dropped)
-
-
-def _is_pending(verdict: Verdict) -> bool:
-    # A store that took too long may have taken the page all the same.
-    return verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT

@@ -9,32 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
-
-from scrapy.utils.job import job_dir
 
 from scrapy_neardup.crawl.actions import Actions
 from scrapy_neardup.crawl.asking import AskedAgain, Output
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.eligibility import Eligibility
-from scrapy_neardup.crawl.guard import (
-    PAUSE_SECONDS,
-    GuardedStore,
-    StoreCallFailedError,
-)
+from scrapy_neardup.crawl.guard import PAUSE_SECONDS, StoreCallFailedError
 from scrapy_neardup.crawl.ledger import Ledger
+from scrapy_neardup.crawl.opening import make_store, store_uri
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError
 from scrapy_neardup.crawl.report import KEEP, Judged, Report
-from scrapy_neardup.crawl.settings import DROP, CrawlSettings, resolve_namespace
+from scrapy_neardup.crawl.settings import DROP, CrawlSettings
 from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
-from scrapy_neardup.offline.packfile import open_packed
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.based import BasedStore
 from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
@@ -79,36 +69,8 @@ class Session:
         self._crawler = crawler
         self.settings = settings
         self.report = Report(crawler)
-        self._uri = settings.store or _default_uri(crawler)
-        store = open_store(
-            self._uri,
-            namespace=resolve_namespace(
-                settings.namespace,
-                bot=crawler.settings["BOT_NAME"],
-                spider=(crawler.spider or crawler.spidercls).name,
-                now=datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S"),
-            ),
-            max_distance=settings.parameters.max_distance,
-            expected_pages=settings.expected_pages,
-            retention=settings.retention,
-            schema=settings.parameters.schema(),
-            matching=settings.parameters.matching,
-        )
-        if settings.base is not None:
-            store = BasedStore(
-                store,
-                open_packed(settings.base),
-                settings.base,
-                max_distance=settings.parameters.max_distance,
-                schema=settings.parameters.schema(),
-                matching=settings.parameters.matching,
-            )
-        self._store = GuardedStore(
-            store,
-            self._uri,
-            timeout=settings.timeout,
-            on_failure=self._store_failed,
-        )
+        self._uri = store_uri(crawler, settings)
+        self._store = make_store(crawler, settings, self._store_failed)
         self.ledger = Ledger(self._store, self.report, patience=settings.pending_timeout)
         analyser = Analyser(settings.parameters)
         self._reader = Reader(analyser, text_of=settings.text_of, deny=settings.deny)
@@ -245,9 +207,3 @@ class Session:
 
 def _unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
     return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
-
-
-def _default_uri(crawler: Crawler) -> str:
-    """Return where fingerprints live by default: as long as Scrapy's own seen requests."""
-    folder = job_dir(crawler.settings)
-    return "memory:" if folder is None else f"sqlite:{Path(folder, 'neardup.sqlite').absolute()}"

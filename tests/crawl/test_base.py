@@ -52,7 +52,7 @@ def test_pages_of_the_base_are_known(crawl, site, packed):
     assert outcome.notes == ["/a/1", "/b/1?x=1&y=2", "/c/1", "/short/1", "/short/3"]
     counted = outcome.counted()
     assert [counted[f"pages/{what}"] for what in ("seen", "new", "dropped")] == [3, 2, 4]
-    [first] = [line for line in outcome.logged("INFO") if line.startswith("Near-duplicate")]
+    [first] = [line for line in outcome.logged("INFO") if line.startswith("Near-duplicate page")]
     assert f"{site.url}/a/1 " in first  # the base says of which page
 
 
