@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes densification cost index \
 	stores redis_store redis_sketches crawl joins xiao containment feature_clusters \
-	filter_curve batch packed focused worlds)
+	filter_curve batch packed focused worlds report)
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 
 .DEFAULT_GOAL := help

@@ -122,6 +122,7 @@ function explorer() {
   list.refresh();
   tell();
   list.select(0);
+  (window.requestIdleCallback ?? setTimeout)(() => drops.haystacks); // before somebody searches
   addEventListener("keydown", (event) => {
     const typing = event.target.matches?.("input, select, textarea");
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {

@@ -1,0 +1,150 @@
+"""Reports on large audits: how long they take to make, and how long to open and to filter.
+
+An audit of a million verdicts is made up and reported on, in a process of its own (seconds and
+peak memory); then one with 100,000 drops is opened in headless Chromium, where one is installed:
+milliseconds to the first paint and to the end of loading, the median of three, and from a key
+in the search field, or a choice in a list, to the next frame. Counts are compared with those of
+the audit.
+
+    python benchmarks/report.py
+    python benchmarks/report.py --lines 100000
+    python benchmarks/report.py --quick
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+
+import headless
+
+LINES, DROPS = 1_000_000, 100_000
+KEPT_SHARE = 0.44
+COMMAND = (sys.executable, "-c", "from scrapy_neardup.cli import main; main()", "report")
+SEARCHES = "a", "article", "product/1", "sid forum", ""
+TARGETS = "Targets: 1,000,000 lines in 60 s and 1 GB; first paint 2 s, filter 200 ms."
+
+
+def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
+    """Write an audit of `lines` verdicts, or of `drops` drops; return how many drops it has."""
+    source = random.Random(1)
+    words = ["".join(source.choices("abdeiklmnorst", k=6)) for _ in range(2_000)]
+    start = datetime(2026, 1, 31, tzinfo=UTC)
+    kept: list[tuple[str, str, str]] = []
+    dropped = 0
+    with path.open("w") as file:
+        for number in range(10 * lines):
+            if number == lines if drops is None else dropped == drops:
+                break
+            line = {
+                "time": (start + timedelta(milliseconds=20 * number)).isoformat(),
+                "id": f"{number:016x}",
+                "fingerprint": f"{number:016x}",
+                "tokens": source.randrange(32, 2_000),
+            }
+            if not kept or source.random() < KEPT_SHARE:
+                title = " ".join(source.choices(words, k=5))
+                kind = source.choice(["product/{}.html", "article/{}", "forum/{}?page=2"])
+                page = f"https://{source.choice(words[:3])}.example/{kind.format(number)}"
+                kept.append((page, line["id"], title))
+                line |= {"page": page, "verdict": "new", "reason": "unmatched", "action": "keep",
+                         "title": title, "headings": [title]}  # fmt: skip
+            else:
+                of, of_id, title = kept[int(len(kept) * source.random() ** 3)]
+                dropped += 1
+                line |= {
+                    "page": f"{of}{'&' if '?' in of else '?'}sid={number:x}", "of": of,
+                    "of_id": of_id, "verdict": "duplicate", "reason": "near", "action": "drop",
+                    "distance": source.choice([0, 0, 1, 3]), "threshold": 0.9,
+                    "resemblance": round(1 - 0.1 * source.random(), 4), "title": title,
+                    "rule": source.choice(["alike", "same-core"]), "headings": [title],
+                }  # fmt: skip
+            file.write(json.dumps(line) + "\n")
+    return dropped
+
+
+def made(audit: Path, page: Path) -> float:
+    """Make the report on an audit; return how many seconds it took."""
+    start = time.perf_counter()
+    subprocess.run([*COMMAND, audit, "--output", page], check=True, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def opened(page: Path, drops: int) -> None:
+    """Open a page three times, filter it, and print how long each took."""
+    browser = headless.start()
+    try:
+        paints, loads = [], []
+        for _ in range(3):
+            browser.get(page.as_uri())
+            paint, load = browser.execute_script(
+                "return [performance.getEntriesByType('paint')[0]?.startTime,"
+                " performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd]"
+            )
+            paints.append(paint or load)
+            loads.append(load)
+        print(f"first paint {median(paints):8.0f} ms")
+        print(f"loaded      {median(loads):8.0f} ms")
+        for search in SEARCHES:
+            taken, told = browser.execute_async_script(FILTER, "#search", "input", search)
+            print(f"search {search!r:12} {taken:8.0f} ms   {told}")
+        assert told.startswith(f"{drops:,} drops"), told
+        for place in range(3):
+            taken, told = browser.execute_async_script(
+                FILTER, f".tools select:nth-of-type({place + 1})", "change", "1"
+            )
+            print(f"list {place + 1}         {taken:8.0f} ms   {told}")
+    finally:
+        browser.quit()
+
+
+FILTER = """
+const [selector, kind, value, done] = arguments, field = document.querySelector(selector);
+const start = performance.now();
+field.value = value;
+field.dispatchEvent(new Event(kind));
+requestAnimationFrame(() => setTimeout(() =>
+  done([performance.now() - start, document.querySelector(".tools p").textContent])));
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--lines", type=int, default=LINES)
+    parser.add_argument("--quick", action="store_true", help="a hundredth of everything")
+    options = parser.parse_args()
+    lines, drops = (LINES // 100, DROPS // 100) if options.quick else (options.lines, DROPS)
+    print(TARGETS)
+    with tempfile.TemporaryDirectory() as folder:
+        audit, page = Path(folder, "audit.jsonl"), Path(folder, "report.html")
+        found = write_audit(audit, lines)
+        seconds = made(audit, page)
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        print(
+            f"{lines:,} lines, {found:,} drops, {audit.stat().st_size / 1e6:,.0f} MB:"
+            f" {seconds:.1f} s, {peak:,.0f} MB; page of {page.stat().st_size / 1e6:.1f} MB"
+        )
+        if lacking := headless.missing():
+            print(f"not opened in a browser: {lacking}")
+            return
+        assert write_audit(audit, lines, drops) == drops
+        made(audit, page)
+        print(f"{drops:,} drops in Chromium, page of {page.stat().st_size / 1e6:.1f} MB:")
+        opened(page, drops)
+
+
+if __name__ == "__main__":
+    main()
