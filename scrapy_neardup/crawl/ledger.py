@@ -37,8 +37,8 @@ CONFIRM_SECONDS = 0.1
 LISTED_ORPHANS = 1_000
 """How many pages are remembered, for the audit, that were dropped for one pending page."""
 
-RECENT_WITHDRAWALS = 65_536
-"""Withdrawn pages that are remembered, in case that an answer that names one is under way."""
+RECENT_WITHDRAWALS = 4_096
+"""Withdrawn pages that are remembered, in case an answer that names one is under way."""
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +117,7 @@ class Ledger:
         Returns
         -------
         verdict, action, entry
-            What was decided, what to do, and its own entry if it is new.
+            What was decided, what to do, and its own entry if it is pending.
         """
         visit = Visit(page_id)
         outcome = Outcome.GONE
@@ -184,7 +184,9 @@ class Ledger:
             # A store that took too long may have taken the page all the same.
             if verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT:
                 return verdict, self._begin(visit, url)
-            return verdict, None
+            # Fetched again while it is pending: whichever response is done first ends it.
+            shares = verdict.decision is Decision.SEEN
+            return verdict, self._pending.get(visit.page_id) if shares else None
         finally:
             del self._asking[visit.page_id]
             visit.answered.set()
@@ -217,14 +219,14 @@ class Ledger:
             return Outcome.GONE
         if entry is None or not (entry.failed or self._patience):
             return Outcome.KEPT
+        if entry.failed and entry.ending is None:
+            self._withdraw(entry)
         waited = visit.deadline is not None
         visit.deadline = min(visit.deadline or inf, entry.deadline)
         if visit.deadline <= asyncio.get_running_loop().time():
             return Outcome.LATE
         if not waited:
             self._report.count("pages/waited")
-        if entry.failed and entry.ending is None:
-            self._withdraw(entry)
         return await entry.queue.join(visit)
 
     def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Entry | None:

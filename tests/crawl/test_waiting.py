@@ -283,6 +283,15 @@ class Breaks(Running):
         self.store().left = 1000
 
 
+def test_a_page_that_is_fetched_again_before_its_callback_is_called_is_confirmed_by_it(crawl):
+    settings = {"DOWNLOADER_MIDDLEWARES": {"crawl_middlewares.FetchesAgain": 10}}
+    outcome = crawl(Visit, *PATHS, settings=settings)
+    assert outcome.notes == ["/a/1"]
+    counted = outcome.counted()
+    assert counted["pages/dropped"] == 5
+    assert not counted.keys() & {"pages/kept-pending", "pages/orphaned", "pages/withdrawn"}
+
+
 # ---- many pages ----------------------------------------------------------------------------
 
 

@@ -19,6 +19,15 @@ class Rejects:
             raise ValueError("not this one")
 
 
+class FetchesAgain:
+    """Near the engine: fetches a page again before anybody gets to see it."""
+
+    def process_response(self, request, response, spider=None):
+        if request.meta.get("again") or "json" in response.url:
+            return response
+        return request.replace(meta={"again": True}, dont_filter=True)
+
+
 class Swallows:
     """Near the engine: fetches `/b/1` instead of handing over `/a/1`."""
 
