@@ -9,9 +9,10 @@ Every method here is safe to be called again: after a lost reply, or at a second
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_cluster_values import (
     TOKEN,
@@ -26,6 +27,8 @@ from scrapy_neardup.stores.redis_cluster_values import (
 from scrapy_neardup.stores.redis_layout import Layout
 from scrapy_neardup.stores.redis_values import id_bytes
 
+_CLEARED = 4096  # attempts of others whose claims were taken away last
+_RENEWED = 32  # leases at once: half of the calls that are made at once
 _VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "begin": ("entries", "claims"),
     **dict.fromkeys(("look", "commit", "collapse", "settle", "sweep"), ("entries",)),
@@ -53,6 +56,7 @@ class Attempts:
         self._prefix = prefix
         self._layout = layout
         self._retention = retention
+        self._cleared: Bounded[Attempt, None] = Bounded(_CLEARED)
 
     # ---- a page's way ----------------------------------------------------------------------
 
@@ -170,6 +174,13 @@ class Attempts:
             await self.point_back(page_id, attempt, None)
         await asyncio.gather(self.leave_tables(attempt), self.leave_features(attempt, features))
 
+    async def clear_met(self, gone: Mapping[Attempt, Features]) -> None:
+        """Take away the claims of others that were met, once: many meet one before they go."""
+        met = {each: found for each, found in gone.items() if each not in self._cleared}
+        for each in met:
+            self._cleared[each] = None
+        await asyncio.gather(*(self.clear(each, features) for each, features in met.items()))
+
     async def leave_tables(self, attempt: Attempt) -> None:
         """Take away the claims in the tables 2 .. t."""
         _, *others = self._layout.permuted(attempt.key)
@@ -202,6 +213,13 @@ class Attempts:
             "settle", self.entry_key(attempt), *attempt.words, verb, milliseconds
         )
         return bool(ended), collapsed, separate(features)
+
+    async def renew(self, attempts: Sequence[Attempt], lease: float) -> None:
+        """Renew leases, as many as can be: where one master is away, those of the others."""
+        for start in range(0, len(attempts), _RENEWED):
+            some = attempts[start : start + _RENEWED]
+            renewals = (self.settle(attempt, "renew", lease) for attempt in some)
+            await asyncio.gather(*renewals, return_exceptions=True)
 
     async def sweep(self, hash_: int, cursor: int, fields: int) -> int:
         """Clear away what is over in `fields` buckets of a hash; return the next cursor."""

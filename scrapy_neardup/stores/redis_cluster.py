@@ -14,14 +14,13 @@ import random
 import time
 from dataclasses import replace
 
-from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis_attempts import Attempts, scripts
 from scrapy_neardup.stores.redis_background import Background
 from scrapy_neardup.stores.redis_client import connect_cluster
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims, Features
+from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims
 from scrapy_neardup.stores.redis_counts import cluster_counts
 from scrapy_neardup.stores.redis_errors import explaining
 from scrapy_neardup.stores.redis_layout import MOST_CONTRADICTED, Layout, prefix
@@ -45,8 +44,6 @@ ATTEMPT_LIMIT = 60.0
 _LONGEST_PAUSE = 0.05  # seconds between two looks of one that waits
 _SWEEP_PAUSE = 1.0
 _SWEEP_FIELDS = 16
-_CLEARED = 4096  # attempts whose claims were taken away lately
-_RENEWED = 32  # at once: half of the calls that are made at once
 
 
 class RedisClusterStore(Store):
@@ -77,7 +74,6 @@ class RedisClusterStore(Store):
         self._held: dict[int, Attempt] = {}
         self._background = Background()
         self._turns: Turns[Attempt] = Turns()
-        self._cleared: Bounded[Attempt, None] = Bounded(_CLEARED)
         self._opened = False
         self._sweeping = random.randrange(256), 0
 
@@ -189,8 +185,7 @@ class RedisClusterStore(Store):
 
         None if that isn't to be repeated, or if the page has an entry of its own.
         """
-        kept = turn.found
-        if kept is None:
+        if (kept := turn.found) is None:
             return None
         entry, own = await asyncio.gather(
             self._attempts.look_at(kept, wound=False, body=True),
@@ -209,14 +204,19 @@ class RedisClusterStore(Store):
         """Claim, resolve, commit; None if the attempt was ended by another one."""
         page = arrived.page
         mine, start = Attempt.new(arrived.key), time.monotonic()
-        claims = await self._attempts.claim(mine, arrived, lease)
-        if time.monotonic() - start > ATTEMPT_LIMIT:
-            raise TimeoutError  # held up: a tombstone may be gone that had buried this attempt
+        try:
+            claims = await self._attempts.claim(mine, arrived, lease)
+            if time.monotonic() - start > ATTEMPT_LIMIT:
+                # Held up: a tombstone may be gone that had buried this attempt.
+                raise TimeoutError  # noqa: TRY301
+            rivals = Rivals(arrived, mine, claims, self._options.matching)
+            match = await self._resolve(rivals) if claims.granted else None
+        except BaseException:
+            self._give_up(arrived, mine)
+            raise
         if claims.full:
             return await self._overflow(arrived, mine)
         if claims.granted:
-            rivals = Rivals(arrived, mine, claims, self._options.matching)
-            match = await self._resolve(rivals)
             if match is not None and match.is_another:
                 turn.found = match.attempt if match.distance == 0 else None
                 return await self._repeat(arrived, mine, match, claims.old)
@@ -239,9 +239,8 @@ class RedisClusterStore(Store):
         Whoever is smaller, by key and page id, goes first: it ends the pending attempts of
         the others, and the others wait for it.
         """
-        pause = 0.001
         # However many wait, together they ask as often.
-        longest = _LONGEST_PAUSE * max(1, rivals.met / 8)
+        pause, longest = 0.001, _LONGEST_PAUSE * max(1, rivals.met / 8)
         while others := rivals.left():
             looks = (
                 self._attempts.look_at(
@@ -250,8 +249,8 @@ class RedisClusterStore(Store):
                 for other in others
             )
             found = rivals.take(dict(zip(others, await asyncio.gather(*looks), strict=True)))
-            for other, features in found.gone.items():
-                self._clear(other, features)
+            if found.gone:
+                self._background.soon(self._attempts.clear_met(found.gone))
             if found.match is not None:
                 return found.match
             if found.must_wait:
@@ -333,24 +332,17 @@ class RedisClusterStore(Store):
 
     def _leave(self, arrived: Arrival, mine: Attempt) -> None:
         """Take the claims of an attempt that has ended away; the verdict doesn't wait."""
-        self._clear(mine, arrived.features)
+        self._background.soon(self._attempts.clear(mine, arrived.features))
 
-    def _clear(self, ended: Attempt, features: Features) -> None:
-        if ended not in self._cleared:  # many may meet it before its claims are gone
-            self._cleared[ended] = None
-            self._background.soon(self._attempts.clear(ended, features))
+    def _give_up(self, arrived: Arrival, mine: Attempt) -> None:
+        """End an attempt whose page can't be judged now; others would wait for its lease."""
+        self._background.soon(self._attempts.settle(mine, "end"))
+        self._leave(arrived, mine)
 
     # ---- in the background -----------------------------------------------------------------
 
     async def _renew(self) -> None:
-        held = list(self._held.values())
-        for start in range(0, len(held), _RENEWED):
-            renewals = (
-                self._attempts.settle(attempt, "renew", LEASE)
-                for attempt in held[start : start + _RENEWED]
-            )
-            # Where one master is away, those of the others get theirs.
-            await asyncio.gather(*renewals, return_exceptions=True)
+        await self._attempts.renew(list(self._held.values()), LEASE)
 
     async def _sweep(self) -> None:
         hash_, cursor = self._sweeping
