@@ -51,7 +51,7 @@ bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
 	@set -e; for script in $(BENCHMARKS) $(QUALITY) benchmarks/traps.py; do echo "== $$script"; \
 		$(BIN)/python $$script --quick; done
 
-stress: $(VENV)/.ready-test ## run the long randomised tests
+stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
 	@$(BIN)/python -m pytest -n 2 -m stress
 
 clean: ## remove caches and build products; .venv stays

@@ -13,9 +13,10 @@ from dataclasses import replace
 
 import pytest
 from cluster_controls import DropIfAnythingWasSeen, NeverWound, ProbeThenAdd
-from cluster_stress import Storm, judge, rage
+from cluster_stress import Findings, Storm, judge, rage
 from redis_servers import RedisCluster, running_cluster, shared_cluster
 from store_registry import page
+from tried import row
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store, redis_cluster
@@ -57,7 +58,7 @@ def leases(monkeypatch):
     monkeypatch.setattr(redis_cluster, "LEASE", redis_cluster.LEASE)
 
 
-def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> None:
+def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> Findings:
     findings = judge(storm, asyncio.run(rage(cluster.uri, storm, layout=layout)))
     print(
         f"{storm}, {len(layout.permutations)} tables: {dict(findings.outcomes)}; confirmed late: "
@@ -69,6 +70,7 @@ def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> None:
     assert findings.outcomes["duplicate"]
     assert findings.refused
     assert findings.both_kept == findings.both_dropped == findings.dropped_for_nothing == []
+    return findings
 
 
 @pytest.mark.parametrize("name", WEATHER)
@@ -79,9 +81,11 @@ def test_a_storm(name):
 
 @pytest.mark.stress
 @pytest.mark.parametrize("name", WEATHER)
-def test_a_long_storm(name):
+def test_a_long_storm(name, record_property):
     storm, layout = WEATHER[name]
-    check(replace(storm, seed=storm.seed + 100, pages=5_500), layout, shared_cluster())
+    storm = replace(storm, seed=storm.seed + 100, pages=5_500)
+    findings = check(storm, layout, shared_cluster())
+    record_property("tried", row(f"storm on a cluster: {name}", findings.pages))
 
 
 @pytest.mark.parametrize("matching", [Matching(), BY_FEATURES, CONFIRMED], ids=str)

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import store_writer
+from tried import row
 
 from scrapy_neardup.stores.confirmation import stored
 from scrapy_neardup.stores.embedded import EmbeddedIndex
@@ -42,9 +43,10 @@ def test_killed_fifteen_times(tmp_path):
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("seed", range(4))
-def test_killed_hundreds_of_times(tmp_path, seed):
+@pytest.mark.parametrize("seed", range(7))
+def test_killed_hundreds_of_times(tmp_path, seed, record_property):
     _kill_again_and_again(tmp_path, times=150, longest=0.6, seed=1000 * (seed + 1))
+    record_property("tried", row("kill -9 of a crawl with a SQLite store", 150))
 
 
 def _kill_again_and_again(directory: Path, times: int, longest: float, seed: int) -> None:

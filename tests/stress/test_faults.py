@@ -1,0 +1,247 @@
+"""What goes wrong with a Redis while a crawl goes on: every page comes, and the crawl ends.
+
+Three groups of near-duplicates are met before the fault, three while it lasts and three after it.
+A group is *lost* if none of its pages was delivered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+import redis
+from crawl_spiders import Visit
+from redis_servers import RedisServer, free_port
+from site_server import Answer
+
+from scrapy_neardup.crawl import guard
+
+PASSWORD = "hunter2"
+LONGEST = 60
+"""Seconds that a crawl of this size may take, whatever its store does."""
+
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(300)]
+
+
+class Impatient(Visit):
+    """Leaves a broken store alone for no longer than a test can wait."""
+
+    pause = 0.3
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        cls.usual = guard.PAUSE_SECONDS
+        guard.PAUSE_SECONDS = cls.pause
+        return super().from_crawler(crawler, *arguments, **keywords)
+
+    def closed(self, reason):
+        guard.PAUSE_SECONDS = self.usual
+
+
+def client(server: RedisServer) -> redis.Redis:
+    return server.client(password=server.password)
+
+
+def nothing(_server) -> None:
+    pass
+
+
+def killed(server) -> None:
+    server.stop(9)
+
+
+def started(server) -> None:
+    server.start()
+
+
+def restarted(server) -> None:
+    server.stop(9)
+    server.start()
+
+
+def held(server) -> None:
+    client(server).execute_command("CLIENT", "PAUSE", 2000)
+
+
+def full(server) -> None:
+    client(server).config_set("maxmemory", "1")
+
+
+def roomy(server) -> None:
+    client(server).config_set("maxmemory", "0")
+
+
+def replica(server) -> None:
+    client(server).replicaof("127.0.0.1", free_port())
+
+
+def master(server) -> None:
+    client(server).replicaof("NO", "ONE")
+
+
+def cannot_save(server) -> None:
+    shutil.rmtree(server.folder)
+    one = client(server)
+    one.config_set("save", "1 1")
+    one.bgsave()
+    while one.info("persistence")["rdb_last_bgsave_status"] == "ok":
+        time.sleep(0.02)
+
+
+def can_save(server) -> None:
+    client(server).config_set("stop-writes-on-bgsave-error", "no")
+
+
+def busy(server) -> None:
+    def run() -> None:
+        one = server.client(password=server.password, socket_timeout=30)
+        with one, contextlib.suppress(redis.RedisError):
+            one.eval("while true do end", 0)
+
+    threading.Thread(target=run, daemon=True).start()
+    time.sleep(0.2)
+
+
+def idle(server) -> None:
+    client(server).script_kill()
+
+
+def other_password(server) -> None:
+    one = client(server)
+    one.config_set("requirepass", "another")
+    server.password = "another"
+    one.client_kill_filter(_type="normal", skipme=True)
+
+
+def same_password(server) -> None:
+    client(server).config_set("requirepass", PASSWORD)
+    server.password = PASSWORD
+
+
+def revoked(server) -> None:
+    client(server).execute_command("ACL", "SETUSER", "default", "-evalsha", "-eval")
+
+
+def granted(server) -> None:
+    client(server).execute_command("ACL", "SETUSER", "default", "+@all")
+
+
+def emptied(server) -> None:
+    client(server).flushall()
+
+
+def scripts_flushed(server) -> None:
+    client(server).script_flush()
+
+
+def garbled(server) -> None:
+    one = client(server)
+    for key in list(one.scan_iter("nd:*", count=1000)):
+        if one.type(key) == b"hash" and b"schema" not in key:
+            for name in one.hkeys(key):
+                one.hset(key, name, b"\xff\x00garbage")
+        elif one.type(key) == b"string":
+            one.set(key, b"\xff" * 7)
+
+
+def disconnected(server) -> None:
+    client(server).client_kill_filter(_type="normal", skipme=True)
+
+
+FAULTS = {
+    "nothing": (nothing, nothing),
+    "killed, then started empty": (killed, started),
+    "restarted empty": (restarted, nothing),
+    "stopped (SIGSTOP)": (RedisServer.pause, RedisServer.resume),
+    "CLIENT PAUSE": (held, nothing),
+    "OOM": (full, roomy),
+    "READONLY": (replica, master),
+    "MISCONF": (cannot_save, can_save),
+    "BUSY": (busy, idle),
+    "another password": (other_password, same_password),
+    "rights revoked": (revoked, granted),
+    "FLUSHALL": (emptied, nothing),
+    "SCRIPT FLUSH": (scripts_flushed, nothing),
+    "values garbled": (garbled, nothing),
+    "connections killed": (disconnected, nothing),
+}
+
+
+def does(action):
+    def answer(_request):
+        action()
+        return Answer("{}", headers={"Content-Type": "application/json"})
+
+    return answer
+
+
+def crawled(what, crawl, site, uri, tried, *, begins, ends) -> None:
+    phases = [[f"{phase}{number}" for number in range(3)] for phase in ("before", "in", "after")]
+    before, during, after = ([f"/{g}/{v}" for v in (1, 2) for g in groups] for groups in phases)
+    site.routes |= {
+        "/begins.json": does(begins),
+        "/ends.json": does(ends),
+        "/later.json": does(lambda: time.sleep(2 * Impatient.pause)),
+    }
+    paths = [*before, "/begins.json", *during, "/ends.json", "/later.json", *after]
+    start = time.monotonic()
+    outcome = crawl.worker.crawl(
+        crawl.part(Impatient, *paths, settings={"NEARDUP_STORE": uri, "NEARDUP_TIMEOUT": "0.5"})
+    )[0]
+    took = time.monotonic() - start
+    delivered = {path.split("/")[1] for path in outcome.notes}
+    lost = [group for groups in phases for group in groups if group not in delivered]
+    tried(
+        f"crawl: {what}",
+        len(before + during + after),
+        lost=len(lost),
+        errors=outcome.counted().get("store/errors", 0),
+        longest=took,
+    )
+    assert outcome.reason == "finished"
+    assert lost == []
+    assert took < LONGEST
+    assert PASSWORD not in repr(outcome)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault(name, crawl, site, tried):
+    begins, ends = FAULTS[name]
+    with RedisServer("--requirepass", PASSWORD, "--lua-time-limit", "50") as server:
+        server.password = PASSWORD
+        uri = f"redis://:{PASSWORD}@127.0.0.1:{server.port}/0"
+        crawled(
+            name,
+            crawl,
+            site,
+            uri,
+            tried,
+            begins=lambda: begins(server),
+            ends=lambda: ends(server),
+        )
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"$-5\r\n", b"*9\r\n"]
+)
+def test_something_else_listens_there(answer, crawl, site, tried):
+    def serve(listener) -> None:
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                return
+            with peer:
+                peer.recv(1000)
+                peer.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        uri = f"redis://127.0.0.1:{listener.getsockname()[1]}"
+        crawled(
+            f"fake server, {answer[:4]!r}", crawl, site, uri, lambda: None, lambda: None, tried
+        )

@@ -1,0 +1,152 @@
+"""Pages and files that nobody wrote on purpose: each is read, or refused in so many words."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import string
+import time
+
+import pytest
+from store_registry import page
+
+from scrapy_neardup.detector import Analyser
+from scrapy_neardup.errors import InputError, StoreError
+from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.record import Record
+from scrapy_neardup.offline.scan import analyse
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.stores import open_store
+
+PAGES = int(os.environ.get("STRESS_FUZZED", "20000"))
+FILES = int(os.environ.get("STRESS_DAMAGED", "3000"))
+
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(3600)]
+
+_NAMES = [
+    "html", "head", "body", "title", "h1", "div", "p", "nav", "header", "footer", "ul", "ol",
+    "li", "table", "tr", "td", "th", "a", "b", "i", "script", "style", "template", "svg",
+    "math", "iframe", "noscript", "textarea", "select", "option", "img", "meta", "base",
+    "form", "details", "main", "article", "aside", "section", "time", "br", "hr", "pre", "x-y",
+]  # fmt: skip
+_ATTRIBUTES = [
+    "class", "id", "href", "src", "hidden", "style", "role", "data-x", "content", "name",
+    "http-equiv", "lang",
+]  # fmt: skip
+_VALUES = [
+    "nav", "ad", "menu", "footer", "copyright", "toc-1", "hidden", "display:none", "/", "#",
+    "?a=1", "text/html", "2024",
+]  # fmt: skip
+
+
+def noise(chance: random.Random, most: int) -> str:
+    letters = chance.choice(
+        [
+            string.ascii_lowercase + " ",
+            "0123456789 ",
+            string.printable,
+            "äß中文\U0001f600\u202e\x00 ",
+        ]
+    )
+    return "".join(chance.choices(letters, k=chance.randrange(most)))
+
+
+def element(chance: random.Random) -> str:
+    name = chance.choice(_NAMES)
+    attributes = ""
+    for _ in range(chance.randrange(3)):
+        value = chance.choice(_VALUES) if chance.random() < 0.8 else noise(chance, 50)
+        attributes += " " + chance.choice(_ATTRIBUTES) + chance.choice(("=", "", '="')) + value
+    closing = f"</{chance.choice([name, name, chance.choice(_NAMES)])}>" * (chance.random() < 0.6)
+    return f"<{name}{attributes}>{noise(chance, 60)}{closing}"
+
+
+def fuzzed(chance: random.Random) -> bytes:
+    """Return what may be HTML: repeated, nested, unclosed; cut, and with some bytes changed."""
+    parts = [element(chance) for _ in range(chance.randrange(1, 40))]
+    if chance.random() < 0.3:
+        parts += [chance.choice(parts)] * chance.randrange(200)
+    html = bytearray(
+        "".join(parts).encode(chance.choice(["utf-8", "utf-16", "cp1252"]), "replace")
+    )
+    for _ in range(chance.choice([0, 0, 0, 5])):
+        html[chance.randrange(len(html))] = chance.randrange(256)
+    return bytes(html[: chance.randrange(len(html) + 1)] if chance.random() < 0.2 else html)
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+def test_pages(preset, tried):
+    chance, analyser = random.Random(), Analyser(Parameters(**PRESETS[preset]))
+    slowest = 0.0
+    count = PAGES // len(PRESETS)
+    for _ in range(count):
+        state = chance.getstate()
+        html = fuzzed(chance)
+        start = time.process_time()
+        try:
+            analyse(Record(page="p", html=html, content_type="text/html"), analyser)
+        except Exception:
+            print(state[1][:1], html)
+            raise
+        slowest = max(slowest, time.process_time() - start)
+    tried(f"fuzzed pages, {preset}", count, longest=slowest)
+
+
+def test_damaged_files_of_sqlite(tried, tmp_path):
+    """What is damaged in any way is refused, or holds what was there."""
+    path = tmp_path / "pages.db"
+    uri = f"sqlite:{path}"
+
+    async def counted() -> int:
+        async with open_store(uri) as store:
+            return (await store.stats()).pages
+
+    async def fill() -> None:
+        async with open_store(uri) as store:
+            for number in range(200):
+                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+                await store.check_and_add(page(number, fingerprint, url=f"http://a/{number}"))
+                await store.confirm(number)
+
+    asyncio.run(fill())
+    whole, chance, refused, lost = path.read_bytes(), random.Random(), 0, 0
+    for _ in range(FILES):
+        content = bytearray(whole)
+        for _ in range(chance.choice([1, 1, 1, 8])):
+            start = chance.randrange(len(content))
+            size = chance.choice([1, 1, 16, 4096])
+            content[start : start + size] = chance.choice(
+                [chance.randbytes(size), bytes(size), b"\xff" * size]
+            )[: len(content) - start]
+        path.write_bytes(content)
+        try:
+            lost += asyncio.run(counted()) != 200
+        except StoreError:
+            refused += 1
+    tried("damaged files of SQLite", FILES, lost=lost, errors=refused)
+    assert lost == 0
+    assert refused > FILES / 4
+
+
+def test_damaged_collections(tried, tmp_path):
+    """JSON lines, cut and changed: each line is a page, or an error names the file."""
+    chance, refused, unnamed = random.Random(), 0, 0
+    for number in range(FILES):
+        lines = b"".join(
+            b'{"url": "http://a/%d", "html": "<p>%s"}\n'
+            % (place, noise(chance, 30).encode("unicode_escape"))
+            for place in range(chance.randrange(5))
+        )
+        content = bytearray(lines)
+        for _ in range(chance.randrange(4) if content else 0):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        path = tmp_path / f"{number % 10}.jsonl"
+        path.write_bytes(content)
+        try:
+            list(Corpus([str(path)]))
+        except InputError as error:
+            refused += 1
+            unnamed += path.name not in str(error)
+    tried("damaged files of JSON lines", FILES, errors=refused)
+    assert unnamed == 0

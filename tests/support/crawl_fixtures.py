@@ -1,0 +1,48 @@
+"""Fixtures of real crawls: a process that crawls, a site, and both together."""
+
+import inspect
+import re
+
+import pytest
+from crawl_client import Worker
+from site_server import Site
+
+from scrapy_neardup.crawl.report import STATS
+
+
+@pytest.fixture(scope="session")
+def worker():
+    process = Worker()
+    yield process
+    process.close()
+
+
+@pytest.fixture
+def site():
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture
+def crawl(worker, site):
+    """Crawl `site` with a spider class. An error in the log fails the test, unless expected."""
+
+    def run(spider, *paths, settings=None, errors=False, **arguments):
+        [outcome] = worker.crawl(part(spider, *paths, settings=settings, **arguments))
+        assert bool(outcome.logged("ERROR")) == errors, outcome.logged("ERROR")
+        assert not outcome.logged("WARNING", "py.warnings")
+        for name in outcome.counted():
+            general = re.sub(r"(unjudged)/[a-z-]+$", r"\1/REASON", re.sub(r"\d+$", "N", name))
+            assert f"neardup/{general}" in STATS
+        return outcome
+
+    def part(spider, *paths, settings=None, **arguments):
+        return {
+            "file": inspect.getfile(spider),
+            "spider": spider.__name__,
+            "settings": settings or {},
+            "arguments": {"site": site.url, "paths": paths, **arguments},
+        }
+
+    run.part, run.worker = part, worker
+    return run
