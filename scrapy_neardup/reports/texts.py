@@ -58,9 +58,9 @@ def text_of(entry: Entry) -> dict[str, Any]:
     omitted = []
     for part in (entry.get("omitted") or ())[:MAX_OMITTED]:
         match part:
-            case [int(start), int(stop), str(form)] if 0 <= start < stop:
-                omitted.append([start, stop, form[:40]])
-    return {"packed": entry.get("text") or "", "omitted": omitted}
+            case [int(start), int(stop), *form] if 0 <= start < stop:
+                omitted.append([start, stop, str(form[0])[:40] if form else "left out"])
+    return {"packed": entry.get("text") or "", "omitted": sorted(omitted)}
 
 
 def _by_turns(lists: list[list[int]]) -> Iterator[int]:

@@ -180,6 +180,22 @@ def test_the_difference_is_one(opened, seed):
         assert shown.split() == text
 
 
+def test_what_took_no_part_is_grey_whatever_the_characters_before_it(opened):
+    audit = Audit()
+    text = "😀😀 e\u0301 \U0001f600x left out 中文 kept"
+    start = text.index("left")
+    kept = audit.kept("https://a.example/1", text=text)
+    audit.drop(
+        "https://a.example/2", kept, text=text.replace("out", "off"),
+        omitted=[[text.index("中"), len(text) - 5, "named"], [start, start + 8, "clock"]],
+    )  # fmt: skip
+    page = opened.open(audit)
+    page.difference()
+    assert [e.text for e in page.find(".omitted")] == ["left", "off", "中文"]
+    assert page.text("ins.omitted") == "off"
+    assert "3 words in grey took no part in the judgement" in page.text(".texts > p")
+
+
 def test_texts_in_another_order_are_not_said_to_be_others(opened):
     words = [f"word{number}" for number in range(8_000)]
     other = [*words[5_000:], "added", *words[:2_000], *words[2_001:5_000]]

@@ -185,8 +185,10 @@ def test_texts_are_those_of_whole_pairs_within_the_limit():
 
 
 def test_only_ranges_are_left_out_of_a_text():
-    entry = {"text": "x", "omitted": [[0, 4, "links"], [4, 1, "x"], ["a", 2, "b"], 7, [1, 2, 3]]}
-    assert text_of(entry) == {"packed": "x", "omitted": [[0, 4, "links"]]}
+    entry = {"text": "x", "omitted": [[0, 4, "links"], [4, 1, "x"], ["a", 2, "b"], 7, [5, 6]]}
+    assert text_of(entry) == {
+        "packed": "x", "omitted": [[0, 4, "links"], [5, 6, "left out"]],
+    }  # fmt: skip
 
 
 def test_a_repeated_crawl_in_one_audit_counts_each_verdict():

@@ -6,10 +6,15 @@ const WORD = /\S+/gu;
 // The words of a text and the form under which each was left out of the judgement, if it was.
 function words(text, omitted) {
   const found = [];
-  let range = 0;
+  let range = 0, seen = 0, pairs = 0;
+  const points = (end) => { // ranges count characters, strings here halves of surrogate pairs
+    for (; seen < end; seen++) if ((text.charCodeAt(seen) & 0xfc00) === 0xd800) pairs++;
+    return end - pairs;
+  };
   for (const match of text.matchAll(WORD)) {
-    while (range < omitted.length && omitted[range][1] <= match.index) range++;
-    const left = range < omitted.length && omitted[range][0] < match.index + match[0].length;
+    const from = points(match.index), to = points(match.index + match[0].length);
+    while (range < omitted.length && omitted[range][1] <= from) range++;
+    const left = range < omitted.length && omitted[range][0] < to;
     found.push({ word: match[0], form: left ? omitted[range][2] : null });
   }
   return found;
