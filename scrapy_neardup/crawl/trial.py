@@ -170,7 +170,10 @@ class PathsMiddleware:
         self.paths = Paths()
 
     async def process_spider_output(
-        self, response: Response, result: AsyncIterator[Any]
+        self,
+        response: Response,
+        result: AsyncIterator[Any],
+        spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> AsyncIterator[Any]:
         """Note where a page leads."""
         page = urldefrag(response.meta.get("redirect_urls", [response.url])[0]).url
