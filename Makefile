@@ -13,7 +13,7 @@ QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_s
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help example site test lint docs bench bench-quick stress clean
+.PHONY: help example site test lint docs bench bench-quick stress matrix clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -53,6 +53,9 @@ bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
 
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
 	@$(BIN)/python -m pytest -n 2 -m stress
+
+matrix: $(VENV)/.ready-base ## run the tests with the oldest and the newest of what is supported
+	@$(BIN)/python tools/matrix.py $(ROW)
 
 clean: ## remove caches and build products; .venv stays
 	rm -rf .cache build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

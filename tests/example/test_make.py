@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,16 @@ def test_an_old_python_is_told_which_is_needed(tmp_path):
     done = environment(str(tmp_path / "venv"), PYTHONPATH=str(tmp_path))
     assert done.returncode == 2
     assert "is Python 3.9; 3.11 or later is needed" in done.stderr
+
+
+def test_the_oldest_of_each_dependency_is_what_the_matrix_takes():
+    code = "import matrix; print('\\n'.join(matrix.oldest_versions()))"
+    tools = {"PYTHONPATH": str(REPOSITORY / "tools")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=tools, capture_output=True, text=True, check=True
+    )
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    wanted = [each.partition(">=")[0] for each in project["dependencies"]]
+    assert [line.partition("==")[0] for line in done.stdout.split()] == wanted
+    assert "scrapy==2.13.*" in done.stdout
+    assert "numpy==2.0.*" in done.stdout

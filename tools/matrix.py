@@ -1,0 +1,78 @@
+"""Run the short test suite on the oldest and the newest of what this package supports.
+
+``python tools/matrix.py`` makes an environment for each of `ROWS` in ``.cache/matrix`` and runs
+the tests in it; ``python tools/matrix.py oldest tests/stores`` only one of them, and some of the
+tests. Standard library only. Exit status: the number of rows that failed.
+
+Which servers of Redis and Valkey are tried is a matter of what is installed: tests that are about
+them run on each that `tools/redis_binary.py` finds.
+"""
+
+# ruff: noqa: INP001, T201, S603  (a script that runs pip and pytest)
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FOLDER = REPOSITORY / ".cache" / "matrix"
+OLDEST_PYTHON = (3, 11)
+NEWEST_PYTHON = (3, 15)
+
+
+def oldest_versions() -> list[str]:
+    """Return a requirement for each dependency: the oldest series that pyproject.toml takes."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    series = re.compile(r"([\w-]+)>=([\d.]+)")
+    found = filter(None, map(series.match, project["dependencies"]))
+    oldest = dict(each.groups() for each in found)
+    return [f"{name}=={at if '.' in at else at + '.0'}.*" for name, at in oldest.items()]
+
+
+def python(versions: range) -> str:
+    """Return the first Python 3 of these minor versions that is there and runs."""
+    for minor in versions:
+        path = shutil.which(f"python3.{minor}")
+        if path and not subprocess.call([path, "-c", ""], stderr=subprocess.DEVNULL):
+            return path
+    return sys.executable
+
+
+ROWS = {
+    "oldest": (range(OLDEST_PYTHON[1], NEWEST_PYTHON[1] + 1), oldest_versions),
+    "newest": (range(NEWEST_PYTHON[1], OLDEST_PYTHON[1] - 1, -1), list),
+}
+"""Row -> minor versions of Python in the order in which they are looked for, requirements."""
+
+
+def run(row: str, tests: list[str]) -> int:
+    """Make the environment of a row and run tests in it; return pytest's exit status."""
+    versions, requirements = ROWS[row]
+    folder = FOLDER / row
+    interpreter = python(versions)
+    binary = folder / "bin" / "python"
+    print(f"== {row}: {interpreter}, {' '.join(requirements()) or 'newest of all'}", flush=True)
+    if not binary.exists():
+        subprocess.check_call([interpreter, "-m", "venv", str(folder)])
+    install = [str(binary), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    upgrade = [] if requirements() else ["--upgrade", "--upgrade-strategy", "eager"]
+    subprocess.check_call(
+        [*install, *upgrade, "--editable", ".[test]", *requirements()], cwd=REPOSITORY
+    )
+    show = (
+        "import sys, scrapy, numpy, redis, lxml.etree as x; print(sys.version.split()[0], "
+        "scrapy.__version__, numpy.__version__, redis.__version__, x.LXML_VERSION)"
+    )
+    subprocess.check_call([str(binary), "-c", show])
+    return subprocess.call([str(binary), "-m", "pytest", "-n", "2", "-q", *tests], cwd=REPOSITORY)
+
+
+if __name__ == "__main__":
+    chosen = [each for each in sys.argv[1:] if each in ROWS] or list(ROWS)
+    wanted = [each for each in sys.argv[1:] if each not in ROWS]
+    sys.exit(sum(run(row, wanted) != 0 for row in chosen))
