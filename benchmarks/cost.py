@@ -5,8 +5,9 @@ their own and 100 that are on every page, then on each of them again under anoth
 such pages whose 100 shared tokens are furniture by their name, so that their core is another
 than their text. The presets take turns; printed are medians over rounds of this process's CPU
 time, and how much more that is than preset ``paper``'s, which is simhash alone; then the same of
-each step of a new page by itself. Checked: every page is new, its repetition is its duplicate,
-and all that the pages share is known as furniture.
+each step of a new page by itself: what it says in bytes, what was learnt of its site and which
+of its bins are furniture, what the store decides, what is learnt from it. Checked: every page is
+new, its repetition is its duplicate, and all that the pages share is known as furniture.
 
     python benchmarks/cost.py
     python benchmarks/cost.py --quick
@@ -24,11 +25,9 @@ from dataclasses import replace
 import numpy as np
 
 from scrapy_neardup.detector import Analyser, Detector
-from scrapy_neardup.furniture import Furniture
 from scrapy_neardup.parameters import PRESETS, Parameters
-from scrapy_neardup.sketches import SketchedPage
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.text import Content
+from scrapy_neardup.text import Block, Content, Form
 
 OWN, SHARED, WORDS = 1000, 100, 20_000
 WARM_UP = 100
@@ -36,15 +35,16 @@ WARM_UP = 100
 TARGETS = {"compact": 100, "best": 250}
 """Microseconds beyond simhash."""
 ROWS = ("a new page", "a duplicate", "a new page with a core")
-STEPS = ("fingerprint, sketch, features", "furniture: looking up", "furniture: learning", "store")
+STEPS = ("fingerprint, sketch, features", "what was learnt", "store", "learning")
 
 
 def site(seed: int, pages: int, *, named: bool = False) -> list[Content]:
     drawn = random.Random(seed)
     words = [f"w{number}" for number in range(WORDS)]
     shared = " ".join(words[:SHARED])
+    form = Form.NAMED if named else Form.CONTENT
     texts = (" ".join(drawn.choices(words, k=OWN)) for _ in range(pages))
-    return [Content(f"{shared} {own}", core=own if named else None) for own in texts]
+    return [Content(blocks=[Block(shared, form, 1), Block(own, Form.CONTENT, 2)]) for own in texts]
 
 
 def url(number: int) -> str:
@@ -72,25 +72,27 @@ async def judge(parameters: Parameters, contents: Sequence[Content]) -> list[flo
 
 async def step_by_step(parameters: Parameters, contents: Sequence[Content]) -> list[float]:
     """Return how many microseconds of that each step takes."""
-    analyser, sketcher, known = Analyser(parameters), parameters.sketcher, Furniture()
     taken = np.empty((len(contents), len(STEPS)))
     async with open_store("memory:", matching=parameters.matching) as store:
+        detector = Detector(Analyser(parameters), store)
         for number, content in enumerate(contents):
             times = [time.process_time_ns()]
-            page = analyser.page(content, page_id=number, url=url(number))
+            page = weighed = detector.analyser.page(content, page_id=number, url=url(number))
+            site = detector._sites[page.address.site]  # noqa: SLF001
             times.append(time.process_time_ns())
-            if is_sketched := isinstance(page, SketchedPage):
-                furniture = known.of(page.shingled.groups)
-                sketch = sketcher.marked(page.sketch, page.shingled, furniture, other_title=1.0)
-                page = replace(page, sketch=sketch)
+            if page.evidence:
+                weighed = replace(page, weighing=detector._weighing(page, site))  # noqa: SLF001
+                if weighed.weighing.furniture is not None:
+                    weighed.weighing.furniture.plane()
             times.append(time.process_time_ns())
-            if is_sketched:
-                known.learn(page.shingled.groups, page.shingled.shingles())
+            verdict = await store.check_and_add(weighed)
             times.append(time.process_time_ns())
-            await store.check_and_add(page)
+            if page.evidence:
+                detector._learn(page, site, verdict)  # noqa: SLF001
             times.append(time.process_time_ns())
             taken[number] = np.diff(times)
-    assert not is_sketched or len(furniture) == SHARED - parameters.shingle_size + 1
+        known = site.furniture.of(page.address.folder)
+    assert not page.evidence or len(known) >= SHARED - parameters.shingle_size + 1
     return (taken[WARM_UP:].mean(axis=0) / 1000).tolist()
 
 

@@ -9,9 +9,11 @@ from sites import DUPLICATE, LOST, Site, Source, load, places
 from trials import Outcome, seeded
 
 from scrapy_neardup.detector import Analyser
+from scrapy_neardup.evidence.decision import Comparison
+from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.fingerprints import features, hamming_distance, token_hashes
 from scrapy_neardup.parameters import Parameters
-from scrapy_neardup.stores.confirmation import Comparison, resemblance, stored
+from scrapy_neardup.text import Content, Form
 from scrapy_neardup.verdict import Page
 
 
@@ -65,9 +67,12 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
     parts = [f"truth {'< .8' if truth is None else f'{truth:.3f}'}"]
     ours, theirs = (site.contents[number] for number in (page, other))
     parts.append(f"main text {exact(ours.text, theirs.text):.3f}")
-    if ours.core is not None or theirs.core is not None:
-        cores = (c.text if c.core is None else c.core for c in (ours, theirs))
-        parts.append(f"core {exact(*cores):.3f}")
+    cores = [core(content) for content in (ours, theirs)]
+    if any(
+        len(each) < len(content.blocks)
+        for each, content in zip(cores, (ours, theirs), strict=True)
+    ):
+        parts.append(f"core {exact(*map(chr(10).join, cores)):.3f}")
     a, b = (analyser.page(site.contents[n], page_id=n, url=site.url(n)) for n in (page, other))
     parts.append(f"{a.tokens} and {b.tokens} tokens")
     if isinstance(a, Page) and isinstance(b, Page):
@@ -78,12 +83,16 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
             if a.features:
                 shared = sum(x == y for x, y in zip(a.features, b.features, strict=True))
                 parts.append(f"{shared} features")
-        if a.sketch and b.sketch:
-            bits = analyser.parameters.sketch[1]
-            compared = Comparison(a.sketch, bits).compare(stored(b.sketch))
-            parts.append(f"estimated {resemblance(compared, bits):.3f}")
+        if len(a.evidence) == len(b.evidence) > HEAD.size:
+            bins, bits = analyser.parameters.sketch
+            parts.append(Comparison(a, bins, bits).explain(b.evidence))
     suffix = f"  ({fate})" if fate else ""
     return f"  {site.pages[page]}\n  {site.pages[other]}{suffix}\n      {', '.join(parts)}"
+
+
+def core(content: Content) -> list[str]:
+    """Return the texts of a page that are content by their form."""
+    return [block.text for block in content.blocks if block.form is Form.CONTENT]
 
 
 def exact(a: str, b: str) -> float:

@@ -64,11 +64,14 @@ def stemmed(word: str) -> str:
 def mapped(site: Site, change: Callable[[str], str]) -> Site:
     """Return a site with each word of its pages changed."""
 
-    def words(text: str | None) -> str | None:
-        return text and _WORD.sub(lambda found: change(found[0].lower()), text)
+    def words(text: str) -> str:
+        return _WORD.sub(lambda found: change(found[0].lower()), text)
 
     contents = [
-        replace(content, text=words(content.text), core=words(content.core))
+        replace(
+            content,
+            blocks=tuple(block._replace(text=words(block.text)) for block in content.blocks),
+        )
         for content in site.contents
     ]
     return replace(site, contents=contents)

@@ -58,7 +58,7 @@ FRAME = (
     "<main>{body}</main><script>track()</script>"
     "<footer><p>Printed on paper that grew on trees</p></footer></body></html>"
 )
-FURNITURE = ["script", "style", "template", "noscript", "head", "nav", "header", "footer", "aside"]
+FURNITURE = ["script", "style", "template", "noscript", "head", "nav", "footer"]
 TARGET_RATIO, TARGET_TOKENS = 8, 1_000
 
 
@@ -108,7 +108,8 @@ def check_text(corpus: list[str]) -> None:
 def check_simhash(text: str) -> None:
     """Require the right fingerprint, the same each time, near that of a near-duplicate."""
     words = text.split()
-    changed = " ".join([*words[: len(words) // 2], "changed", *words[len(words) // 2 + 1 :]])
+    place = len(words) // 3
+    changed = " ".join([*words[:place], "changed", *words[place + 1 :]])
     fingerprint = simhash(text)
     assert fingerprint == simhash(" ".join(words).upper()) == vote(text)
     assert fingerprint == simhash_features(*features(token_hashes(text)))

@@ -3,7 +3,7 @@
 Three masters are started here and filled in bulk, byte for byte as the store would do it;
 that it finds what was put there is checked by every answer. Then new pages and duplicates
 are judged through the store, one at a time and eight at once. Fingerprints, features and
-sketches are uniform, so that no page has candidates but the one that it repeats; no page has
+evidence are uniform, so that no page has candidates but the one that it repeats; no page has
 named bins (which take a bit each), and no URLs are stored.
 
     python benchmarks/redis_cluster.py                       # 200,000 pages, all presets
@@ -39,7 +39,7 @@ from scrapy_neardup.stores.redis_cluster import RedisClusterStore
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_cluster_values import Arrival
 from scrapy_neardup.stores.redis_layout import PAGE_DEPTH, Layout, prefix
-from scrapy_neardup.verdict import Decision, Page, Sketch
+from scrapy_neardup.verdict import Decision, Page
 
 K = 3
 AT_ONCE = (1, 8)
@@ -84,27 +84,24 @@ class Collection:
     keys: Words
     ids: Words
     features: Words
-    sketches: bytes
+    evidence: bytes
 
     @classmethod
     def of(cls, chance: np.random.Generator, count: int, matching: Matching) -> Collection:
         """Return so many pages for this matching."""
-        size = matching.sketch_bytes if matching.sketch_bits else 0
+        size = max(matching.evidence_sizes, default=0)
         keys, ids = chance.integers(0, 2**64, (2, count), dtype=np.uint64)
         features = chance.integers(0, 2**64, (count, matching.features), dtype=np.uint64)
         return cls(matching, keys, ids, features, chance.bytes(size * count))
 
     def page(self, number: int) -> Page:
         """Return a page of the collection."""
-        size = len(self.sketches) // len(self.keys)
-        text = self.sketches[number * size : (number + 1) * size]
+        size = len(self.evidence) // len(self.keys)
         return Page(
             id=int(self.ids[number]),
             fingerprint=int(self.keys[number]),
             features=tuple(self.features[number].tolist()),
-            sketch=Sketch(text=text, named=b"", furniture=bytes(size), most_differing=0.1)
-            if size
-            else None,
+            evidence=self.evidence[number * size : (number + 1) * size],
         )
 
 

@@ -1,19 +1,19 @@
-"""What features and sketches add in Redis: memory of a page, and time of a call.
+"""What features and evidence add in Redis: memory of a page, and time of a call.
 
 One server for each preset, started here. The same pages are put into all of them through the
-store, call by call, and confirmed: fingerprints, features and sketches are uniform, and one
-page in so many (--named) has a tenth of its bins named. Then pages are judged in rounds, by one
+store, call by call, and confirmed: fingerprints, features and sketches are uniform, and a tenth of
+the bins is of links. Then pages are judged in rounds, by one
 preset and the next in turn, so that what else the machine does meets all of them:
 
 new        it resembles none
 duplicate  of a page there: 0 to 3 bits away, shares half of its features, differs in 3 % of
            the bins, and a quarter of the bins are furniture
-refused    as near, and shares a feature, but its sketch differs: it is kept
+refused    as near, and shares a feature, but its text differs: it is kept
 
 Every answer is checked against what was planted.
 
     python benchmarks/redis_sketches.py                      # 200,000 pages
-    python benchmarks/redis_sketches.py --pages 1_000_000 --named 0
+    python benchmarks/redis_sketches.py --pages 1_000_000
 
 "bytes" are what the server takes for everything, the rest is MEMORY USAGE; no URLs are stored.
 "log" is what appendonly writes, at this size, of a page that is kept.
@@ -29,6 +29,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -39,11 +40,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "suppo
 from redis_servers import RedisServer
 from redis_store import K, Timing, used_memory
 
+from scrapy_neardup.evidence.layout import HEAD, LINKS, Head, pack_planes
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import Store
 from scrapy_neardup.stores.redis import RedisStore
-from scrapy_neardup.verdict import Decision, Page, Sketch
+from scrapy_neardup.verdict import Decision, Page, Weighing
 
 ROUNDS = 10
 KINDS = ("new", "duplicate", "refused")
@@ -51,81 +53,100 @@ STEP = 7919  # a prime: pages that others resemble come in no order, and none tw
 AT_ONCE = (1, 64)
 FILLED_AT_ONCE = 512
 LOGGED = 500
-FURNITURE, NAMED, DIFFERING = 0.25, 0.1, 0.03
+FURNITURE, ASIDE, DIFFERING = 0.25, 0.1, 0.03
 NAMES = {"page": "identity", "f": "features", "body": "sketches", "bodies": "sketches"}
 """Tree of keys -> what it is for, apart from the tables."""
 
 
 class Planted:
-    """Pages of one preset, made of a number each: the same ones as often as they are asked for.
+    """Pages of one preset, made of a number each: the same ones as often as they are asked for."""
 
-    Parameters
-    ----------
-    named
-        The share of pages that have named bins.
-    """
-
-    def __init__(self, matching: Matching, named: float) -> None:
+    def __init__(self, matching: Matching) -> None:
         self.matching = matching
-        self.named = named
-        self.most = Parameters(**PRESETS["best"]).sketcher.most_differing
 
     def page(self, number: int) -> Page:
         """Return the page of this number, which resembles no other's."""
         matching, chance = self.matching, np.random.default_rng(number)
         page_id, fingerprint = chance.integers(0, 2**64, 2, dtype=np.uint64).tolist()
         features = chance.integers(0, 2**64, matching.features, dtype=np.uint64)
-        sketch = None
-        if matching.sketch_bits:
-            text = chance.bytes(matching.sketch_bytes)
-            named = b""
-            if chance.random() < self.named:
-                named = _mask(chance, matching.named_bytes, 1, NAMED).tobytes()
-            sketch = self._sketch(text, named, bytes(matching.sketch_bytes))
+        evidence = b""
+        if matching.bins:
+            head = Head(
+                path=int(chance.integers(2**16)),
+                title=frozenset(chance.integers(1, 2**16, 6).tolist()),
+                places=tuple(chance.integers(1, 2**16, 4).tolist()),
+                name=int(chance.integers(2**16)),
+            )
+            minima = chance.integers(0, 2**64, matching.bins, dtype=np.uint64)
+            owners = np.where(_bins(chance, matching.bins, ASIDE), LINKS, 0).astype(np.uint8)
+            evidence = head.pack() + pack_planes(minima, owners, matching.bits)
         return Page(
-            id=page_id, fingerprint=fingerprint, features=tuple(features.tolist()), sketch=sketch
+            id=page_id,
+            fingerprint=fingerprint,
+            features=tuple(features.tolist()),
+            evidence=evidence,
         )
 
     def near(self, known: int, number: int, *, repeats: bool) -> Page:
-        """Return a page near that of number `known`; what it doesn't repeat has its own sketch."""
+        """Return a page near that of number `known`; what it doesn't repeat has its own text."""
         base, own = self.page(known), self.page(number)
         chance = np.random.default_rng((known, number))
         flipped = chance.choice(64, number % (K + 1), replace=False).tolist()
         shared = self.matching.features // 2 if repeats else 1
-        sketch = own.sketch
-        if repeats and base.sketch is not None:
-            size, bits = self.matching.sketch_bytes, self.matching.sketch_bits
-            changed = _mask(chance, size, bits, DIFFERING)
-            text = (np.frombuffer(base.sketch.text, np.uint8) ^ changed).tobytes()
-            furniture = _mask(chance, size, bits, FURNITURE) & ~changed
-            sketch = self._sketch(text, base.sketch.named, furniture.tobytes())
+        evidence, weighing = own.evidence, own.weighing
+        if repeats and base.evidence:
+            changed = _bins(chance, self.matching.bins, DIFFERING)
+            furniture = _bins(chance, self.matching.bins, FURNITURE) & ~changed
+            weighing = Weighing(furniture=Plane(_plane(furniture)))
+            text = bytearray(base.evidence)
+            end = HEAD.size + len(changed) // 8
+            first = int.from_bytes(text[HEAD.size : end], "little") ^ _plane(changed)
+            text[HEAD.size : end] = first.to_bytes(len(changed) // 8, "little")
+            evidence = bytes(text)
         return Page(
             id=own.id,
             fingerprint=base.fingerprint ^ sum(1 << bit for bit in flipped),
             features=base.features[:shared] + own.features[shared:],
-            sketch=sketch,
+            evidence=evidence,
+            weighing=weighing,
         )
 
-    def _sketch(self, text: bytes, named: bytes, furniture: bytes) -> Sketch:
-        return Sketch(text=text, named=named, furniture=furniture, most_differing=self.most)
+
+@dataclass(frozen=True)
+class Plane:
+    """Furniture that is known."""
+
+    bins: int
+
+    def plane(self) -> int:
+        """Return it, bin i as bit i."""
+        return self.bins
+
+    def is_most(self) -> bool:
+        """Return that other text is left."""
+        return False
 
 
-def _mask(chance: np.random.Generator, size: int, bits: int, share: float) -> NDArray[np.uint8]:
-    """Return bytes of which all bits of a share of the bins are set."""
-    bins = np.zeros(size * 8 // bits, np.bool_)
-    bins[chance.choice(len(bins), round(share * len(bins)), replace=False)] = True
-    return np.packbits(np.repeat(bins, bits))
+def _bins(chance: np.random.Generator, count: int, share: float) -> NDArray[np.bool_]:
+    """Return which of so many bins are chosen, a share of them."""
+    bins = np.zeros(count, np.bool_)
+    bins[chance.choice(count, round(share * count), replace=False)] = True
+    return bins
+
+
+def _plane(bins: NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(bins, bitorder="little").tobytes(), "little")
 
 
 class Contestant:
     """One preset: its server, its store, its pages."""
 
-    def __init__(self, preset: str, server: RedisServer, named: float) -> None:
+    def __init__(self, preset: str, server: RedisServer) -> None:
         matching = Parameters(**PRESETS[preset]).matching
         options = StoreOptions(namespace="bench", max_distance=K, matching=matching)
         self.preset, self.server = preset, server
         self.store: Store = RedisStore(server.uri, options)
-        self.planted = Planted(matching, named)
+        self.planted = Planted(matching)
         self.empty = 0
 
     async def fill(self, pages: int) -> None:
@@ -187,7 +208,7 @@ async def race(
     for turn, (kind, at_once, numbers) in enumerate(batches(pages, probes)):
         for contestant in contestants[:: 1 if turn % 2 else -1]:
             planted = contestant.planted
-            if kind == "refused" and not planted.matching.sketch_bits:
+            if kind == "refused" and not planted.matching.bins:
                 continue
             arrivals = [
                 planted.page(number)
@@ -209,7 +230,7 @@ async def measure(options: argparse.Namespace) -> dict[str, dict[str, float]]:
         contestants = []
         for preset in ("paper", "best", "compact"):
             server = servers.enter_context(RedisServer())
-            contestant = Contestant(preset, server, options.named)
+            contestant = Contestant(preset, server)
             await stores.enter_async_context(contestant.store)
             await contestant.fill(options.pages)
             memory = contestant.memory()
@@ -248,12 +269,11 @@ def main() -> None:
     )
     parser.add_argument("--pages", type=int, default=200_000)
     parser.add_argument("--probes", type=int, default=5_000, help="pages a timing")
-    parser.add_argument("--named", type=float, default=1 / 3, metavar="SHARE")
     parser.add_argument("--quick", action="store_true", help="a small run, to see that it works")
     options = parser.parse_args()
     if options.quick:
         options.pages, options.probes = 2_000, 100
-    print(f"{options.pages:,} pages, {options.named:.0%} of them with named bins, k = {K}")
+    print(f"{options.pages:,} pages, k = {K}")
     print(table(asyncio.run(measure(options))))
 
 

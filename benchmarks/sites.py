@@ -34,7 +34,7 @@ from scrapy_neardup.detector import MIN_JUDGED_TOKENS
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.joins import self_join
-from scrapy_neardup.text import Content, Extractor, parse_html, views
+from scrapy_neardup.text import Content, Extractor, View, parse_html
 
 DUPLICATE = 0.9
 """A page is a true duplicate if an earlier page resembles it at least so much."""
@@ -73,7 +73,7 @@ class Source:
     folder: Path
     truth: Path | None
     cache: Path
-    view: views.View = "main"
+    view: View = "main"
     stress: Stress | None = None
     templates: bool = True
 
@@ -222,11 +222,11 @@ def read_contents(source: Source, pages: list[str]) -> list[Content]:
     return _kept(source.cache, key, read)
 
 
-def _read(page: Path, element: bytes, view: views.View) -> Content:
+def _read(page: Path, element: bytes, view: View) -> Content:
     return read_page(stress.insert(page.read_bytes(), element), view)
 
 
-def read_page(body: bytes, view: views.View = "main") -> Content:
+def read_page(body: bytes, view: View = "main") -> Content:
     """Return what a page says; nothing if it can't be parsed."""
     try:
         return Extractor(mode=view).extract(parse_html(body))

@@ -3,7 +3,7 @@
 First: precision, recall and lost pages of presets with sketches of other sizes, by the truth
 of `quality.py` in the sites' own orders, and what a store keeps of a page beside its simhash.
 
-Then: real pairs of pages by their exact resemblance, the share of them that the plugin's
+Then: real pairs of texts by their exact resemblance, the share of them that the plugin's
 features make candidates, and what the exact curve says (Broder 2000, section 4) of minima
 under independent permutations. The plugin takes its minima from a single one.
 
@@ -22,11 +22,13 @@ from statistics import fmean
 import numpy as np
 from named_sites import add_site_options, named
 from sites import Source, load
-from trials import HEADINGS, Outcome, Reader, Trial, cells, play_all, pooled, preset, seeded
+from trials import HEADINGS, Outcome, Trial, cells, play_all, pooled, preset, seeded
 
+from scrapy_neardup.detector import AnalysedPage, Analyser
 from scrapy_neardup.fingerprints.broder import acceptance
 from scrapy_neardup.joins import self_join
-from scrapy_neardup.sketches import SketchedPage
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.text import Content
 
 BINS, BITS = (64, 128, 256, 512, 1024), (1, 2, 4, 8)
 CLASSES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0)
@@ -58,6 +60,13 @@ def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool
                 done = []
 
 
+def analysed(texts: list[Content], parameters: Parameters) -> list[AnalysedPage]:
+    """Return the pages of these texts that are long enough for a sketch."""
+    analyser = Analyser(parameters)
+    pages = [analyser.page(text, page_id=number, url=None) for number, text in enumerate(texts)]
+    return [page for page in pages if isinstance(page, AnalysedPage) and page.shingled]
+
+
 def curve(sources: list[Source], seeds: int) -> None:
     """Print which pairs of pages share enough features, by resemblance."""
     parameters = preset("best")
@@ -65,21 +74,14 @@ def curve(sources: list[Source], seeds: int) -> None:
     expected = cache(partial(acceptance, features=count, size=size, threshold=shared))
     found: dict[float, list[tuple[bool, float]]] = defaultdict(list)
     for source in sources:
-        pages = [
-            page
-            for page in Reader.of(load(source), parameters).all_pages()
-            if isinstance(page, SketchedPage)
-        ]
-        # The features are the core's.
-        pairs = self_join([page.shingled.views[-1] for page in pages], CLASSES[0])
+        texts = [Content(content.text) for content in load(source).contents]
+        shingles = [page.shingled.shingles for page in analysed(texts, parameters)]
+        pairs = self_join(shingles, CLASSES[0])
         for seed in range(seeds):
-            hashed = [
-                page.features
-                for page in Reader.of(load(source), seeded(parameters, seed)).all_pages()
-                if isinstance(page, SketchedPage)
-            ]
+            hashed = [page.features for page in analysed(texts, seeded(parameters, seed))]
             for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
-                equal = sum(x == y for x, y in zip(hashed[a], hashed[b], strict=True))
+                # The last one is the path.
+                equal = sum(x == y for x, y in zip(hashed[a][:-1], hashed[b], strict=False))
                 lowest = max(least for least in CLASSES if least <= resemblance)
                 found[lowest].append((equal >= shared, float(resemblance)))
     print(f"\nCandidates by {shared} of {count} features of {size} minima, {seeds} hash seeds")

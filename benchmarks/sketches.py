@@ -22,6 +22,7 @@ import numpy as np
 
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
+from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.minwise import (
     b_bit_resemblance,
     b_bit_resemblance_many,
@@ -132,13 +133,12 @@ def main() -> None:
     number = 50 if options.quick else 1000
     estimates(number)
     filtering(number, "Broder's filter", lambda each: broder_features(minima(each)), (6, 14, 2))
-    best = Parameters(**PRESETS["best"])
-    sketcher = best.sketcher
+    best = Filter(*Parameters(**PRESETS["best"]).features)
     filtering(
         number,
         "Preset best, whose minima are of one permutation",
-        lambda each: sketcher.features_of(sketcher.minima(each)),
-        best.features,
+        lambda each: best.features_of(each, "one"),
+        best,
     )
     timing(1 if options.quick else 7)
 

@@ -21,7 +21,7 @@ from sites import read_page
 from trials import Reader, crawl, progress, seeded
 
 from scrapy_neardup.parameters import Parameters
-from scrapy_neardup.text import Content
+from scrapy_neardup.text import Content, Form
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,15 @@ def host(page: Trapped) -> str:
 def likeness(a: Trapped, b: Trapped) -> str:
     """Return the exact resemblance of two pages, in the main text and in its core."""
     texts = [page.content.text for page in (a, b)]
-    cores = [page.content.core or page.content.text for page in (a, b)]
+    cores = [core(page.content) for page in (a, b)]
     lengths = " and ".join(str(len(text.split())) for text in texts)
     return f"J = {exact(*texts):.3f}, core {exact(*cores):.3f}, {lengths} words"
+
+
+def core(content: Content) -> str:
+    """Return the blocks of content, or the text where there is none."""
+    blocks = [block.text for block in content.blocks if block.form is Form.CONTENT]
+    return "\n".join(blocks) or content.text
 
 
 def toy_traps(root: Path) -> None:

@@ -21,7 +21,6 @@ from sites import WORKERS, Score, Site, Source, load
 from scrapy_neardup.detector import Analyser, Detector
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.confirmation import stored
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Page, Verdict
 
@@ -172,9 +171,7 @@ def play(trial: Trial) -> list[Outcome]:
 def kept_bytes(pages: Iterable[Page | Verdict]) -> float:
     """Return what a store keeps of a page beside its simhash, in the mean."""
     sizes = [
-        8 * len(page.features) + len(stored(page.sketch))
-        for page in pages
-        if isinstance(page, Page)
+        8 * len(page.features) + len(page.evidence) for page in pages if isinstance(page, Page)
     ]
     return fmean(sizes) if sizes else 0.0
 

@@ -10,52 +10,96 @@ The way of a page::
 
 from __future__ import annotations
 
-import re
 import secrets
-import zlib
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from posixpath import dirname
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from scrapy_neardup.calendars import EmptyMonths
-from scrapy_neardup.changing import ChangingEnds
+import numpy as np
+
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.fingerprints import digest, features, simhash_features, token_hashes
-from scrapy_neardup.furniture import FEWEST, Furniture
+from scrapy_neardup.evidence.decision import Comparison
+from scrapy_neardup.evidence.furniture import FEWEST, Marks
+from scrapy_neardup.evidence.layout import HEAD, Head, pack_planes
+from scrapy_neardup.evidence.months import without_year
+from scrapy_neardup.evidence.shingling import Core, shingle
+from scrapy_neardup.evidence.sites import EDITIONS, FURNITURE, PLACES, TITLES, Site, Sites
+from scrapy_neardup.evidence.titles import title_words
+from scrapy_neardup.fingerprints import (
+    broder_features,
+    digest,
+    features,
+    one_permutation_sketch,
+    simhash_features,
+    token_hashes,
+)
+from scrapy_neardup.fingerprints.minwise import owners
 from scrapy_neardup.parameters import Parameters, fold
-from scrapy_neardup.sketches import Shingled, SketchedPage
-from scrapy_neardup.templates import Templates
-from scrapy_neardup.text import Content, Extractor
-from scrapy_neardup.urls import host, redact, registered_domain, without_address
-from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+from scrapy_neardup.text import Block, Content, Extractor, Form
+from scrapy_neardup.urls import (
+    Address,
+    host,
+    may_hold_address,
+    redact,
+    registered_domain,
+    without_address,
+)
+from scrapy_neardup.verdict import Decision, Page, Reason, Verdict, Weighing
 
 if TYPE_CHECKING:
-    import numpy as np
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
 
     from scrapy_neardup.stores import Store
 
 MIN_JUDGED_TOKENS = 5
-"""Shorter texts say nothing: an empty shell, a redirect notice, a spinner."""
+"""Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
+nothing."""
 
-_MIN_CORE_TOKENS, _MIN_CORE_SHARE = 20, 0.15
+_MIN_CORE_TOKENS, _MIN_CORE_SHARE = 40, 0.5
 """A core of fewer tokens that is a smaller part of the text isn't the page's content."""
 
-_NUMBERING = re.compile(r"(?:\d+\.)+(?=\s|$)|\d+(?:\.\d+){2,}")
-"""In a title: the number of a chapter (``3.2. Layers``) or of a version (``5.15.8``). The same
-page has another one in the next edition."""
+_MAX_CLOCKS = 0.2
+"""Maximum share of a page's characters in clocks; with more they are its content."""
+
+_NOTHING = np.empty(0, np.uint64)
+
+_MARK = "qzqxqvqz"
+"""A word that no page has, between the blocks of one."""
 
 _EXCHANGE_PAGES = 32
-"""New pages of a host after which crawlers tell each other what its furniture is."""
-
-_ENDS = "without its last lines, which change on this site"
-_EMPTY_MONTH = "as an empty month of a calendar, whatever its year"
+"""New pages of a site after which crawlers tell each other what they have learnt."""
 
 _SITES = {"host": host, "domain": registered_domain}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shingled:
+    """What a page was sketched from.
+
+    Parameters
+    ----------
+    shingles
+        Distinct, ascending, shape (n,), uint64.
+    minima
+        Of its sketch, shape (bins,), uint64.
+    texts
+        Of each tracked place, hashed.
+    """
+
+    shingles: NDArray[np.uint64]
+    minima: NDArray[np.uint64]
+    texts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysedPage(Page):
+    """A page with what its site learns from it, which a store has no use for."""
+
+    address: Address
+    shingled: Shingled | None = field(default=None, compare=False, repr=False)
 
 
 class Analyser:
@@ -63,9 +107,10 @@ class Analyser:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        mode: Literal["main", "full"] = "full" if parameters.text == "full" else "main"
-        self._extractor = Extractor(mode=mode, ignore=tuple(parameters.ignore))
-        self._sketcher = parameters.sketcher
+        self._extractor = Extractor(
+            mode="full" if parameters.text == "full" else "main", ignore=tuple(parameters.ignore)
+        )
+        (self._mark,) = token_hashes(_MARK, key=parameters.hash_key).tolist()
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree stays as it is."""
@@ -78,60 +123,115 @@ class Analyser:
         """
         settings = self.parameters
         key = settings.hash_key
-        content = _without_address(content, url)
-        tokens = token_hashes(content.text, key=key)
-        if len(tokens) < MIN_JUDGED_TOKENS:
+        address = Address.of(url)
+        content = _without_address(without_year(content, url), url)
+        core_blocks, *aside = _streams(content)
+        core = self._core(core_blocks)
+        named, links = (token_hashes(text, key=key) if text else _NOTHING for text in aside)
+        count = len(core.tokens) + len(named) + len(links)
+        if len(core.tokens) < _MIN_CORE_TOKENS and len(core.tokens) < _MIN_CORE_SHARE * count:
+            core, named, links = Core(np.concatenate([core.tokens, named, links])), *[_NOTHING] * 2
+        if count < MIN_JUDGED_TOKENS:
             return Verdict(
                 decision=Decision.UNJUDGED,
                 reason=Reason.EMPTY,
                 page_id=page_id,
-                tokens=len(tokens),
-                detail=f"{len(tokens)} tokens of text, {MIN_JUDGED_TOKENS} are needed",
+                tokens=count,
+                detail=f"{count} tokens of text, {MIN_JUDGED_TOKENS} are needed",
             )
-        named = [_NUMBERING.sub("", name) for name in (content.title, *content.headings)]
         embedded = (*content.images, *content.data)
         known: dict[str, Any] = {
             "id": page_id,
             "scope": scope_of(url, settings.scope, content.language),
-            "title": digest(*named, key=key, bits=32) if any(named) else 0,
-            "content": digest(*embedded, key=key, bits=32) if embedded else 0,
             "url": self._shown(url),
-            "tokens": len(tokens),
+            "tokens": count,
+            "address": address,
         }
-        if len(tokens) < settings.min_tokens:
-            text = tokens.astype("<u8").tobytes()
-            return Page(
+        confirmed = settings.min_resemblance > 0
+        if confirmed:
+            titles = (content.title, *content.headings)
+            known["title"] = digest(*titles, key=key, bits=32) if any(titles) else 0
+            known["content"] = digest(*embedded, key=key, bits=32) if embedded else 0
+        head = Head(
+            title=title_words(content.title, content.headings, key=key),
+            steps=address.steps,
+            path=address.path & 0xFFFF,
+            query=address.query,
+            name=address.name,
+        )
+        if count < settings.min_tokens:
+            text = np.concatenate([core.tokens, named, links]).astype("<u8").tobytes()
+            if confirmed:
+                return AnalysedPage(
+                    fingerprint=digest(text, *embedded, key=key),
+                    exact=True,
+                    evidence=head.pack(),
+                    **known,
+                )
+            return AnalysedPage(
                 fingerprint=digest(text, content.title, *embedded, key=key), exact=True, **known
             )
-        shingles, weights = features(
-            tokens, shingle_size=settings.shingle_size, weights=settings.weights
-        )
-        known["fingerprint"] = simhash_features(shingles, weights)
-        if not (self._sketcher.bins or self._sketcher.features):
-            return Page(**known)
-        core = self._core(content, tokens, shingles)
-        minima = self._sketcher.minima(shingles)
-        core_minima = minima if core is shingles else self._sketcher.minima(core)
-        shingled = Shingled(_groups(url), (shingles, core), (minima, core_minima))
-        return SketchedPage(
-            features=self._sketcher.features_of(core_minima),
-            sketch=self._sketcher.sketch(shingled),
-            shingled=shingled,
+        if not confirmed:
+            all_tokens = token_hashes(content.text, key=key)
+            shingles, weights = features(
+                all_tokens, shingle_size=settings.shingle_size, weights=settings.weights
+            )
+            known["fingerprint"] = simhash_features(shingles, weights)
+            known["features"] = self._features(shingles, address, page_id)
+            return AnalysedPage(**known)
+        found = shingle(core, named, links, settings.shingle_size)
+        bins, bits = settings.sketch
+        minima = one_permutation_sketch(found.shingles, bins)
+        owned = found.owners > 0
+        places = owners(minima, found.shingles[owned], found.owners[owned])
+        head = replace(head, places=found.places)
+        weighted: tuple[NDArray[np.uint64], NDArray[np.float64] | None] = found.shingles, None
+        if settings.weights != "set":
+            weighted = features(
+                np.concatenate([core.tokens, named, links]),
+                shingle_size=settings.shingle_size,
+                weights=settings.weights,
+            )
+        return AnalysedPage(
+            fingerprint=simhash_features(*weighted),
+            features=self._features(found.rows, address, page_id),
+            evidence=head.pack() + pack_planes(minima, places, bits),
+            shingled=Shingled(shingles=found.shingles, minima=minima, texts=found.texts),
             **known,
         )
 
-    def _core(
-        self, content: Content, tokens: NDArray[np.uint64], shingles: NDArray[np.uint64]
-    ) -> NDArray[np.uint64]:
-        """Return the shingles of the core, or of the whole text if next to nothing is left."""
-        if content.core is None:
-            return shingles
-        core = token_hashes(content.core, key=self.parameters.hash_key)
-        if len(core) < MIN_JUDGED_TOKENS or (
-            len(core) < _MIN_CORE_TOKENS and len(core) < _MIN_CORE_SHARE * len(tokens)
-        ):
-            return shingles
-        return features(core, shingle_size=self.parameters.shingle_size)[0]
+    def _core(self, blocks: list[Block]) -> Core:
+        """Return the tokens of the core."""
+        texts = [block.text for block in blocks]
+        tokens = token_hashes(f" {_MARK} ".join(texts), key=self.parameters.hash_key)
+        if len(blocks) < 2:
+            return Core(tokens)
+        marks = (tokens == self._mark).nonzero()[0]
+        tokens = np.delete(tokens, marks)
+        if len(marks) != len(blocks) - 1:  # the word is in the page: it is one block
+            return Core(tokens)
+        counts = np.diff(marks, prepend=-1, append=len(tokens) + len(marks)) - 1
+        return Core(
+            tokens,
+            counts.tolist(),
+            [block.place for block in blocks],
+            [block.joined for block in blocks],
+        )
+
+    def _features(
+        self, shingles: NDArray[np.uint64], address: Address, page_id: int
+    ) -> tuple[int, ...]:
+        """Return the min-wise features of a page's core, and its path as another one."""
+        settings = self.parameters
+        found: list[int] = []
+        if settings.method != "simhash":
+            count, size, _ = settings.features
+            bins = 1 << (max(count * size, 16) - 1).bit_length()
+            minima = one_permutation_sketch(shingles, bins)[: count * size]
+            found = broder_features(minima, count, size).tolist()
+        if settings.min_resemblance:
+            found.append(address.path or page_id)
+        return tuple(found)
 
     def _shown(self, url: str | None) -> str | None:
         if not url or not self.parameters.store_urls:
@@ -141,32 +241,33 @@ class Analyser:
         return redact(url)
 
 
-class Detector:
-    """An `Analyser` with a memory of pages, and of what the pages of a site share."""
+Learnt = Callable[[str, str, str], None]
+"""Told of a site, the kind of knowledge, and a sentence, when something becomes known."""
 
-    def __init__(self, analyser: Analyser, store: Store) -> None:
+
+class Detector:
+    """An `Analyser` with a memory of pages, and of what each site has shown.
+
+    Parameters
+    ----------
+    on_learnt
+        Called once a site and kind of knowledge, when it begins to count.
+    """
+
+    def __init__(
+        self, analyser: Analyser, store: Store, *, on_learnt: Learnt | None = None
+    ) -> None:
         self.analyser = analyser
         self.store = store
-        self._sketcher = analyser.parameters.sketcher
-        self._furniture = Furniture()
-        self._ends = ChangingEnds()
-        self._months = EmptyMonths()
-        self._templates = Templates()
+        self._learns = frozenset(analyser.parameters.learn)
+        self._on_learnt = on_learnt
+        self._sites = Sites()
+        self._told: set[tuple[str, str]] = set()
         self._name = secrets.token_hex(4)
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
-        """Judge a page and remember it if it is new; see `decide`.
-
-        What ends every page of the site and is never the same isn't judged
-        (`scrapy_neardup.changing`), and one year's empty months are as good as another's
-        (`scrapy_neardup.calendars`).
-        """
-        without_ends = self._ends.strip(content, url)
-        judged = self._months.fold(without_ends, url)
-        verdict = await self.decide(self.analyser.page(judged, page_id=page_id, url=url))
-        if judged is content or not verdict.is_duplicate:
-            return verdict
-        return replace(verdict, detail=_EMPTY_MONTH if judged is not without_ends else _ENDS)
+        """Judge a page and remember it if it is new; see `decide`."""
+        return await self.decide(self.analyser.page(content, page_id=page_id, url=url))
 
     async def decide(self, page: Page | Verdict) -> Verdict:
         """Judge what `Analyser.page` made of a page, and remember it if it is new.
@@ -178,60 +279,133 @@ class Detector:
         """
         if isinstance(page, Verdict):
             return page
-        if not isinstance(page, SketchedPage) or page.sketch is None:
+        if not page.evidence or not isinstance(page, AnalysedPage):
             return await self.store.check_and_add(page)
-        shingled, title, content = page.shingled, page.title, page.content
-        site = shingled.groups[0]
-        furniture = self._furniture.of(shingled.groups)
-        other_title = page.sketch.other_title if self._titles_decide(site) else 1.0
-        sketch = self._sketcher.marked(page.sketch, shingled, furniture, other_title)
-        tells = self._sketcher.can_tell(sketch, shingled, furniture)
-        if not (tells or title):
-            title = digest(shingled.shingles().tobytes(), bits=32)
-        if not tells or self._furniture.pages(site) < FEWEST:
-            content = _folded(content, title)
-        page = replace(page, sketch=sketch, title=title, content=content)
-        verdict = await self.store.check_and_add(page)
-        self._templates.learn(site, page, verdict)
-        if verdict.decision is Decision.NEW:
-            self._furniture.learn(shingled.groups, shingled.shingles())
-            await self._exchange(site)
-        return verdict
+        name = page.address.site
+        if name not in self._sites:
+            await self._exchange(name)
+        site = self._sites[name]
+        verdict = await self.store.check_and_add(
+            replace(page, weighing=self._weighing(page, site))
+        )
+        if self._learn(page, site, verdict):
+            await self._exchange(name)
+        return replace(verdict, witness=b"")
 
-    def _titles_decide(self, site: str) -> bool:
-        titles = self.analyser.parameters.titles
-        return titles == "strict" or (titles == "learn" and site in self._templates)
+    async def close(self) -> None:
+        """Leave what was learnt in the store, for other crawlers and for a crawl that goes on.
 
-    async def _exchange(self, group: str) -> None:
-        """Now and then, tell other crawlers what a host's furniture is, and hear it."""
-        pages = self._furniture.pages(group)
-        if pages != FEWEST and pages % _EXCHANGE_PAGES:
-            return
-        mine = self._furniture.dump(group)
-        with suppress(StoreError):  # the page was judged; what is missed is heard the next time
-            heard = await self.store.exchange(group, self._name, mine)
-            self._furniture.add_others(group, (value for value in heard if value != mine))
+        Raises
+        ------
+        StoreError
+            The store failed.
+        """
+        for name in self._sites.names():
+            await self.store.exchange(name, self._name, self._sites[name].dump())
+
+    def _weighing(self, page: AnalysedPage, site: Site) -> Weighing:
+        settings, learns, folder = self.analyser.parameters, self._learns, page.address.folder
+        furniture = None
+        if page.shingled is not None and FURNITURE in learns:
+            known = site.furniture.of(folder)
+            if len(known):
+                furniture = Marks(
+                    page.shingled.shingles,
+                    page.shingled.minima,
+                    known,
+                    settings.min_tokens - settings.shingle_size + 1,
+                )
+        places, titles = PLACES in learns, TITLES in learns
+        strict = settings.titles == "strict"
+        return Weighing(
+            min_resemblance=settings.min_resemblance,
+            titles=settings.titles,
+            furniture=furniture,
+            changing=site.places.changing if places else frozenset(),
+            constant=site.constants.constant if places else frozenset(),
+            common=site.titles.common if titles else frozenset(),
+            editions=site.editions.known if EDITIONS in learns and not strict else frozenset(),
+            young_site=site.titles.young,
+            young_folder=strict
+            or (page.shingled is not None and site.furniture.pages_of(folder) < FEWEST),
+        )
+
+    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict) -> bool:
+        """Learn from a page; return whether other crawlers should know soon."""
+        bins, bits = self.analyser.parameters.sketch
+        head, shingled, told = Head.unpack(page.evidence), page.shingled, False
+        witness = verdict.witness
+        comparable, is_short = len(witness) == len(page.evidence), len(witness) == HEAD.size
+        other = Head.unpack(witness) if comparable else Head()
+        is_met_again = comparable and (
+            (other.path, other.query, other.name) == (head.path, head.query, head.name)
+        )
+        # One page that is new each time it is met doesn't show what others share.
+        if verdict.decision is Decision.NEW and not is_met_again:
+            site.titles.learn(head.title)
+            if shingled is not None:
+                site.furniture.learn(page.address.folder, shingled.shingles)
+                site.constants.learn(head.places[: len(shingled.texts)], shingled.texts)
+                pages = site.furniture.pages
+                told = pages == FEWEST or not pages % _EXCHANGE_PAGES
+        if not comparable:
+            return told
+        if (
+            head.query == other.query
+            and (is_short or Comparison(page, bins, bits).is_alike(witness))
+            and site.editions.learn(head.steps, other.steps)
+        ):
+            told = self._tell(
+                page, EDITIONS, "pages of one name in other folders are taken for editions"
+            )
+        if (
+            is_met_again
+            and not is_short
+            and site.places.learn(page.evidence, witness, bins=bins, bits=bits)
+        ):
+            told = self._tell(
+                page, PLACES, "the text in a place of its pages changes with each response"
+            )
+        return told
+
+    def _tell(self, page: AnalysedPage, kind: str, sentence: str) -> bool:
+        key = page.address.site, kind
+        if self._on_learnt is not None and kind in self._learns and key not in self._told:
+            self._told.add(key)
+            self._on_learnt(page.address.site, kind, sentence)
+        return True
+
+    async def _exchange(self, name: str) -> None:
+        """Tell other crawlers what was learnt of a site, and hear what they have learnt."""
+        site = self._sites[name]
+        mine = site.dump()
+        with suppress(StoreError):  # what is missed is heard the next time
+            heard = await self.store.exchange(name, self._name, mine)
+            site.add_others(value for value in heard if value != mine)
 
 
 def _without_address(content: Content, url: str | None) -> Content:
     """Return what a page says beside its own address, which soft 404s like to repeat."""
-    return replace(
-        content,
-        text=without_address(content.text, url),
-        title=without_address(content.title, url),
-        headings=tuple(without_address(heading, url) for heading in content.headings),
-        core=None if content.core is None else without_address(content.core, url),
+    if not may_hold_address(url, content.text, content.title, *content.headings):
+        return content
+    return content.with_texts(lambda text: without_address(text, url))
+
+
+def _streams(content: Content) -> tuple[list[Block], str, str]:
+    """Return the blocks of the core, the text named as furniture, and that of links."""
+    blocks = content.blocks
+    clocks = sum(len(block.text) for block in blocks if block.form is Form.CLOCK)
+    if clocks > _MAX_CLOCKS * sum(len(block.text) for block in blocks):
+        blocks = tuple(
+            block._replace(form=Form.CONTENT) if block.form is Form.CLOCK else block
+            for block in blocks
+        )
+    core = [block for block in blocks if block.form is Form.CONTENT]
+    named, links = (
+        "\n".join(block.text for block in blocks if block.form is form)
+        for form in (Form.NAMED, Form.LINKS)
     )
-
-
-def _folded(content: int, title: int) -> int:
-    """Return evidence that differs wherever titles do.
-
-    Of a site's first pages nobody knows what is furniture, and of pages that are nearly all
-    furniture a sketch says nothing: they are taken for one another only if their titles are
-    equal, too, whatever else is. (Where the latter have none, their text stands for it.)
-    """
-    return zlib.crc32(title.to_bytes(4, "little"), content) if title else content
+    return core, named, links
 
 
 def page_id(identity: bytes) -> int:
@@ -247,13 +421,3 @@ def scope_of(url: str | None, scope: str, language: str) -> str:
     kind, _, _ = scope.partition("+")
     site = _SITES[kind](url or "") if kind in _SITES else ""
     return f"{site} {language}" if scope.endswith("language") else site
-
-
-def _groups(url: str | None) -> tuple[str, ...]:
-    """Return the groups of pages whose furniture may be on the page at `url`."""
-    try:
-        parts = urlsplit(url or "")
-    except ValueError:
-        return ("",)
-    site = f"//{parts.netloc.rpartition('@')[2].lower()}"
-    return (site, f"{site}{dirname(parts.path)}/")

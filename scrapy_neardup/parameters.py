@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.evidence.sites import LEARNABLE
 from scrapy_neardup.fingerprints import HASH_VERSION, Weights
-from scrapy_neardup.sketches import Sketcher
 from scrapy_neardup.stores import Matching
 
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
@@ -66,9 +66,11 @@ class Parameters:
         Whether next to all of the text must be equal where titles differ: ``"strict"``, it must;
         ``"ignore"``, it needn't; ``"learn"``, on sites whose pages show that it must
         (`scrapy_neardup.templates`). Only where `min_resemblance` confirms.
+    learn
+        What may be learnt of a site; see `scrapy_neardup.evidence.sites`.
     sketch
-        Bins and bits of the sketch from which it is estimated; it takes their product in
-        bits, and one bit a bin where the core is another than the text.
+        Bins and bits of the sketch from which it is estimated; three bits a bin more say where
+        in the page its shingle stands.
     shingle_size, weights
         The shingles of a page; see `scrapy_neardup.fingerprints.features`.
     text, ignore
@@ -96,7 +98,8 @@ class Parameters:
     features: tuple[int, int, int] = (8, 8, 1)
     min_resemblance: float = 0.9
     titles: Literal["learn", "strict", "ignore"] = "learn"
-    sketch: tuple[int, int] = (1024, 2)
+    learn: Sequence[str] = LEARNABLE
+    sketch: tuple[int, int] = (512, 2)
     shingle_size: int = 4
     weights: Weights = "set"
     text: str = "main"
@@ -113,6 +116,8 @@ class Parameters:
         _check_resemblance(self.min_resemblance)
         _one_of("TITLES", self.titles, *TITLES)
         _check_sketch(self.sketch)
+        for name in self.learn:
+            _one_of("LEARN", name, *LEARNABLE)
         if self.method == "both" and not self.min_resemblance:
             raise ConfigurationError(
                 "NEARDUP_METHOD = 'both' finds candidates that have to be confirmed: set"
@@ -126,24 +131,18 @@ class Parameters:
             _one_of("WEIGHTS", self.weights, "set", "tf", "sqrt", "log")
 
     @property
-    def sketcher(self) -> Sketcher:
-        """How pages are sketched, and their features made."""
-        count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
-        bins, bits = self.sketch if self.min_resemblance else (0, 0)
-        return Sketcher(
-            bins=bins,
-            bits=bits,
-            min_resemblance=self.min_resemblance,
-            features=count,
-            feature_size=size,
-            shared_features=shared,
-            fewest=self.min_tokens - self.shingle_size + 1,
-        )
-
-    @property
     def matching(self) -> Matching:
         """What a store has to know of it, besides `max_distance` and `schema`."""
-        return self.sketcher.matching(by_distance=self.method != "minwise")
+        count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
+        bins, bits = self.sketch if self.min_resemblance else (0, 0)
+        return Matching(
+            by_distance=self.method != "minwise",
+            features=count + bool(bins),
+            feature_size=size,
+            shared_features=shared,
+            bins=bins,
+            bits=bits,
+        )
 
     def schema(self) -> dict[str, str | int | float]:
         """Return what a store records of fingerprints, so that two kinds never mix.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from hashlib import sha1
-from typing import TYPE_CHECKING
+from hashlib import blake2b, sha1
+from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
@@ -96,6 +96,16 @@ def registered_domain(url: str) -> str:
     return _suffixes()(name).top_domain_under_public_suffix or name
 
 
+def may_hold_address(url: str | None, *texts: str) -> bool:
+    """Return whether one of the texts holds the path of `url`. O(length of the texts)."""
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
+        return False
+    paths = {path for path in (parts.path, unquote(parts.path)) if len(path) > 1}
+    return bool(parts.netloc) and any(path in text for path in paths for text in texts)
+
+
 def without_address(text: str, url: str | None) -> str:
     """Return `text` without the path of `url`, and what of the URL stands around it.
 
@@ -113,6 +123,92 @@ def without_address(text: str, url: str | None) -> str:
             query = f"(?:{re.escape('?' + parts.query)})?"
             text = re.sub(rf"{before}{re.escape(path)}{query}(?![\w/]|[-.]\w)", " ", text)
     return text
+
+
+class Address(NamedTuple):
+    """What an address says of its page.
+
+    Parameters
+    ----------
+    site
+        Host and port in lower case, ``//example.com:8080``; ``""`` where there is none.
+    folder
+        The site, and the path up to its last slash.
+    path
+        64-bit hash of the site and the path.
+    name
+        16-bit hash of the last step of the path and the parameters, without those that name a
+        session or a campaign.
+    steps
+        32-bit sum of the hashed steps of site and path: two addresses that differ in the same
+        steps, ``/docs/4.1/`` and ``/docs/4.2/`` say, differ by the same number whatever follows.
+    query
+        16-bit hash of the parameters, in any order, without those that name a session, a
+        campaign or an order; 0 for none.
+    """
+
+    site: str
+    folder: str
+    path: int
+    name: int
+    steps: int
+    query: int
+
+    @classmethod
+    def of(cls, url: str | None) -> Self:
+        """Return the address at `url`; one of no site if it can't be read. O(length)."""
+        try:
+            parts = urlsplit(url or "")
+        except ValueError:
+            return cls("", "", 0, 0, 0, 0)
+        host = parts.netloc.rpartition("@")[2].lower()
+        site = f"//{host}" if host else ""
+        path = _SESSION_IN_PATH.sub("", parts.path[:_MAX_ADDRESS])
+        steps = [site, *(step for step in path.split("/") if step)]
+        query = sorted(
+            part
+            for part in parts.query[:_MAX_ADDRESS].split("&")
+            if part and not _is_session(*part.partition("=")[::2])
+        )
+        return cls(
+            site,
+            f"{site}{path.rpartition('/')[0]}/",
+            _hash(site + path, 8),
+            _hash(f"{steps[-1]}?{'&'.join(query)}", 2),
+            sum(_hash(step, 4) for step in steps) % 2**32,
+            _hash("&".join(part for part in query if not _ORDER.match(part)), 2),
+        )
+
+
+_MAX_ADDRESS = 2_000
+"""Maximum characters of a path or query that are looked at."""
+
+_SESSION_IN_PATH = re.compile(r"(?i);jsessionid=[^/?#]*|/\(S\([a-z0-9]+\)\)(?=/|$)")
+
+_SESSION_NAME = re.compile(
+    r"(?i)(?:.*sess(?:ion)?_?(?:id)?|(?:php|j|asp|web)?_?s(?:ess)?id|sid|cfid|cftoken|utm_\w+|gclid"
+    r"|fbclid|msclkid|mc_[ce]id|_ga|_gl|ref|referrer|referer|source|from|token|nonce|_|rnd|rand"
+    r"|cachebuster|cb|ts|timestamp)$"
+)
+"""Parameters that name a session, a campaign, where a visitor came from, or nothing."""
+
+_ORDER = re.compile(r"(?i)(?:sort|order|dir|desc|asc|view|layout)[a-z_]*(?:by)?(?:=|$)")
+"""Parameters that name the order in which a page shows what it shows."""
+
+_RANDOM = re.compile(r"(?i)(?:[0-9a-f]{16,}|(?=\D*\d)(?=[\d_-]*[a-z])[\w-]{20,})$")
+"""Values that look like the id of a session."""
+
+
+def _is_session(name: str, value: str) -> bool:
+    return bool(_SESSION_NAME.match(name) or _RANDOM.match(value))
+
+
+def _hash(text: str, size: int) -> int:
+    """Return a digest of `size` bytes, not 0; 0 for no text."""
+    if not text:
+        return 0
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=size).digest(), "little") or 1
 
 
 @cache

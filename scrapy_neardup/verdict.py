@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Self, SupportsBytes
+from typing import Protocol, Self
 
 
 class Decision(StrEnum):
@@ -50,36 +50,52 @@ class Reason(StrEnum):
     PAUSED = "paused"  # the store failed repeatedly; it is tried again soon
 
 
+class Furniture(Protocol):
+    """What of a page its site's pages share, found out where there is a page to compare with."""
+
+    def plane(self) -> int:
+        """Return the bins of the page's sketch whose minimum is furniture, bin i as bit i."""
+
+    def is_most(self) -> bool:
+        """Return whether hardly any of the page is anything else."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sketch:
-    """What a page's resemblance to another is estimated from: a min-wise sketch of its text.
+class Weighing:
+    """What is at hand, and never stored, when a page is compared with others.
 
     Parameters
     ----------
-    text
-        The b-bit sketch (`scrapy_neardup.fingerprints.b_bit_sketch`). A store keeps it.
-    named
-        The bins in which the core has another minimum: that of the text is in what looks like
-        furniture by its name. A bit each, of the n bytes' j-th byte bit ``b * p + s`` for bin p
-        in byte ``j + n * s`` of `text`, with b bits a bin; ``b""`` for none. A store keeps it,
-        too.
+    min_resemblance
+        Resemblance from which on two texts are alike.
+    titles
+        Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
     furniture
-        As many bytes as `text`, with all bits set of the bins that hold what is on most pages
-        of the site. Never stored; asked for (by ``bytes``) where there is a page to compare with.
-    most_differing
-        The share of bins in which another page's sketch may differ, in all and in those that
-        neither page has `named`, if this page is to count as its duplicate. Where both hold the
-        same furniture, a bin doesn't count.
-    other_title
-        By so much smaller that share is where titles differ: pages of a resemblance of 0.9 are
-        duplicates, and those must have 0.99.
+        What of the page its site's pages share.
+    changing
+        Places of the site that change with each response, 16 bits each.
+    common
+        Words that most titles of the site hold, 16 bits each; they don't count.
+    editions
+        What the steps of two addresses differ by that are those of one page in two editions,
+        modulo 2^32.
+    constant
+        Places of the site that hold the same text on its pages, 16 bits each: what a stored page
+        says there isn't its own.
+    young_site, young_folder
+        Whether so few pages of the site, or of the page's folder, are known that its titles, or
+        its furniture, aren't.
     """
 
-    text: bytes
-    named: bytes
-    furniture: SupportsBytes
-    most_differing: float
-    other_title: float = 0.1
+    min_resemblance: float = 0.9
+    titles: str = "learn"
+    furniture: Furniture | None = None
+    changing: frozenset[int] = frozenset()
+    common: frozenset[int] = frozenset()
+    editions: frozenset[int] = frozenset()
+    constant: frozenset[int] = frozenset()
+    young_site: bool = False
+    young_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +124,11 @@ class Page:
     features
         64-bit min-wise features (Broder 2000, section 4), as many as the store expects; none
         for an exact page, or where pages aren't looked up by them.
-    sketch
-        What confirms that the page repeats a candidate; None for an exact page, or where
-        nothing has to be confirmed.
+    evidence
+        What a store keeps to confirm that another page repeats this one
+        (`scrapy_neardup.evidence.layout`); ``b""`` where nothing has to be confirmed.
+    weighing
+        What else helps to compare it.
     """
 
     id: int
@@ -122,7 +140,8 @@ class Page:
     url: str | None = None
     tokens: int = 0
     features: tuple[int, ...] = ()
-    sketch: Sketch | None = None
+    evidence: bytes = b""
+    weighing: Weighing = field(default_factory=Weighing, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,18 +168,30 @@ class Verdict:
     reason: Reason
     page_id: int
     match: Match | None = None
+    rule: str = ""
+    """Name of the rule that decided; ``""`` for none."""
     fingerprint: int | None = None
     tokens: int = 0
+    witness: bytes = field(default=b"", repr=False)
+    """What the store keeps of another page at the same path, if it knows one."""
     detail: str = ""
     """For an unjudged page, what exactly went wrong; for others, in what it was judged as another
     than it is."""
 
     @classmethod
-    def on(
-        cls, page: Page, decision: Decision, reason: Reason, match: Match | None = None
+    def on(  # noqa: PLR0917  (as its fields)
+        cls,
+        page: Page,
+        decision: Decision,
+        reason: Reason,
+        match: Match | None = None,
+        rule: str = "",
+        witness: bytes = b"",
     ) -> Self:
         """Return what a store says of `page`."""
         return cls(
+            rule=rule,
+            witness=witness,
             decision=decision,
             reason=reason,
             page_id=page.id,

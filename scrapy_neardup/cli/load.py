@@ -100,6 +100,7 @@ def load(
             for batch in batches(pages, _IN_FLIGHT):
                 counts += runner.run(load_batch(batch, detector))
                 line.update(counts.total(), "pages", corpus.share if corpus else None)
+            runner.run(detector.close())
         line.done(counts.total(), "pages")
     except BaseException:
         if done := skip + counts.total():

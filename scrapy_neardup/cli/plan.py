@@ -16,6 +16,7 @@ from scrapy_neardup.cli.curves import print_filter
 from scrapy_neardup.cli.judging import max_distance_option
 from scrapy_neardup.cli.options import refuse_given
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.redis_layout import Layout
@@ -27,8 +28,6 @@ _ROW = 50
 """Bytes of an entry in a file of SQLite (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
-_NAMED = 1 / 3
-"""The share of pages whose core is another than their text."""
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
@@ -147,8 +146,8 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
     in_memory = online.bytes_per_fingerprint(log2(pages)) + _ENTRY
     on_disk: float = _ROW
     if matching != Matching():
-        sketches = _sketch_bytes(matching)
-        slots = sketches / matching.named_bytes if matching.named_bytes else 0
+        sketches = _evidence_bytes(matching)
+        slots = sketches / HEAD.size
         in_memory += _FEATURE * matching.features + sketches + 4 * (1 + slots)
         on_disk += 1.06 * (8 * matching.features + sketches)  # pages of the file aren't full
     yield _store("memory:", online, in_memory, 0, estimate=False)
@@ -185,14 +184,14 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     identity = _tree_bytes(28 if layout.has_bodies else 21, pages, layout.split)
     bodies = 0.0
     if layout.has_bodies:
-        bodies = pages * (8 + 8 * matching.features + _sketch_bytes(matching))
+        bodies = pages * (8 + 8 * matching.features + _evidence_bytes(matching))
     if matching.features:
         bodies += _tree_bytes(6, matching.features * pages, layout.split)
     return (sum(tables) + identity + bodies) / pages
 
 
-def _sketch_bytes(matching: Matching) -> float:
-    return matching.sketch_bytes + _NAMED * matching.named_bytes
+def _evidence_bytes(matching: Matching) -> int:
+    return matching.evidence_sizes[-1] if matching.evidence_sizes else 0
 
 
 def _tree_bytes(width: int, pages: int, split: int | None) -> float:

@@ -108,6 +108,7 @@ def scan(
             click.echo(json.dumps(_row(page, outcome, verdict, schema, shape)), results)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)
+        runner.run(detector.close())
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if summary is None else summary:
         click.echo(_summary(counts, line.seconds), err=True)
@@ -128,6 +129,7 @@ def _row(
         "distance": match.distance if match else None,
         "resemblance": match.resemblance if match else None,
         "reason": verdict.reason,
+        "rule": verdict.rule or None,
         "fingerprint": None if fingerprint is None else f"{fingerprint:016x}",
         "tokens": verdict.tokens,
         "evidence": f"{outcome.title:08x}{outcome.content:08x}"
@@ -139,9 +141,10 @@ def _row(
 
 
 def _features(outcome: Page | Verdict, shape: Filter) -> dict[str, list[str]] | None:
-    if not isinstance(outcome, Page) or not outcome.features:
+    features = outcome.features[: shape.features] if isinstance(outcome, Page) else ()
+    if len(features) < shape.features:
         return None
-    return {spelt(shape): [f"{feature:016x}" for feature in outcome.features]}
+    return {spelt(shape): [f"{feature:016x}" for feature in features]}
 
 
 def _summary(counts: Counter[tuple[Decision, Reason]], seconds: float) -> str:

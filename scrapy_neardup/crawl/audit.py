@@ -82,6 +82,7 @@ class AuditFile:
             "id": _hex(verdict.page_id),
             "verdict": verdict.decision,
             "reason": verdict.reason,
+            "rule": verdict.rule or None,
             "action": action,
             "of": match and match.url,
             "of_id": match and _hex(match.page_id),

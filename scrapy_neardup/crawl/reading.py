@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse
 
 from scrapy_neardup.text import (
+    Block,
+    Form,
     declares_encoding,
     guess_encoding,
     link_targets,
@@ -90,7 +92,8 @@ class Reader:
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
         content = self._tree_content(response)
         if self._text_of is not None:
-            content = replace(content, text=self._own_text(self._text_of, response), core=None)
+            own = Block(self._own_text(self._text_of, response), Form.CONTENT, 0)
+            content = replace(content, blocks=(own,))
         return content
 
     def complain(self, setting: str, response: Response, error: Exception) -> None:

@@ -55,6 +55,8 @@ STATS = (
     "neardup/pages/orphaned",
     "neardup/unjudged/REASON",
     "neardup/distance/N",
+    "neardup/rule/NAME",
+    "neardup/learnt/KIND",
     "neardup/links/withheld",
     "neardup/requests/dropped",
     "neardup/requests/deprioritized",
@@ -164,6 +166,8 @@ class Report:
         verdict, spider = judged.verdict, self._crawler.spider
         if verdict.match is not None:
             self.count(f"distance/{verdict.match.distance}")
+        if verdict.rule:
+            self.count(f"rule/{verdict.rule}")
         if judged.action in _ENDS:
             self.count(_ENDS[judged.action])
         links = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -74,7 +75,7 @@ class Session:
         self.ledger = Ledger(self._store, self.report, patience=settings.pending_timeout)
         analyser = Analyser(settings.parameters)
         self._reader = Reader(analyser, text_of=settings.text_of, deny=settings.deny)
-        self._detector = Detector(analyser, self._store)
+        self._detector = Detector(analyser, self._store, on_learnt=self._learnt)
         self._actions = Actions(settings)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None
@@ -119,12 +120,24 @@ class Session:
             return
         self._eligibility = None
         await self.ledger.close()
+        with suppress(StoreError):  # it was counted and logged; what was learnt is learnt anew
+            await self._detector.close()
         try:
             await self._store.close()
         except StoreError as error:
             self.report.count("store/errors")
             logger.error("%s", error)  # noqa: TRY400
         self.report.close()
+
+    def _learnt(self, site: str, kind: str, sentence: str) -> None:
+        self.report.count(f"learnt/{kind}")
+        logger.info(
+            "On %s %s; NEARDUP_LEARN without %r switches that off",
+            site.removeprefix("//"),
+            sentence,
+            kind,
+            extra={"spider": self._crawler.spider},
+        )
 
     def judged(self, response: Response) -> Judged | None:
         """Return what was decided about `response`, if it was judged."""

@@ -22,6 +22,7 @@ from urllib.parse import quote
 from scrapy.utils.misc import load_object
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.evidence.sites import LEARNABLE
 from scrapy_neardup.parameters import PRESETS, SCOPES, TITLES, Parameters, dotted_name
 
 if TYPE_CHECKING:
@@ -327,7 +328,8 @@ SETTINGS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "FEATURES": ((8, 8, 1), _numbers("three numbers such as '6,14,2'")),
     "MIN_RESEMBLANCE": (0.9, _share),
     "TITLES": ("learn", _one_of(*TITLES)),
-    "SKETCH": ((1024, 2), _numbers("bins and bits such as '1024x2'")),
+    "LEARN": (LEARNABLE, _strings),
+    "SKETCH": ((512, 2), _numbers("bins and bits such as '512x2'")),
     "ACTION": (DROP, _one_of(*ACTIONS)),
     "PRIORITY_ADJUST": (-10, _whole()),
     "GROUP_BUDGET": (1, _whole(1)),

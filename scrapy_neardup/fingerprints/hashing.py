@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.text import normalized_chunks
 
-HASH_VERSION = "ndx2-64"
+HASH_VERSION = "ndx3-64"
 """Name, version and width of all that makes two fingerprints comparable: the tokens
 (`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties; and the
 features and sketches that `minwise` and `broder` make of shingles."""

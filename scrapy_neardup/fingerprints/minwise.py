@@ -111,7 +111,7 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
 def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Say of each bin whether its minimum is that of one of these shingles of the set.
 
-    So the bins that would have another minimum without them.
+    These are the bins that would have another minimum without them.
 
     Parameters
     ----------
@@ -122,17 +122,47 @@ def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray
 
     Notes
     -----
-    O(bins + n * throws) where the sketch took so many throws to fill: a handful, unless its
+    O(bins + n * throws) where the sketch took that many throws to fill: a handful, unless its
     set is small.
+    """
+    return owners(sketch, shingles, np.ones(len(shingles), np.uint8)) > 0
+
+
+def owners(
+    sketch: NDArray[np.uint64], shingles: NDArray[np.uint64], owner: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Say of each bin whose shingle has its minimum.
+
+    Parameters
+    ----------
+    sketch
+        Shape (bins,), uint64, from `one_permutation_sketch`.
+    shingles
+        Shape (n,), uint64, distinct: all or some of those that it was made of.
+    owner
+        Shape (n,), uint8, above 0.
+
+    Returns
+    -------
+    ndarray of uint8, shape (bins,)
+        0 where none of the shingles has the minimum.
+
+    Notes
+    -----
+    O(bins + n * throws), as `held_by`.
     """
     bins = len(sketch)
     thrown = int(sketch.max() >> _THROW)
-    places, minima = _throw(shingles, range(min(thrown + 1, bins)), bins)
-    held = np.zeros(bins, np.bool_)
-    held[places[sketch.take(places) == minima]] = True
+    throws = min(thrown + 1, bins)
+    places, minima = _throw(shingles, range(throws), bins)
+    held = np.zeros(bins, np.uint8)
+    hits = (sketch.take(places) == minima).nonzero()[0]
+    held[places[hits]] = owner[hits % len(shingles)] if len(shingles) else 0
     if thrown == bins and len(shingles):
         last = np.flatnonzero(sketch >> _THROW == bins)
-        held[last] = _last_throw(shingles, last, bins) == sketch[last]
+        for shingle, name in zip(shingles, owner, strict=True):
+            hit = _last_throw(shingle[None], last, bins) == sketch[last]
+            held[last[hit]] = name
     return held
 
 

@@ -145,3 +145,15 @@ def shingle_hashes(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
             block += tokens[start + place : start + place + len(block)]
         PUBLIC.mix(block)
     return hashes
+
+
+def shingles_at(
+    tokens: NDArray[np.uint64], starts: NDArray[np.int64], size: int
+) -> NDArray[np.uint64]:
+    """Return the shingles of `size` tokens that begin at these places; see `shingle_hashes`."""
+    hashes: NDArray[np.uint64] = tokens.take(starts)
+    for place in range(1, size):
+        hashes *= _STEP
+        hashes ^= hashes >> _32
+        hashes += tokens.take(starts + place)
+    return PUBLIC.mix(hashes)

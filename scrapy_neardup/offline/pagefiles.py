@@ -64,13 +64,13 @@ def _write(file: IO[bytes], pages: Iterable[Analysed], analyser: Analyser) -> in
         ("fingerprint", pa.uint64()),
         ("tokens", pa.uint32()),
     ]
-    if analyser.parameters.matching.features:
-        kind = Filter(*analyser.parameters.features)
+    kind = Filter(*analyser.parameters.features)
+    if analyser.parameters.method != "simhash":
         made[FILTER_KEY] = spelt(kind)
         columns.append(("features", pa.list_(pa.uint64(), kind.features)))
     schema = pa.schema(columns, metadata=made)
     count = 0
-    judged = _judged(pages)
+    judged = _judged(pages, kind.features)
     with ParquetWriter(file, schema) as writer:
         while rows := list(islice(judged, _GROUP_ROWS)):
             arrays = [
@@ -82,7 +82,8 @@ def _write(file: IO[bytes], pages: Iterable[Analysed], analyser: Analyser) -> in
     return count
 
 
-def _judged(pages: Iterable[Analysed]) -> Iterator[tuple[object, ...]]:
+def _judged(pages: Iterable[Analysed], features: int) -> Iterator[tuple[object, ...]]:
     for name, page in pages:
         if isinstance(page, Page):
-            yield name, page.id, page.fingerprint, page.tokens, page.features or None
+            own = page.features[:features]
+            yield name, page.id, page.fingerprint, page.tokens, own or None

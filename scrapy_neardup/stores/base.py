@@ -17,10 +17,8 @@ The rule, applied by `check_and_add` in one atomic step:
 1. *Candidates* are the entries of the page's scope and kind (exact or not) within
    Hamming distance k of its fingerprint (0 for an exact page), and those that share at
    least `Matching.shared_features` features with it, less those that `contradicts` it
-   and, where both have sketches, those that its sketch doesn't confirm (`confirmation.py`).
-   An entry with `another_title` is repeated by next to equal text only: of the sketches a
-   tenth of the bins may differ that otherwise may, and where one of the two has none, the
-   fingerprints must be equal.
+   and, where pages are confirmed, those that the table of `scrapy_neardup.evidence.decision`
+   doesn't take for the same page.
 2. The entry with the page's own id is a candidate: SEEN, and nothing changes.
 3. Any other candidate: DUPLICATE of the nearest (smallest page id among equals); its
    count of collapsed pages grows by one (`Match.count`); the page's own old entry is
@@ -41,6 +39,7 @@ from dataclasses import dataclass, field, fields
 from types import TracebackType
 from typing import Protocol, Self
 
+from scrapy_neardup.evidence.layout import HEAD, stored_size
 from scrapy_neardup.verdict import Page, Verdict
 
 
@@ -59,30 +58,21 @@ class Matching:
         Minima in a feature (s). A store only records it, as others don't match.
     shared_features
         How many of them an entry must share to be a candidate (r of Broder 2000, section 4).
-    sketch_bits
-        Bits of a bin of the pages' sketches, 1, 2, 4 or 8; 0: they have none.
-    sketch_bytes
-        Bytes of a sketch, a multiple of its bits. Some pages have `named_bytes` more.
+    bins, bits
+        Of the pages' sketches; 0: they have none, and nothing has to be confirmed.
     """
 
     by_distance: bool = True
     features: int = 0
     feature_size: int = 0
     shared_features: int = 1
-    sketch_bits: int = 0
-    sketch_bytes: int = 0
+    bins: int = 0
+    bits: int = 0
 
     @property
-    def named_bytes(self) -> int:
-        """Bytes of a bit a bin (`scrapy_neardup.verdict.Sketch.named`)."""
-        return self.sketch_bytes // self.sketch_bits if self.sketch_bits else 0
-
-    @property
-    def sketch_sizes(self) -> tuple[int, ...]:
-        """Bytes of what a store keeps of a sketch, without and with its named bins."""
-        if not self.sketch_bits:
-            return ()
-        return self.sketch_bytes, self.sketch_bytes + self.named_bytes
+    def evidence_sizes(self) -> tuple[int, ...]:
+        """Bytes of what a store keeps to confirm a match, of a short page and of another."""
+        return (HEAD.size, stored_size(self.bins, self.bits)) if self.bins else ()
 
     def record(self) -> dict[str, str | int | float]:
         """Return what a store's schema says of it: what differs from the default."""
@@ -219,13 +209,3 @@ def contradicts(page: Page, title: int, content: int) -> bool:
     no evidence.
     """
     return page.title != title and page.content != content
-
-
-def another_title(ours: int, theirs: int) -> bool:
-    """Whether the digests of two pages' titles say that the pages are about different things.
-
-    Products of a shop share a long template and differ in one name, in title and heading:
-    their text is nearly equal, and the title says what is not. A page without a title (0)
-    says nothing.
-    """
-    return ours != theirs and 0 not in {ours, theirs}

@@ -63,13 +63,14 @@ class Candidates:
         self._entries = entries
         self._by_distance = matching.by_distance
         self._shared = matching.shared_features
+        self._has_path = matching.bins > 0
         self._max_distance = max_distance if matching.by_distance else 0
         self._near: HammingIndex | None = None
         if self._max_distance:
             max_bucket = max(4096, 16 * expected_pages // 65536)
             self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
         # Without sketches no more entries have one key: the rule itself sees to it.
-        self._by_key = RowMap(entries.keys, MOST_CONTRADICTED if matching.sketch_bits else 0)
+        self._by_key = RowMap(entries.keys, MOST_CONTRADICTED if matching.bins else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MOST_UNDER_FEATURE) for column in entries.features]
         self._refused: set[int] = set()  # rows loaded that the tables have no room for
@@ -135,6 +136,12 @@ class Candidates:
             ]
         found.sort()
         return found, rejected
+
+    def at_path(self, arrived: Arrival) -> list[int]:
+        """Return the rows of pages at the path of this one."""
+        if not (self._has_path and arrived.features):
+            return []
+        return list(self._by_feature[-1].rows(arrived.features[-1]))
 
     def is_near(self, distance: int) -> bool:
         """Whether an entry that isn't exact is a candidate at this distance."""

@@ -3,8 +3,9 @@
 Rule of this room: synchronous, and so atomic for the tasks of one event loop; no I/O.
 Where a call fails (MemoryError), the index is as it was before.
 
-An entry is a row (`entries.py`); `candidates.py` finds it, and `confirmation.py` says whether
-it is repeated. What is decided from that is decided here.
+An entry is a row (`entries.py`); `candidates.py` finds it, and the table of
+`scrapy_neardup.evidence.decision` says whether it is repeated. What is decided from that is
+decided here.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.stores.base import Matching, StoreOptions, StoreStats
 from scrapy_neardup.stores.candidates import MOST_CONTRADICTED, Candidates
-from scrapy_neardup.stores.confirmation import Comparison, stored
 from scrapy_neardup.stores.entries import Arrival, Entries, arrival
 from scrapy_neardup.stores.records import Chunk
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
@@ -50,6 +51,10 @@ class Outcome(NamedTuple):
         Of a match, in bits.
     resemblance, repeats
         Of a match: `Match.resemblance` and `Match.count`.
+    rule
+        Name of the rule that decided.
+    witness
+        What is kept of another page at the same path.
     withdrawn
         The page's own old entry, which is no longer found. Its columns stay until
         `EmbeddedIndex.release`.
@@ -61,8 +66,10 @@ class Outcome(NamedTuple):
     page_id: int = 0
     distance: int = 0
     resemblance: float | None = None
+    rule: str = ""
     repeats: int = 0
     withdrawn: int = -1
+    witness: bytes = b""
 
     def verdict(self, page: Page, url: str | None = None) -> Verdict:
         """Return the verdict on `page`; `url` is that of a duplicate's match."""
@@ -80,6 +87,8 @@ class Outcome(NamedTuple):
             reason=self.reason,
             page_id=page.id,
             match=match,
+            rule=self.rule,
+            witness=self.witness,
             fingerprint=page.fingerprint,
             tokens=page.tokens,
         )
@@ -102,7 +111,7 @@ class EmbeddedIndex:
         self, max_distance: int, expected_pages: int, matching: Matching | None = None
     ) -> None:
         matching = matching or Matching()
-        self._sketch_bits = matching.sketch_bits
+        self._matching = matching
         self._entries = Entries(matching)
         self._candidates = Candidates(self._entries, max_distance, expected_pages, matching)
         self._pending: dict[int, int] = {}  # page id -> row
@@ -144,8 +153,9 @@ class EmbeddedIndex:
         found, rejected = self._candidates.find(arrived)
         if own >= 0:
             found = [candidate for candidate in found if candidate[2] != own]
+        witness = self._witness(arrived, own, found)
         if match := self._confirmed(page, found[:MOST_COMPARED]):
-            return self._repeat(page, match, own)
+            return self._repeat(page, match, own)._replace(witness=witness)
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
         # without it a look-up by distance stays bounded.
         crowded = len(found) > MOST_COMPARED and self._candidates.is_near(found[MOST_COMPARED][0])
@@ -159,7 +169,7 @@ class EmbeddedIndex:
             self._withdraw(own)
         self._pending[page.id] = row
         reason = Reason.UNMATCHED if own < 0 else Reason.CHANGED
-        return Outcome(Decision.NEW, reason, row, page.id, withdrawn=own)
+        return Outcome(Decision.NEW, reason, row, page.id, withdrawn=own, witness=witness)
 
     def confirm(self, page_id: int) -> int:
         """Make the pending entry of this page final; return its row, or -1."""
@@ -192,21 +202,35 @@ class EmbeddedIndex:
 
     def _confirmed(
         self, page: Page, candidates: list[tuple[int, int, int]]
-    ) -> tuple[int, int, int, float | None] | None:
-        """Return row, page id, distance and resemblance of the first that is confirmed."""
+    ) -> tuple[int, int, int, float | None, str] | None:
+        """Return row, page id, distance, resemblance and rule of the first that is confirmed."""
+        bins, bits = self._matching.bins, self._matching.bits
         comparison = None
         for distance, page_id, row in candidates:
-            sketches = self._entries.sketches.get(row)
-            if page.sketch is None or not sketches:
-                return row, page_id, distance, None
-            comparison = comparison or Comparison(page.sketch, self._sketch_bits)
-            other = self._entries.has_another_title(row, page)
-            resemblance = comparison.confirmed(sketches, another_title=other)
-            if resemblance is not None:
-                return row, page_id, distance, resemblance
+            if not (bins and page.evidence):
+                return row, page_id, distance, None, Rule.WITHIN_K
+            comparison = comparison or Comparison(page, bins, bits)
+            evidence = self._entries.sketches.get(row)
+            same_embedded = self._entries.contents[row] == page.content
+            if decided := comparison.decide(evidence, distance, same_embedded=same_embedded):
+                rule, compared = decided
+                resemblance = compared and compared.resemblance(bits)
+                return row, page_id, distance, resemblance, rule
         return None
 
-    def _repeat(self, page: Page, match: tuple[int, int, int, float | None], own: int) -> Outcome:
+    def _witness(self, arrived: Arrival, own: int, found: list[tuple[int, int, int]]) -> bytes:
+        """Return what is kept of the nearest other page at the path of this one, or of any."""
+        at_path = [
+            (self._entries.distance(row, arrived), self._entries.page_ids[row], row)
+            for row in self._candidates.at_path(arrived)
+            if row != own and self._entries.tags[row] == arrived.tag
+        ]
+        others = at_path or found
+        return self._entries.sketches.get(min(others)[2]) if others else b""
+
+    def _repeat(
+        self, page: Page, match: tuple[int, int, int, float | None, str], own: int
+    ) -> Outcome:
         """Count a page that repeats an entry."""
         if own >= 0:
             self._withdraw(own)
@@ -223,7 +247,7 @@ class EmbeddedIndex:
         if not self._candidates.add(row, by_distance=by_distance):
             return -1
         try:
-            self._entries.take(row, stored(arrived.page.sketch))
+            self._entries.take(row, arrived.page.evidence)
         except MemoryError:
             self._candidates.remove(row)
             raise

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.stores.base import Matching, another_title, contradicts
+from scrapy_neardup.stores.base import Matching, contradicts
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.stores.sketches import SketchHeap
 from scrapy_neardup.verdict import Page
@@ -78,7 +78,7 @@ class Entries:
         self.contents = array("I")
         self.duplicates = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
-        self.sketches = SketchHeap(matching.named_bytes)
+        self.sketches = SketchHeap(matching.evidence_sizes)
         self._columns = (
             self.keys,
             self.page_ids,
@@ -101,23 +101,12 @@ class Entries:
     def fits(self, row: int, arrived: Arrival) -> bool:
         """Whether the entry is of the page's partition and by its evidence no other page.
 
-        It doesn't contradict the page. Where it has another title, there are sketches to
-        compare, or their keys are equal.
+        It doesn't contradict the page.
         """
         page = arrived.page
-        if self.tags[row] != arrived.tag:
-            return False
-        if contradicts(page, self.titles[row], self.contents[row]):
-            return False
-        return (
-            not self.has_another_title(row, page)
-            or (page.sketch is not None and row in self.sketches)
-            or self.keys[row] == arrived.key
+        return self.tags[row] == arrived.tag and not contradicts(
+            page, self.titles[row], self.contents[row]
         )
-
-    def has_another_title(self, row: int, page: Page) -> bool:
-        """Whether the entry and the page have titles that differ."""
-        return another_title(page.title, self.titles[row])
 
     def distance(self, row: int, arrived: Arrival) -> int:
         """Return the Hamming distance of the entry's key and the page's."""
@@ -146,7 +135,7 @@ class Entries:
         return row
 
     def take(self, row: int, sketches: bytes) -> None:
-        """Take the row that was filled; with its sketches, see `confirmation.stored`."""
+        """Take the row that was filled; `sketches` are its page's evidence."""
         self.sketches.set(row, sketches)
         if self._free:
             self._free.pop()

@@ -64,7 +64,8 @@ class Chunk(NamedTuple):
     records
         Shape (n,), `record_dtype`.
     sketches
-        Of each entry what `confirmation.stored` returned; empty where nobody has any.
+        The evidence of each entry's page (`scrapy_neardup.evidence.layout`); empty where nobody
+        has any.
     """
 
     rows: NDArray[np.uint32]

@@ -22,17 +22,16 @@ from scrapy_neardup.stores.redis_calls import Scripts
 from scrapy_neardup.stores.redis_client import check_server, connect, disconnect
 from scrapy_neardup.stores.redis_counts import counts
 from scrapy_neardup.stores.redis_errors import RecordLostError, explaining
+from scrapy_neardup.stores.redis_evidence import evidence, resembling, weighing
 from scrapy_neardup.stores.redis_layout import Layout, prefix
 from scrapy_neardup.stores.redis_notices import exchange, topic_key
 from scrapy_neardup.stores.redis_schema import agree
 from scrapy_neardup.stores.redis_values import (
     feature_keys,
     id_bytes,
-    key_and_evidence,
+    key_and_digests,
     matched,
     near_reason,
-    resembling,
-    sketch_words,
     url_bytes,
     verdict,
 )
@@ -46,7 +45,7 @@ _SWEEP_PAUSE = 0.2  # seconds between two steps of the sweep, over all crawlers
 _SWEEP_FIELDS = 16
 _SWEEP_MOST = 64  # entries that a step withdraws: about 3 ms of the server
 _VERBS: dict[str, tuple[str, ...]] = {
-    "check_and_add": ("pages", "bodies", "sketches"),
+    "check_and_add": ("pages", "bodies", "evidence"),
     **dict.fromkeys(("confirm", "forget", "sweep"), ("pages", "bodies")),
     "renew": ("pages",),
 }
@@ -107,21 +106,22 @@ class RedisStore(Store):
 
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`."""
-        key, evidence = key_and_evidence(page)
+        key, digests = key_and_digests(page)
         matching = self._options.matching
         reply = await self._call(
             "check_and_add",
             self._layout.limit(page),
             id_bytes(page.id),
-            evidence,
+            digests,
             url_bytes(page),
             int(LEASE * 1000),
             self._retention,
-            *sketch_words(page, matching.sketch_bits),
+            evidence(page, matching),
+            weighing(page, matching),
             b"".join(feature_keys(page, matching)),
             key=key,
         )
-        judged = _read(page, reply, matching.sketch_bits)
+        judged = _read(page, reply, matching.bits)
         if judged.decision is Decision.NEW:
             self._pending.add(page.id)
         elif judged.decision is Decision.DUPLICATE:
@@ -199,18 +199,18 @@ class RedisStore(Store):
 
 def _read(page: Page, reply: list[Any], bits: int) -> Verdict:
     match reply:
-        case [b"new"]:
-            return verdict(page, Reason.UNMATCHED)
-        case [b"changed"]:
-            return verdict(page, Reason.CHANGED)
-        case [b"seen", distance, *counts]:
+        case [b"new", witness]:
+            return verdict(page, Reason.UNMATCHED, witness=witness)
+        case [b"changed", witness]:
+            return verdict(page, Reason.CHANGED, witness=witness)
+        case [b"seen", distance, rule, *counts]:
             likeness = resembling(counts, bits)
             seen = Match(page_id=page.id, distance=distance, url=page.url, resemblance=likeness)
-            return verdict(page, Reason.SAME_PAGE, seen)
-        case [b"duplicate", distance, page_id, url, count, *counts]:
+            return verdict(page, Reason.SAME_PAGE, seen, rule.decode())
+        case [b"duplicate", witness, distance, page_id, url, count, rule, *counts]:
             likeness = resembling(counts, bits)
             match = matched(page_id, distance, url, count=count, resemblance=likeness)
-            return verdict(page, near_reason(page), match)
+            return verdict(page, near_reason(page), match, rule.decode(), witness)
         case [b"overflow"]:
             return verdict(page, Reason.OVERFLOW)
     raise StoreError(f"a script answered {reply!r}")

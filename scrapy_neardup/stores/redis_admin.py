@@ -116,11 +116,11 @@ class RedisAdmin:
         weights = dict.fromkeys(("tables", "sketches", "rest"), 0)
         lengths: dict[bytes, int] = {}
         matching = Matching(
-            sketch_bits=int(parameters.get("sketch_bits", 0)),
-            sketch_bytes=int(parameters.get("sketch_bytes", 0)),
+            features=int(parameters.get("features", 0)),
+            bins=int(parameters.get("bins", 0)),
+            bits=int(parameters.get("bits", 0)),
         )
-        features = 8 * int(parameters.get("features", 0))
-        sizes = features, matching.sketch_bytes, matching.named_bytes
+        sizes = 8 * matching.features, *(matching.evidence_sizes or (0, 0))
         cursor = b"0"
         while True:
             reply = await self._client.eval(WEIGH_SCRIPT, 1, key, cursor, _FIELDS, _SHOWN, *sizes)

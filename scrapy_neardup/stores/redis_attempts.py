@@ -67,7 +67,7 @@ class Attempts:
         tables = list(enumerate(others, 2)) if arrived.limit > 0 else []
         features = list(arrived.features)
         name = id_bytes(arrived.page.id)
-        begin = (first, mine.token, arrived.limit, name, arrived.evidence, int(lease * 1000))
+        begin = (first, mine.token, arrived.limit, name, arrived.digests, int(lease * 1000))
         *replies, pointer = await asyncio.gather(
             self._call("begin", self.entry_key(mine), *begin, arrived.body),
             *(
@@ -108,7 +108,7 @@ class Attempts:
         wound
             End it if it is pending.
         body
-            Ask for features and sketches.
+            Ask for features and evidence.
         """
         asked = ("wound" if wound else "", "body" if body else "")
         reply = await self._call(

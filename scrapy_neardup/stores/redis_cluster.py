@@ -198,7 +198,7 @@ class RedisClusterStore(Store):
         match = rivals.take({kept: entry}).match
         if match is None or not match.is_another:
             return None
-        return await self._collapse(arrived, match)
+        return await self._collapse(arrived, match, rivals.witness)
 
     async def _try(self, arrived: Arrival, lease: float, turn: Turn[Attempt]) -> Verdict | None:
         """Claim, resolve, commit; None if the attempt was ended by another one."""
@@ -219,7 +219,7 @@ class RedisClusterStore(Store):
         if claims.granted:
             if match is not None and match.is_another:
                 turn.found = match.attempt if match.distance == 0 else None
-                return await self._repeat(arrived, mine, match, claims.old)
+                return await self._repeat(arrived, mine, match, claims.old, rivals.witness)
             if match is not None:
                 return await self._see(arrived, mine, match)
             if rivals.contradicted >= MOST_CONTRADICTED:
@@ -228,7 +228,7 @@ class RedisClusterStore(Store):
             reason = await asyncio.shield(self._keep(arrived, mine, claims, rivals))
             if reason is not None:
                 self._held[page.id] = turn.found = mine
-                return verdict(page, reason)
+                return verdict(page, reason, witness=rivals.witness)
         await self._attempts.settle(mine, "end")
         self._leave(arrived, mine)
         return None
@@ -259,12 +259,17 @@ class RedisClusterStore(Store):
         return None
 
     async def _repeat(
-        self, arrived: Arrival, mine: Attempt, kept: Kept, old: Attempt | None
+        self,
+        arrived: Arrival,
+        mine: Attempt,
+        kept: Kept,
+        old: Attempt | None,
+        witness: bytes,
     ) -> Verdict | None:
         """Count the page on the entry that it repeats; None if that is kept no more."""
         page = arrived.page
         judged, _ = await asyncio.gather(
-            self._collapse(arrived, kept), self._attempts.settle(mine, "end")
+            self._collapse(arrived, kept, witness), self._attempts.settle(mine, "end")
         )
         self._leave(arrived, mine)
         if judged is not None:
@@ -273,15 +278,14 @@ class RedisClusterStore(Store):
                 await self._attempts.end(old, page.id)
         return judged
 
-    async def _collapse(self, arrived: Arrival, kept: Kept) -> Verdict | None:
+    async def _collapse(self, arrived: Arrival, kept: Kept, witness: bytes) -> Verdict | None:
         collapsed = await self._attempts.collapse(kept.attempt)
         if collapsed is None:
             return None
         count, url = collapsed
-        match = matched(
-            kept.page_id, kept.distance, url, count=count, resemblance=kept.resemblance
-        )
-        return verdict(arrived.page, near_reason(arrived.page), match)
+        likeness, page = kept.resemblance(self._options.matching.bits), arrived.page
+        match = matched(kept.page_id, kept.distance, url, count=count, resemblance=likeness)
+        return verdict(page, near_reason(page), match, kept.decided.rule, witness)
 
     async def _see(self, arrived: Arrival, mine: Attempt, own: Kept) -> Verdict:
         """Let the page's own entry stand."""
@@ -290,10 +294,9 @@ class RedisClusterStore(Store):
         if self._options.retention:
             await self._attempts.settle(own.attempt, "touch", self._options.retention)
         self._leave(arrived, mine)
-        match = Match(
-            page_id=page.id, distance=own.distance, url=page.url, resemblance=own.resemblance
-        )
-        return verdict(page, Reason.SAME_PAGE, match)
+        likeness = own.resemblance(self._options.matching.bits)
+        match = Match(page_id=page.id, distance=own.distance, url=page.url, resemblance=likeness)
+        return verdict(page, Reason.SAME_PAGE, match, own.decided.rule)
 
     async def _overflow(self, arrived: Arrival, mine: Attempt) -> Verdict:
         """Let the page pass; there is no room for it."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
-from scrapy_neardup.stores.confirmation import stored
+from scrapy_neardup.stores.redis_evidence import evidence
 from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.stores.redis_values import feature_keys, key_and_evidence, url_bytes
+from scrapy_neardup.stores.redis_values import feature_keys, key_and_digests, url_bytes
 from scrapy_neardup.verdict import Page
 
 TOKEN: Final = 4
@@ -61,8 +61,8 @@ class Arrival:
 
     Parameters
     ----------
-    key, evidence
-        See `redis_values.key_and_evidence`.
+    key, digests
+        See `redis_values.key_and_digests`.
     features
         All that it has.
     limit
@@ -73,7 +73,7 @@ class Arrival:
 
     page: Page
     key: int
-    evidence: bytes
+    digests: bytes
     features: Features
     limit: int
     body: bytes
@@ -81,14 +81,14 @@ class Arrival:
     @classmethod
     def of(cls, page: Page, layout: Layout) -> Self:
         """Return what a namespace of this layout stores of `page`."""
-        key, evidence = key_and_evidence(page)
+        key, digests = key_and_digests(page)
         features = b"".join(feature_keys(page, layout.matching))
-        sizes = (0, *layout.matching.sketch_sizes)
-        sketch, url = stored(page.sketch) if layout.matching.sketch_bits else b"", url_bytes(page)
-        head = bytes([2 * sizes.index(len(sketch)) + bool(features)])
-        body = features + sketch + url
+        sizes = (0, *layout.matching.evidence_sizes)
+        compared = evidence(page, layout.matching)
+        head = bytes([2 * sizes.index(len(compared)) + bool(features)])
+        body = features + compared + url_bytes(page)
         return cls(
-            page, key, evidence, separate(features), layout.limit(page), body and head + body
+            page, key, digests, separate(features), layout.limit(page), body and head + body
         )
 
 
@@ -105,7 +105,7 @@ class Met(NamedTuple):
 
     @classmethod
     def read(cls, words: bytes) -> Self:
-        """Return what follows an attempt: page id, evidence, state."""
+        """Return what follows an attempt: page id, digests, state."""
         return cls(words[:8], words[14:] == b"p")
 
 
@@ -131,7 +131,8 @@ class Entry(NamedTuple):
     state: bytes
     """gone, pending or kept."""
     page_id: bytes = b""
-    evidence: bytes = b""
+    digests: bytes = b""
     features: bytes = b""
     """Of a gone one, if it was ended by this call; else if the body was asked for."""
-    sketches: bytes = b""
+    evidence: bytes = b""
+    """What is stored of it to be compared, if the body was asked for."""

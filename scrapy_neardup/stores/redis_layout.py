@@ -15,10 +15,11 @@ from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.stores.redis_evidence import constants
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
-FORMAT = 1
+FORMAT = 2
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
@@ -31,7 +32,7 @@ CAP = 4096
 """Entries that a bucket may hold which can't be split further."""
 
 MOST_CONTRADICTED = 512
-"""Entries that may be near a new page and other pages by their evidence; as in the embedded
+"""Entries that may be near a new page and other pages by their digests; as in the embedded
 stores."""
 
 MOST_COMPARED = 64
@@ -146,7 +147,7 @@ class Layout:
         crawls with other parameters differ by it: none finds the other's on a server.
         """
         ranges = ",".join(str(2 ** (_MOST_PREFIX - prefix)) for prefix in self._prefixes)
-        constants = {
+        values = {
             "RECORD_DIGEST": f"'{record}'",
             "TABLES": len(self._prefixes),
             "RANGES": f"{{{ranges}}}",
@@ -161,12 +162,9 @@ class Layout:
             "HAS_BODIES": str(self.has_bodies).lower(),
             "FEATURES": self.matching.features,
             "SHARED_FEATURES": self.matching.shared_features,
-            "SKETCH": self.matching.sketch_bytes if self.matching.sketch_bits else 0,
-            "NAMED": self.matching.named_bytes,
-            "BITS": self.matching.sketch_bits,
-            "DIFFERING": _differing(self.matching.sketch_bits or 8),
+            **constants(self.matching),
         }
-        head = "".join(f"local {name} = {value}\n" for name, value in constants.items())
+        head = "".join(f"local {name} = {value}\n" for name, value in values.items())
         text = "".join(_source(part) for part in ("buckets", *parts))
         if "pages" in parts:
             head += self.permuting
@@ -242,13 +240,6 @@ def _half(moves: list[tuple[int, int]], low: int) -> str:
         for (half, far), mask in steps.items()
     ]
     return f"bit.bor({','.join(words)})%4294967296"
-
-
-def _differing(bits: int) -> str:
-    """Return a Lua literal: how many bins of so many bits aren't 0, for each byte."""
-    bins = [sum(1 << place for place in range(low, low + bits)) for low in range(0, 8, bits)]
-    counts = (sum(1 for mask in bins if byte & mask) for byte in range(256))
-    return "'" + "".join(f"\\{count}" for count in counts) + "'"
 
 
 def _source(name: str) -> str:

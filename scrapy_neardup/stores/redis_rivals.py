@@ -3,8 +3,8 @@
 Rule of this room: pure, so that the decisions of the protocol (docs/cluster.md) can be read
 in one place; `redis_cluster.py` makes the calls.
 
-An attempt that was met is nobody to a page if it has ended, is another page by its evidence,
-is no candidate after all, or isn't confirmed by the page's sketch. All others are its *rivals*:
+An attempt that was met is nobody to a page if it has ended, is another page by its digests,
+is no candidate after all, or isn't taken for the same page. All others are its *rivals*:
 one that is kept is what the page repeats; of two that are pending the one of smaller rank
 goes first.
 """
@@ -15,9 +15,9 @@ import heapq
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scrapy_neardup.stores.base import Matching, another_title
+from scrapy_neardup.evidence.decision import Comparison, Decided, Rule
+from scrapy_neardup.stores.base import Matching
 from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.confirmation import Comparison
 from scrapy_neardup.stores.redis_cluster_values import (
     Arrival,
     Attempt,
@@ -27,7 +27,7 @@ from scrapy_neardup.stores.redis_cluster_values import (
     separate,
 )
 from scrapy_neardup.stores.redis_layout import MOST_COMPARED, MOST_CONTRADICTED
-from scrapy_neardup.stores.redis_values import contradict, id_bytes, title_of
+from scrapy_neardup.stores.redis_values import contradict, feature_keys, id_bytes
 
 MOST_LOOKED_AT = MOST_CONTRADICTED + MOST_COMPARED
 """Attempts, the nearest ones, that are looked at together."""
@@ -44,7 +44,16 @@ class Kept(NamedTuple):
     distance: int
     page_id: bytes
     attempt: Attempt
-    resemblance: float | None
+    decided: Decided
+
+    def resemblance(self, bits: int) -> float | None:
+        """Return that of texts and cores, of bins of so many bits; None if none were compared."""
+        compared = self.decided.compared
+        return None if compared is None else compared.resemblance(bits)
+
+
+Candidate = tuple[tuple[bool, int, bytes], Attempt, Entry]
+"""Of a kept entry what it is preferred by, as in `Kept`, its attempt, and what a look showed."""
 
 
 class Looked(NamedTuple):
@@ -67,7 +76,10 @@ class Rivals:
     met
         How many there were.
     contradicted
-        Kept entries within k bits that are other pages by their evidence.
+        Kept entries within k bits that are other pages by their digests.
+    witness
+        What is stored of the nearest kept page at the page's path; if there is none, of the
+        nearest kept candidate.
     """
 
     def __init__(
@@ -75,6 +87,7 @@ class Rivals:
     ) -> None:
         self.wounded: set[Attempt] = set()
         self.contradicted = 0
+        self.witness = b""
         self._arrived = arrived
         self._id = id_bytes(arrived.page.id)
         self._mine = mine
@@ -88,7 +101,9 @@ class Rivals:
         self.met = len(self._near)
         self._rank = (mine.key, arrived.page.id, mine.token)
         self._comparison: Comparison | None = None
-        self._known: dict[Attempt, float | None] = {}  # rivals' resemblance
+        self._known: dict[Attempt, tuple[Decided, bytes]] = {}  # rivals, and their evidence
+        self._path = feature_keys(arrived.page, matching)[-1:] if matching.bins else []
+        self._nearest = (True, 65, b"")  # of the witness: isn't at the path, distance, page id
         self._kept: set[Attempt] = set()
         equal = {each: met for each, met in claims.equal.items() if each != mine}
         self._telling = {each for each, met in equal.items() if not met.is_pending}
@@ -120,13 +135,14 @@ class Rivals:
         return heapq.nsmallest(MOST_LOOKED_AT, self._near, key=self._distance)
 
     def needs_body(self, other: Attempt) -> bool:
-        """Whether features and sketches of `other` have to be compared yet."""
+        """Whether features and evidence of `other` have to be compared yet."""
         return self._has_bodies and other not in self._known
 
     @property
     def is_crowded(self) -> bool:
         """Whether more entries are near than a page is compared with: its key is no help."""
-        if len(self._candidates) <= MOST_COMPARED:
+        least = MOST_CONTRADICTED if self._arrived.page.exact else MOST_COMPARED + 1
+        if len(self._candidates) < least:  # exact pages are found by nothing else
             return False
         return sorted(self._candidates)[MOST_COMPARED] <= self._arrived.limit
 
@@ -145,7 +161,7 @@ class Rivals:
         """Take in the states of some of those that are left."""
         gone = {}
         must_wait = False
-        repeated: list[tuple[Kept, Entry]] = []
+        candidates: list[Candidate] = []
         for other, entry in looked.items():
             self._telling.discard(other)
             if entry.state == b"pending" and self._is_rival(other, entry):
@@ -161,29 +177,32 @@ class Rivals:
                 gone[other] = separate(entry.features) or self._met_under(other)
             elif entry.state == b"kept":
                 self._kept.add(other)
-                if self._fits(other, entry):
-                    kept = Kept(
-                        entry.page_id != self._id,
-                        self._distance(other),
-                        entry.page_id,
-                        other,
-                        None,
-                    )
-                    repeated.append((kept, entry))
-        return Looked(self._first(repeated), gone, must_wait)
+                is_candidate = self._fits(other, entry)
+                self._witness(other, entry, is_candidate=is_candidate)
+                if is_candidate:
+                    order = entry.page_id != self._id, self._distance(other), entry.page_id
+                    candidates.append((order, other, entry))
+        return Looked(self._first(candidates), gone, must_wait)
 
-    def _first(self, kept: list[tuple[Kept, Entry]]) -> Kept | None:
-        """Return the first of these candidates that is confirmed, of the nearest ones."""
-        kept.sort(key=lambda pair: pair[0][:3])
-        others = [each.distance for each, _ in kept if each.is_another]
+    def _first(self, candidates: list[Candidate]) -> Kept | None:
+        """Return the first of these that the page repeats, of the nearest ones."""
+        candidates.sort(key=lambda each: each[0])
+        others = [distance for (is_another, distance, _), *_ in candidates if is_another]
         self._candidates += others
-        for each, entry in kept[: len(kept) - len(others) + MOST_COMPARED]:
-            if each.attempt in self._known:
-                return each._replace(resemblance=self._known[each.attempt])
-            confirmed, resemblance = self._compare(entry)
-            if confirmed:
-                return each._replace(resemblance=resemblance)
+        for order, attempt, entry in candidates[: len(candidates) - len(others) + MOST_COMPARED]:
+            if decided := self._decide(attempt, entry):
+                return Kept(*order, attempt, decided)
         return None
+
+    def _witness(self, other: Attempt, entry: Entry, *, is_candidate: bool) -> None:
+        """Take note of a kept entry if it is the best witness so far."""
+        is_at_path = any(other in self._sharing.get(feature, ()) for feature in self._path)
+        if entry.page_id == self._id or not (is_at_path or is_candidate):
+            return
+        nearest = not is_at_path, self._distance(other), entry.page_id
+        if nearest < self._nearest:
+            _, before = self._known.get(other, (None, b""))
+            self._nearest, self.witness = nearest, entry.evidence or before
 
     def _is_rival(self, other: Attempt, entry: Entry) -> bool:
         """Whether the page would repeat this pending one if it were kept."""
@@ -191,21 +210,17 @@ class Rivals:
             return True
         if not self._fits(other, entry):
             return False
-        confirmed, resemblance = self._compare(entry)
-        if confirmed:
-            self._known[other] = resemblance
-        return confirmed
+        decided = self._decide(other, entry)
+        if decided:
+            self._known[other] = decided, entry.evidence
+        return decided is not None
 
     def _fits(self, other: Attempt, entry: Entry) -> bool:
         """Whether it is a candidate; lists that were read at different moments can't tell."""
         if other in self._known:
             return True
         distance = self._distance(other)
-        if contradict(self._arrived.evidence, entry.evidence) or (
-            distance > 0
-            and self._has_another_title(entry)
-            and self._comparison_with(entry) is None
-        ):
+        if contradict(self._arrived.digests, entry.digests):
             if entry.state == b"kept" and distance <= self._arrived.limit:
                 self.contradicted += 1
             return False
@@ -214,27 +229,19 @@ class Rivals:
         shared = len(self._arrived.features & separate(entry.features))
         return shared >= self._matching.shared_features
 
-    def _compare(self, entry: Entry) -> tuple[bool, float | None]:
-        """Return whether the page's sketch confirms an entry, and their resemblance."""
-        comparison = self._comparison_with(entry)
-        if comparison is None:
-            return True, None
-        resemblance = comparison.confirmed(
-            entry.sketches, another_title=self._has_another_title(entry)
-        )
-        return resemblance is not None, resemblance
-
-    def _comparison_with(self, entry: Entry) -> Comparison | None:
-        """Return what compares an entry's sketches with the page's; None if one has none."""
-        sketch = self._arrived.page.sketch
-        if sketch is None or not entry.sketches:
-            return None
+    def _decide(self, other: Attempt, entry: Entry) -> Decided | None:
+        """Return that the page repeats a candidate, or None."""
+        if other in self._known:
+            return self._known[other][0]
+        page, matching = self._arrived.page, self._matching
+        if not (matching.bins and page.evidence):
+            return Decided(Rule.WITHIN_K, None)
         if self._comparison is None:
-            self._comparison = Comparison(sketch, self._matching.sketch_bits)
-        return self._comparison
-
-    def _has_another_title(self, entry: Entry) -> bool:
-        return another_title(title_of(self._arrived.evidence), title_of(entry.evidence))
+            self._comparison = Comparison(page, matching.bins, matching.bits)
+        same_embedded = self._arrived.digests[4:] == entry.digests[4:]
+        return self._comparison.decide(
+            entry.evidence, self._distance(other), same_embedded=same_embedded
+        )
 
     @staticmethod
     def _rank_of(attempt: Attempt, page_id: bytes) -> tuple[int, int, bytes]:

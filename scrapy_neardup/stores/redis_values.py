@@ -5,10 +5,7 @@ Rule of this room: pure; both Redis stores write pages alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from scrapy_neardup.stores.base import Matching
-from scrapy_neardup.stores.confirmation import Compared, resemblance, stored
 from scrapy_neardup.stores.records import partition
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
@@ -24,28 +21,23 @@ _DECISIONS = {
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
-def key_and_evidence(page: Page) -> tuple[int, bytes]:
+def key_and_digests(page: Page) -> tuple[int, bytes]:
     """Return the key that stands for `page` in tables, and what an entry has to match besides.
 
-    Evidence is 6 bytes: two each of the partition's tag and the digests of title and
-    content. By chance a 65,536th of all differing titles look the same there: such a page is
-    judged as if it had the other's title. None looks like none.
+    The digests are 6 bytes: two each of the partition's tag and of title and content. By chance
+    a 65,536th of all differing titles look the same there: such a page is judged as if it had
+    the other's title. None looks like none.
     """
     tag, mask = partition(page.scope, page.exact)
     title = page.title & 0xFFFF or min(page.title, 1)
     values = (tag, title, page.content)
-    evidence = b"".join((value & 0xFFFF).to_bytes(2, "big") for value in values)
-    return page.fingerprint ^ mask, evidence
+    digests = b"".join((value & 0xFFFF).to_bytes(2, "big") for value in values)
+    return page.fingerprint ^ mask, digests
 
 
 def contradict(ours: bytes, theirs: bytes) -> bool:
-    """Whether two pages' evidence says that they aren't duplicates, whatever their keys."""
+    """Whether two pages' digests say that they aren't duplicates, whatever their keys."""
     return ours[:2] != theirs[:2] or (ours[2:4] != theirs[2:4] and ours[4:] != theirs[4:])
-
-
-def title_of(evidence: bytes) -> int:
-    """Return what evidence has of a title; 0: there is none."""
-    return int.from_bytes(evidence[2:4], "big")
 
 
 def id_bytes(page_id: int) -> bytes:
@@ -74,38 +66,6 @@ def feature_keys(page: Page, matching: Matching) -> list[bytes]:
     ]
 
 
-def sketch_words(page: Page, bits: int) -> tuple[bytes, bytes, bytes, bytes]:
-    """Return what ``lua/sketches.lua`` compares a page by: four words, empty without a sketch.
-
-    So are they where a store keeps none (`bits` is 0).
-
-    Returns
-    -------
-    most, sketch, furniture, shared
-        The share of bins that may differ, and that under another title, in digits that stand
-        for the same doubles; what is stored; furniture, empty if there is none; how many bins
-        that is, 4 bytes.
-    """
-    sketch = page.sketch
-    if sketch is None or not bits:
-        return b"", b"", b"", b""
-    most = sketch.most_differing
-    furniture = bytes(sketch.furniture)
-    shared = int.from_bytes(furniture, "big").bit_count() // bits
-    return (
-        f"{most!r} {most * sketch.other_title!r}".encode(),
-        stored(sketch),
-        furniture if shared else b"",
-        shared.to_bytes(4, "big"),
-    )
-
-
-def resembling(counts: Sequence[int], bits: int) -> float | None:
-    """Return the resemblance, from how many bins differ and how many count, of text and core."""
-    compared = list(map(Compared, counts[::2], counts[1::2]))
-    return resemblance(compared, bits) if compared else None
-
-
 def matched(
     page_id: bytes,
     distance: int,
@@ -129,6 +89,8 @@ def near_reason(page: Page) -> Reason:
     return Reason.EQUAL if page.exact else Reason.NEAR
 
 
-def verdict(page: Page, reason: Reason, match: Match | None = None) -> Verdict:
+def verdict(
+    page: Page, reason: Reason, match: Match | None = None, rule: str = "", witness: bytes = b""
+) -> Verdict:
     """Return the verdict on `page`."""
-    return Verdict.on(page, _DECISIONS[reason], reason, match)
+    return Verdict.on(page, _DECISIONS[reason], reason, match, rule, witness)

@@ -1,10 +1,11 @@
 """Sketches by row: slots of one size in one growing heap.
 
-Rule of this room: bytes in, the same bytes out; what they mean is said in `confirmation.py`.
+Rule of this room: bytes in, the same bytes out; what they mean is said in
+`scrapy_neardup.evidence.layout`.
 
-A row has as many slots as its page's sketch fills, and none without one; each slot leads to the
-next of its row, and so do those that are free. So rows of different lengths leave no holes, and
-a slot takes its own bytes and 4.
+A row has as many slots as its page's sketch takes, and none without one; each slot leads to the
+next of its row, and so do those that are free. So rows of different lengths leave no holes but at
+the end of a last slot, and a slot takes its own bytes and 4.
 """
 
 from __future__ import annotations
@@ -21,18 +22,20 @@ class SketchHeap:
 
     Parameters
     ----------
-    slot_bytes
-        Of which every sketch has a multiple of bytes; 0 if nothing is to be kept.
+    sizes
+        Bytes that a sketch may have, ascending, each of another number of slots; a slot is as
+        long as the shortest. Empty if nothing is to be kept.
 
     Notes
     -----
     All methods but `load` cost O(bytes of a row).
     """
 
-    __slots__ = ("_first", "_free", "_heap", "_next", "_size")
+    __slots__ = ("_first", "_free", "_heap", "_next", "_size", "_sizes")
 
-    def __init__(self, slot_bytes: int) -> None:
-        self._size = slot_bytes
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._size = sizes[0] if sizes else 0
+        self._sizes = {-(-size // self._size): size for size in sizes}  # by number of slots
         self._heap = bytearray()
         # Slots are numbered from 1; 0 is none.
         self._first = array("I")  # by row
@@ -58,11 +61,7 @@ class SketchHeap:
         found = self._heap[(slot - 1) * size : slot * size]
         while slot := self._next[slot]:
             found += self._heap[(slot - 1) * size : slot * size]
-        return bytes(found)
-
-    def __contains__(self, row: int) -> bool:
-        """Whether there is one for `row`."""
-        return self._size > 0 and self._first[row] > 0
+        return bytes(found[: self._sizes[len(found) // size]])
 
     def set(self, row: int, sketch: bytes) -> None:
         """Keep a sketch for a row that has none.
@@ -79,7 +78,8 @@ class SketchHeap:
         try:
             for start in reversed(range(0, len(sketch), size)):
                 slot = self._free or len(self._next)
-                self._heap[(slot - 1) * size : slot * size] = sketch[start : start + size]
+                part = sketch[start : start + size].ljust(size, b"\0")
+                self._heap[(slot - 1) * size : slot * size] = part
                 if self._free:
                     self._free = self._next[slot]
                     self._next[slot] = head
@@ -101,12 +101,16 @@ class SketchHeap:
         """Keep the sketches of many rows that have none, all at once."""
         if not self._size:
             return
-        counts = np.fromiter(map(len, sketches), np.int64, len(sketches)) // self._size
+        size = self._size
+        counts = -(-np.fromiter(map(len, sketches), np.int64, len(sketches)) // size)
         ends = np.cumsum(counts)
         before = len(self._next)
         following = np.arange(before + 1, before + 1 + int(ends[-1]), dtype=np.uint32)
         following[ends[counts > 0] - 1] = 0
-        self._heap += b"".join(sketches)
+        self._heap += b"".join(
+            sketch.ljust(size * count, b"\0")
+            for sketch, count in zip(sketches, counts.tolist(), strict=True)
+        )
         self._next.frombytes(following.tobytes())
         first = np.where(counts > 0, before + ends - counts, 0)
         np.frombuffer(self._first, np.uint32)[rows] = first

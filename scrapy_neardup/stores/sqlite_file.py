@@ -104,7 +104,7 @@ class SQLiteFile:
         """
         first, last = places(self._number)
         dtype = record_dtype(matching.features)
-        sketch_sizes = {0, *matching.sketch_sizes}
+        known = {0, *matching.evidence_sizes}
         with opening(self._path):
             found = self._connection.execute(
                 "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place",
@@ -116,8 +116,8 @@ class SQLiteFile:
                         raise damaged(self._path, f"the record at place {place}")
                 entries = [entry for _, entry in chunk]
                 sizes = {len(entry) - SUM_BYTES - dtype.itemsize for entry in entries}
-                if unknown := sizes - sketch_sizes:
-                    raise damaged(self._path, f"a record with a sketch of {unknown.pop()} bytes")
+                if unknown := sizes - known:
+                    raise damaged(self._path, f"a record with evidence of {unknown.pop()} bytes")
                 joined = b"".join(entry[: dtype.itemsize] for entry in entries)
                 sketches = [entry[dtype.itemsize : -SUM_BYTES] for entry in entries]
                 rows = (np.array([place for place, _ in chunk]) - first).astype(np.uint32)

@@ -21,7 +21,7 @@ from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.sqlite_guard import APPLICATION_ID, damaged
 from scrapy_neardup.stores.sqlite_sums import sum_of
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 ROW_BITS: Final = 32
 
 CREATE: Final = (
@@ -35,7 +35,7 @@ CREATE: Final = (
     )""",
     """CREATE TABLE page (
         place INTEGER PRIMARY KEY,  -- namespace number << 32 | row
-        entry BLOB NOT NULL,  -- records.record_dtype, sketches (confirmation.stored), checksum
+        entry BLOB NOT NULL,  -- records.record_dtype, evidence (evidence.layout), checksum
         url TEXT,
         sum INTEGER  -- of the URL
     )""",

@@ -52,19 +52,18 @@ def start(tmp_path):
 
 @pytest.fixture
 def site(tmp_path):
-    """A folder with three articles, each twice and once with a word changed."""
+    """A folder with three articles, three times each, with a line that says how long it took."""
     words = random.Random(1)
     folder = tmp_path / "site"
     folder.mkdir()
     for number in range(3):
         article = [f"word{words.randrange(5000)}" for _ in range(300)]
         for copy in "abc":
-            if copy == "c":
-                article[200] = "changed"
             text = " ".join(article + article[:100])
+            line = f"<p>Page generated in {3 if copy == 'c' else 2} seconds</p>"
             (folder / f"{number}{copy}.html").write_text(
                 f"<!doctype html><html><head><title>{number}</title></head>"
-                f"<body><nav>menu {copy}</nav><p>{text}</p></body></html>"
+                f"<body><nav>menu {copy}</nav><p>{text}</p>{line}</body></html>"
             )
     return folder
 

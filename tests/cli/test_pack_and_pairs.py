@@ -158,7 +158,7 @@ def test_pairs_that_share_features(call, rows, site, tmp_path):
     assert [row["shared"] for row in found if row["b"].endswith("b.html")] == [6, 6, 6]
     found = rows(call("pairs", "-", "--by", "features", "--shared", 6,
                       stdin=scanned.read_text()).stdout)  # fmt: skip
-    assert len(found) == 3
+    assert len(found) == 9
     result = call("pairs", scanned, "--by", "features", "--max-pairs", 2, status=2)
     assert "more than 2 pairs share features" in result.stderr
     result = call("pairs", scanned, "--by", "features", "--max-distance", 2, status=2)

@@ -3,13 +3,14 @@ import json
 import random
 
 import pytest
+from matching_pages import own_evidence
 from redis_servers import RedisServer
 
 from scrapy_neardup.fingerprints.broder import acceptance
 from scrapy_neardup.fingerprints.filtering import choose_filter
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.verdict import Page, Sketch
+from scrapy_neardup.verdict import Page
 
 
 def planned(call, *args):
@@ -106,17 +107,13 @@ def test_what_a_page_takes_is_what_redis_takes(call):
 def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
     pages, chance = 10_000, random.Random(1)
     matching = Parameters(**PRESETS[preset]).matching
-    size = matching.sketch_bytes
 
     def new(number):
-        named = chance.randbytes(matching.named_bytes if number % 3 == 0 else 0)
         return Page(
             id=chance.getrandbits(64),
             fingerprint=chance.getrandbits(64),
             features=tuple(chance.getrandbits(64) for _ in range(matching.features)),
-            sketch=Sketch(
-                text=chance.randbytes(size), named=named, furniture=bytes(size), most_differing=0.1
-            ),
+            evidence=own_evidence(number, matching),
         )
 
     async def fill(uri):

@@ -7,13 +7,14 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from matching_pages import own_evidence
 from redis_servers import shared_server
 from store_registry import PLACES, keys, page
 
 from scrapy_neardup.cli import main
+from scrapy_neardup.evidence.layout import stored_size
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.verdict import Sketch
 
 NAMES = ("shop.default", "a:b*c", "名")
 
@@ -68,20 +69,21 @@ def test_stats_and_clear(name):
 
 
 @pytest.mark.parametrize("name", ["redis", "redis-cluster"])
-def test_features_sketches_and_urls_are_weighed_and_cleared(name):
-    matching = Matching(features=2, sketch_bits=8, sketch_bytes=64)
+def test_features_evidence_and_urls_are_weighed_and_cleared(name):
+    matching = Matching(features=2, bins=64, bits=8)
     url = f"https://a.example/{'x' * 200}"
 
     async def fill(uri: str) -> None:
         async with open_store(uri, matching=matching) as store:
             for number in range(700):  # more than a batch of keys
-                view = number.to_bytes(64)
-                sketch = Sketch(text=view, named=view[:8], furniture=bytes(64), most_differing=0)
-                features = (number + 1, number + 2)
-                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-                await store.check_and_add(
-                    page(number << 54, fingerprint, features=features, sketch=sketch, url=url)
+                made = page(
+                    number << 54,
+                    number * 0x9E3779B97F4A7C15 % 2**64,
+                    features=(number + 1, number + 2),
+                    evidence=own_evidence(number, matching),
+                    url=url,
                 )
+                await store.check_and_add(made)
                 await store.confirm(number << 54)
 
     with PLACES[name]() as place:
@@ -95,12 +97,12 @@ def test_features_sketches_and_urls_are_weighed_and_cleared(name):
             "tables": tables * 6,
             "identity": 18,
             "features": 2 * 6,
-            "sketches": 2 * 8 + 64,  # both views are equal: one is kept
+            "sketches": 2 * 8 + stored_size(64, 8),
             "rest": len(url),
         }.items():
             assert 700 * least < memory[kind] < 700 * (least + 250), kind
         assert found["memory_bytes"] == sum(memory.values())
-        assert found["parameters"]["sketch_bytes"] == "64"
+        assert found["parameters"]["bins"] == "64"
         assert run("clear", *words, "--yes").exit_code == 0
         assert not keys(name)
 

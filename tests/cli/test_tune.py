@@ -15,7 +15,9 @@ def articles(tmp_path):
         article = [f"word{words.randrange(5000)}" for _ in range(200)]
         for copy in range(3):
             text = " ".join([*article, f"copy{copy}"])
-            lines.append(json.dumps({"url": f"http://a.example/{number}?{copy}", "text": text}))
+            lines.append(
+                json.dumps({"url": f"http://a.example/{number}?sid={copy}", "text": text})
+            )
     path = tmp_path / "articles.jsonl"
     path.write_text("\n".join(lines))
     return path.name

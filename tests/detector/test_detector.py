@@ -6,9 +6,11 @@ import pytest
 
 from scrapy_neardup.detector import Analyser, Detector, page_id
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.evidence.layout import HEAD, LINKS, Head, Planes
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
+from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 LONG = " ".join(f"word{number}" for number in range(200))
@@ -76,28 +78,63 @@ def test_a_title_alone_does_not_make_another_page():
 
 def test_what_a_title_says():
     def title(title, *headings):
-        return analysed(Content(LONG, title, headings=headings)).title
+        return Head.unpack(analysed(Content(LONG, title, headings=headings)).evidence).title
 
-    assert title("") == 0
+    assert title("") == frozenset()
     assert title("A") == title("A") != title("B")
-    assert len({title("A"), title("A", "B"), title("A", "C"), title("", "A"), title("A B")}) == 5
+    assert len({title("A"), title("A", "B"), title("A", "C"), title("A B C")}) == 4
     assert title("Chapter 19. Boost") == title("Chapter 21. Boost") != title("Chapter 19. Other")
-    assert title("3.2. Layers") == title("3.11. Layers")
-    assert title("Qt 5.15.8") == title("Qt 5.15.10") != title("Qt")
-    assert title("Report 2025") != title("Report 2026")
-    assert title("Screw 3.5 mm") != title("Screw 4.5 mm")
+
+
+def test_an_address_is_in_the_evidence():
+    address = Address.of("http://example.com/a/b?c=d")
+    head = Head.unpack(analysed(Content(LONG), url="http://example.com/a/b?c=d").evidence)
+    assert (head.steps, head.path, head.query, head.name) == (
+        address.steps,
+        address.path & 0xFFFF,
+        address.query,
+        address.name,
+    )
 
 
 @pytest.mark.parametrize("rest", ["", LONG])
 def test_a_page_is_not_told_apart_by_its_own_address(rest):
     def page(path):
         text = f"The requested page {path} could not be found. {rest}"
-        address = f"http://example.com{path}"
-        return analysed(Content(text, f"404: {path}", core=text, headings=(path,)), url=address)
+        content = Content(text, f"404: {path}", headings=(path,))
+        return analysed(content, url=f"http://example.com{path}")
 
     first, second = page("/one"), page("/two/two")
     assert (first.fingerprint, first.title) == (second.fingerprint, second.title)
-    assert rest == "" or first.sketch == second.sketch
+    heads = [Head.unpack(each.evidence) for each in (first, second)]
+    assert heads[0].title == heads[1].title
+    assert first.evidence[HEAD.size :] == second.evidence[HEAD.size :]
+
+
+def test_clocks_are_left_out_unless_they_are_most_of_a_page():
+    def text(minute):
+        return f"<p>{LONG}</p><p>Made at 12:{minute}</p>"
+
+    ours, theirs = (
+        analysed(Analyser(Parameters()).read(parse_html(text(minute)))) for minute in (10, 59)
+    )
+    assert ours == theirs
+    table = (
+        "<p>departures</p>" + "".join("<p>at 12:{}{}</p>".format("{0}", n) for n in range(9)) * 4
+    )
+    ours, theirs = (
+        analysed(Analyser(Parameters()).read(parse_html(table.format(minute))))
+        for minute in (1, 5)
+    )
+    assert ours.fingerprint != theirs.fingerprint
+
+
+def test_a_small_core_counts_along_with_the_rest():
+    """A page of links is what its links say."""
+    links = "".join(f"<li><a href={n}>{word}</a>" for n, word in enumerate(LONG.split()))
+    page = analysed(Analyser(Parameters()).read(parse_html(f"<ul>{links}</ul><p>All words</p>")))
+    planes = Planes.unpack(page.evidence, *Parameters().sketch)
+    assert not planes.owned_by(LINKS, (1 << Parameters().sketch[0]) - 1)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "one two three four", "!? … —"])

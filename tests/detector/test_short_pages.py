@@ -88,7 +88,7 @@ def test_a_short_text_with_another_title_picture_or_data_is_kept(preset, count, 
     assert verdict.decision is Decision.NEW
 
 
-@presets
+@pytest.mark.parametrize("preset", ["best", "compact"])
 @settings(deadline=None, max_examples=20)
 @given(sizes, st.sampled_from(OTHER[1:]))
 def test_a_text_with_another_title_and_other_pictures_or_data_is_kept(preset, count, other):

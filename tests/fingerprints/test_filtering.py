@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resembling_sets import fixed, resembling, uniform
 
+from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
+from scrapy_neardup.fingerprints import features as shingled
+from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.broder import broder_features, minima
 from scrapy_neardup.fingerprints.filtering import (
     Filter,
@@ -19,6 +22,7 @@ from scrapy_neardup.fingerprints.filtering import (
 )
 from scrapy_neardup.fingerprints.resemblance import bottom_sketch
 from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.text import Content
 
 
 def area(chosen, threshold, steps=100):
@@ -56,9 +60,12 @@ def test_features_of_a_page():
     shingles, ours = fixed(300), Filter(8, 8, 1)
     independent = broder_features(minima(shingles, 64), 8, 8)
     assert np.array_equal(ours.features_of(shingles), independent)
-    sketcher = Parameters(min_resemblance=0.0, method="minwise").sketcher
-    by_the_plugin = sketcher.features_of(sketcher.minima(shingles))
-    assert ours.features_of(shingles, "one").tolist() == list(by_the_plugin)
+    content = Content(" ".join(f"word{number}" for number in range(300)))
+    page = Analyser(Parameters(min_resemblance=0.0, method="minwise")).page(
+        content, page_id=1, url=None
+    )
+    of_page = shingled(token_hashes(content.text), shingle_size=Parameters().shingle_size)[0]
+    assert tuple(ours.features_of(of_page, "one").tolist()) == page.features
     assert len(Filter(6, 14, 2).features_of(shingles, "one")) == 6
     with pytest.raises(ConfigurationError, match="must be 'independent' or 'one'"):
         ours.features_of(shingles, "two")

@@ -38,17 +38,15 @@ def changed(words, count):
     return words
 
 
-def pages(*texts):
+def pages(*texts, address="http://a.example/{}"):
     return [
-        ReadPage(
-            f"http://a.example/{number}", None if text is None else Content(text=" ".join(text))
-        )
+        ReadPage(address.format(number), None if text is None else Content(text=" ".join(text)))
         for number, text in enumerate(texts)
     ]
 
 
-def whole(*texts):
-    found = pages(*texts)
+def whole(*texts, **options):
+    found = pages(*texts, **options)
     return Sample(found, np.arange(len(found)), np.ones(len(found)), len(found))
 
 
@@ -79,7 +77,10 @@ def test_a_page_that_cannot_be_read_is_no_duplicate():
 
 def test_the_defaults_find_copies_and_lose_nothing():
     first, second = prose(), prose()
-    sample = whole(first, second, first, changed(second, 60), changed(first, 1), None)
+    sample = whole(
+        first, second, first, changed(second, 60), changed(first, 1), None,
+        address="http://a.example/?sid={}",
+    )  # fmt: skip
     told = []
     outcomes = measured(sample, truth_of(sample), lambda done, of: told.append((done, of)))
     default = outcomes[0]

@@ -62,6 +62,7 @@ async def test_a_duplicate_names_its_match(store):
         reason=Reason.NEAR,
         page_id=2,
         match=Match(page_id=1, distance=2, url="https://a.example/ü"),
+        rule="within-k",
         fingerprint=SOMETHING ^ 0b11,
         tokens=77,
     )
@@ -155,19 +156,6 @@ async def test_an_entry_that_is_no_candidate_is_replaced_at_any_distance(store):
         assert await outcome(store, again) == (Decision.NEW, None)
         await store.forget(1)
         await store.forget(number)
-
-
-@on_store()
-async def test_a_page_of_another_title_and_text_has_changed(store):
-    original = page(1, SOMETHING, title=1)
-    await store.check_and_add(original)
-    for title, flips in ((2, 0), (1, 0b111), (0, 0b111)):
-        again = page(1, SOMETHING ^ flips, title=title)
-        assert await outcome(store, again) == (Decision.SEEN, 1)
-    verdict = await store.check_and_add(replace(original, title=2, fingerprint=SOMETHING ^ 1))
-    assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
-    assert (await store.stats()).pages == 1
-    assert await outcome(store, replace(original, id=2)) == (Decision.NEW, None)
 
 
 # Rule 5: full buckets

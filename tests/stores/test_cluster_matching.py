@@ -1,4 +1,4 @@
-"""Features and sketches in a cluster: what they cost, and that nothing of them is left behind."""
+"""Features and evidence in a cluster: what they cost, and that nothing of them is left behind."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from matching_pages import own_evidence
 from redis_servers import shared_cluster
 from store_registry import PLACES
 
@@ -18,11 +19,10 @@ from scrapy_neardup.stores.redis_cluster import RedisClusterStore
 from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
 from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt
 from scrapy_neardup.stores.redis_layout import MOST_COMPARED
-from scrapy_neardup.verdict import Decision, Page, Reason, Sketch
+from scrapy_neardup.verdict import Decision, Page, Reason
 
-BOTH = Matching(features=4, sketch_bits=8, sketch_bytes=16)
+BOTH = Matching(features=4, bins=128, bits=8)
 BY_FEATURES = Matching(by_distance=False, features=3)
-NOTHING = bytes(16)
 
 
 class Counting(ClusterCalls):
@@ -74,13 +74,12 @@ def store_of(uri: str, matching: Matching, calls=ClusterCalls, **options) -> Red
 def page(page_id: int, seed: int, **more: object) -> Page:
     """Return the page of this seed: equal to all others of it, unlike those of other seeds."""
     rng = random.Random(seed)
-    text = rng.randbytes(16)
     return replace(
         Page(
             id=page_id,
             fingerprint=rng.getrandbits(64),
             features=tuple(rng.getrandbits(64) for _ in range(4)),
-            sketch=Sketch(text=text, named=b"", furniture=NOTHING, most_differing=0.2),
+            evidence=own_evidence(seed, BOTH),
             url=f"https://a.example/{page_id}",
         ),
         **more,
@@ -88,8 +87,8 @@ def page(page_id: int, seed: int, **more: object) -> Page:
 
 
 def unlike(page_id: int, seed: int, **more: object) -> Page:
-    """Return a page whose sketch says no to that of this seed."""
-    return page(page_id, seed, sketch=page(0, 10_000 + page_id).sketch, **more)
+    """Return a page whose text says no to that of this seed."""
+    return page(page_id, seed, evidence=own_evidence(10_000 + page_id, BOTH), **more)
 
 
 async def quiet(store: RedisClusterStore) -> None:
@@ -129,12 +128,12 @@ def test_two_round_trips_and_three_where_others_have_to_be_looked_at(matching, b
                 verdict = await store.check_and_add(arrived)
                 return verdict.decision, store._calls.round_trips, len(store._calls.verbs)
 
-            ours = page(1, 1) if matching.features else page(1, 1, features=(), sketch=None)
+            ours = page(1, 1) if matching.features else page(1, 1, features=())
             # Begin, claims, features and pointer; commit and pointer.
             assert await judged(ours) == (Decision.NEW, 2, begin + 2)
             # One look; the end of its own attempt together with the count.
             assert await judged(replace(ours, id=2)) == (Decision.DUPLICATE, 3, begin + 3)
-            if matching.sketch_bits:
+            if matching.bins:
                 assert await judged(unlike(3, 1)) == (Decision.NEW, 3, begin + 3)
                 again = replace(unlike(3, 1), id=4)
                 assert await judged(again) == (Decision.DUPLICATE, 3, begin + 4)
@@ -213,7 +212,7 @@ def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself():
             before = held()
             await store._calls.call(
                 "begin", store._attempts.entry_key(mine), *mine.words, 3,
-                last.id.to_bytes(8, "big"), arrived.evidence, 1000, arrived.body,
+                last.id.to_bytes(8, "big"), arrived.digests, 1000, arrived.body,
             )  # fmt: skip
             assert held() == before
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from matching_pages import own_evidence
 from store_registry import page
 
+from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.candidates import MOST_CONTRADICTED, MOST_UNDER_FEATURE
 from scrapy_neardup.stores.embedded import MOST_COMPARED, EmbeddedIndex
 from scrapy_neardup.stores.records import Chunk, record_dtype
 from scrapy_neardup.stores.sketches import SketchHeap
 from scrapy_neardup.tables import HammingIndex
-from scrapy_neardup.verdict import Decision, Page, Reason, Sketch
+from scrapy_neardup.verdict import Decision, Page, Reason
 
-MATCHING = Matching(features=2, sketch_bits=2, sketch_bytes=2)
+MATCHING = Matching(features=2, bins=16, bits=2)
 
 
 def random_page(
@@ -27,12 +27,11 @@ def random_page(
     flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(9))})
     exact = rng.random() < 0.2
     more = {}
-    if matching is not None and not exact:
-        text, named = (bytes((rng.randrange(2), 0))[:size] for size in (2, 1))
-        more = {
-            "features": (rng.randrange(20), rng.randrange(40)),
-            "sketch": Sketch(text=text, named=named, furniture=bytes(2), most_differing=0.2),
-        }
+    if matching is not None:
+        evidence = own_evidence(rng.randrange(2), matching)
+        more = {"evidence": evidence[: HEAD.size] if exact else evidence}
+        if not exact:
+            more["features"] = (rng.randrange(20), rng.randrange(40))
     return page(
         page_id,
         rng.choice(centres) ^ flips,
@@ -77,7 +76,7 @@ def chunks(
     return found
 
 
-@pytest.mark.parametrize("matching", [None, MATCHING], ids=["plain", "sketches"])
+@pytest.mark.parametrize("matching", [None, MATCHING], ids=["plain", "evidence"])
 @pytest.mark.parametrize("k", [0, 3, 8])
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
@@ -125,13 +124,10 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
 
 
 def test_pages_of_a_crowd_are_found_by_their_features_only():
-    matching = Matching(features=1, sketch_bits=8, sketch_bytes=8)
-    rng = random.Random(3)
+    matching = Matching(features=1, bins=64, bits=2)
 
     def sketched(number: int) -> Page:
-        text = rng.randbytes(8)
-        sketch = Sketch(text=text, named=b"", furniture=bytes(8), most_differing=0.2)
-        return page(number, 0, features=(number + 1,), sketch=sketch)
+        return page(number, 0, features=(number + 1,), evidence=own_evidence(number, matching))
 
     index = EmbeddedIndex(3, 1000, matching)
     crowd = [sketched(number) for number in range(MOST_COMPARED + 100)]
@@ -140,10 +136,10 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
     near = index._candidates._near
     assert len(near) == MOST_COMPARED + 1
     for each in (crowd[0], crowd[-1]):
-        again = page(9000, 0, features=each.features, sketch=each.sketch)
+        again = page(9000, 0, features=each.features, evidence=each.evidence)
         expected = Decision.DUPLICATE if each is crowd[0] else Decision.NEW
         assert index.check_and_add(again).decision is expected
-        apart = page(9001, 0xFFFF, features=each.features, sketch=each.sketch)
+        apart = page(9001, 0xFFFF, features=each.features, evidence=each.evidence)
         assert index.check_and_add(apart).page_id == each.id
     for each in crowd:
         index.forget(each.id)
@@ -151,19 +147,18 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
     assert (len(near), index.stats(0).pages) == (0, 0)
 
 
-def test_what_goes_leaves_no_sketches_behind():
-    matching = Matching(sketch_bits=8, sketch_bytes=256)
+def test_what_goes_leaves_no_evidence_behind():
+    matching = Matching(features=1, bins=512, bits=2)
     index = EmbeddedIndex(3, 1000, matching)
     sizes = []
     for edition in range(40):
-        text, named = bytes((edition,)) * 256, bytes((edition % 3,)) * 32
-        sketch = Sketch(text=text, named=named, furniture=bytes(256), most_differing=0.0)
-        outcome = index.check_and_add(page(1, edition << 40, sketch=sketch))
+        evidence = own_evidence(edition, matching)
+        outcome = index.check_and_add(page(1, edition << 40, features=(5,), evidence=evidence))
         assert outcome.decision is Decision.NEW
         if outcome.withdrawn >= 0:
             index.release(outcome.withdrawn)
         sizes.append(index._entries.sketches.nbytes)
-    # Two entries stand side by side for a moment, with named bins each.
+    # Two entries stand side by side for a moment.
     assert sizes[5] == sizes[-1]
 
 
@@ -237,29 +232,14 @@ def test_pages_that_contradict_all_that_are_near_are_not_remembered_for_ever(k, 
     assert index.check_and_add(shell(6)).decision is Decision.SEEN
 
 
-def test_pages_near_each_other_with_titles_of_their_own_are_not_remembered_for_ever():
-    pairs = list(itertools.combinations(range(64), 2))  # any two differ in 2 or 4 bits
-
-    def product(number: int) -> Page:
-        one, other = pairs[number]
-        return page(number, 1 << one ^ 1 << other, title=number + 1)
-
-    index = EmbeddedIndex(4, 1000)
-    outcomes = [index.check_and_add(product(number)) for number in range(MOST_CONTRADICTED + 4)]
-    reasons = [outcome.reason for outcome in outcomes]
-    assert reasons == [Reason.UNMATCHED] * MOST_CONTRADICTED + [Reason.OVERFLOW] * 4
-    assert index.check_and_add(replace(product(6), id=9000, title=9000)).page_id == 6
-    assert index.check_and_add(product(6)).decision is Decision.SEEN
-
-
-STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "sketch"]
+STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "evidence"]
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
     def sketched(page_id: int, fingerprint: int, byte: bytes) -> Page:
-        sketch = Sketch(text=byte * 2, named=b"", furniture=bytes(2), most_differing=0.0)
-        return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), sketch=sketch)
+        evidence = own_evidence(byte, MATCHING)
+        return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), evidence=evidence)
 
     index = EmbeddedIndex(3, 1000, MATCHING)
     index.check_and_add(sketched(1, 0, b"a"))
@@ -276,7 +256,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
             patch.setattr(index._entries, "grow", fail)
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
-        elif step == "sketch":
+        elif step == "evidence":
             patch.setattr(SketchHeap, "set", fail)
         else:
             rowmap = {

@@ -6,10 +6,11 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, ZEROS, sketch
+from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, ZEROS, like
 from store_registry import on_store, outcome, page
 
 from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.evidence.layout import Head
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -81,18 +82,6 @@ async def test_title_and_content_together_contradict(store):
 
 
 @on_store(matching=BY_FEATURES)
-async def test_another_title_is_repeated_by_equal_text_only(store):
-    await store.check_and_add(page(1, FAR[0], title=1, features=(1, 2, 3)))
-    other = page(2, 1, title=2, features=(1, 2, 3))
-    assert await outcome(store, other) == (Decision.NEW, None)
-    for title, fingerprint, match in ((2, FAR[0], 1), (1, FAR[1], 1), (0, FAR[1], 2)):
-        other = page(3, fingerprint, title=title, features=(1, 0, 0))
-        assert await outcome(store, other) == (Decision.DUPLICATE, match)
-    changed = page(1, FAR[1], title=3, features=(1, 2, 3))
-    assert (await store.check_and_add(changed)).reason is Reason.CHANGED
-
-
-@on_store(matching=BY_FEATURES)
 async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
     """Pages that have nothing but furniture in common are kept, and so is what is their own."""
     pages = [
@@ -150,9 +139,9 @@ async def test_a_match_says_which_of_its_repeats_the_page_is(store):
 
 @on_store()
 async def test_what_a_store_was_not_opened_for_counts_for_nothing(store):
-    first = page(1, FAR[0], features=(1, 2, 3), sketch=sketch(ZEROS, "x" * 16))
+    first = page(1, FAR[0], features=(1, 2, 3), **like(ZEROS))
     assert await outcome(store, first) == (Decision.NEW, None)
-    other = page(2, FAR[0] ^ 1, features=(4, 5, 6), sketch=sketch("1" * 16))
+    other = page(2, FAR[0] ^ 1, features=(4, 5, 6), **like("1" * 16))
     verdict = await store.check_and_add(other)
     assert (verdict.match.page_id, verdict.match.resemblance) == (1, None)
     assert await outcome(store, replace(first, id=3, fingerprint=FAR[1])) == (Decision.NEW, None)
@@ -161,12 +150,12 @@ async def test_what_a_store_was_not_opened_for_counts_for_nothing(store):
     assert await outcome(store, other) == (Decision.NEW, None)
 
 
-def test_features_sketches_and_notices_survive_where_entries_do(place):
+def test_features_evidence_and_notices_survive_where_entries_do(place):
     async def scenario() -> None:
-        plain = page(1, FAR[0], features=(1, 2, 3))
-        single = page(2, FAR[1], features=(4, 5, 6), sketch=sketch(ZEROS))
-        double = page(3, FAR[2], features=(7, 8, 9), sketch=sketch(ZEROS, "x" * 12))
-        pages = (plain, single, double, page(4, FAR[3], exact=True))
+        plain = page(1, FAR[0], features=(1, 2, 3), **like("3" * 16))
+        other = page(2, FAR[1], features=(4, 5, 6), **like(ZEROS))
+        short = page(4, FAR[3], exact=True, evidence=Head(title=frozenset({1})).pack())
+        pages = (plain, other, short)
         async with open_store(place.uri, matching=CONFIRMED) as store:
             for each in pages:
                 assert await outcome(store, each) == (Decision.NEW, None)
@@ -176,14 +165,13 @@ def test_features_sketches_and_notices_survive_where_entries_do(place):
         async with open_store(place.uri, matching=CONFIRMED) as store:
             assert sorted(await store.exchange("a topic", "a", b"3")) == [b"2", b"3"]
             for each in pages:
-                again = replace(each, id=10)
-                assert await outcome(store, again) == (Decision.DUPLICATE, each.id)
-            # Three of all bins differ, and three of the four that aren't named.
-            other = replace(double, id=11, sketch=sketch("0" * 13 + "111"))
-            assert await outcome(store, other) == (Decision.NEW, None)
-            other = replace(single, id=12, fingerprint=FAR[4], features=(0, 5, 0))
-            assert await outcome(store, other) == (Decision.DUPLICATE, 2)
-        for matching in (None, BY_BOTH, replace(CONFIRMED, sketch_bits=2)):
+                verdict = await store.check_and_add(replace(each, id=10))
+                assert (verdict.match.page_id, verdict.witness) == (each.id, each.evidence)
+            unlike = replace(other, id=11, **like("1" * 16))
+            assert await outcome(store, unlike) == (Decision.NEW, None)
+            again = replace(other, id=12, fingerprint=FAR[4], features=(0, 5, 0))
+            assert await outcome(store, again) == (Decision.DUPLICATE, 2)
+        for matching in (None, BY_BOTH, replace(CONFIRMED, bits=2)):
             with pytest.raises(StoreMismatchError):
                 await open_store(place.uri, matching=matching).open()
 

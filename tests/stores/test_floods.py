@@ -6,20 +6,21 @@ import asyncio
 from collections import Counter
 
 import pytest
+from matching_pages import own_evidence
 from redis_servers import shared_cluster
 from store_registry import PLACES, page
 
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis_turns import WIDTH, Turns
-from scrapy_neardup.verdict import Decision, Page, Sketch, Verdict
+from scrapy_neardup.verdict import Decision, Page, Verdict
 
-MATCHING = Matching(features=4, sketch_bits=4, sketch_bytes=8)
+MATCHING = Matching(features=4, bins=64, bits=4)
 FINGERPRINT = 0x0123456789ABCDEF
 
 
 def equal(number: int) -> Page:
-    sketch = Sketch(text=bytes(8), named=b"", furniture=bytes(8), most_differing=0.1)
-    return page(number, FINGERPRINT, features=(1, 2, 3, 4), sketch=sketch)
+    evidence = own_evidence(1, MATCHING)
+    return page(number, FINGERPRINT, features=(1, 2, 3, 4), evidence=evidence)
 
 
 async def flooded(stores: list[Store], count: int) -> list[Verdict]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 
 import pytest
 from matching_pages import Site
@@ -55,10 +56,10 @@ def test_a_long_crawl_agrees_with_the_model(k, place):
     [
         Matching(by_distance=False, features=4),
         Matching(features=4, shared_features=2),
-        Matching(sketch_bits=8, sketch_bytes=16),
-        Matching(by_distance=False, features=4, sketch_bits=1, sketch_bytes=8),
-        Matching(features=4, sketch_bits=2, sketch_bytes=16),
-        Matching(features=6, shared_features=2, sketch_bits=4, sketch_bytes=16),
+        Matching(features=1, bins=128, bits=4),
+        Matching(by_distance=False, features=4, bins=64, bits=1),
+        Matching(features=5, bins=256, bits=2),
+        Matching(features=6, shared_features=2, bins=128, bits=8),
     ],
     ids=str,
 )
@@ -72,6 +73,9 @@ def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, name):
                 for _ in range(250):
                     arrival = site.page()
                     ours, theirs = await store.check_and_add(arrival), model.check_and_add(arrival)
+                    if name == "redis-cluster" and ours.match and not ours.match.distance:
+                        # It looks at those of an equal key first, and may be done with them.
+                        ours, theirs = replace(ours, witness=b""), replace(theirs, witness=b"")
                     assert ours == theirs
                     assert (ours.match and ours.match.count) == (
                         theirs.match and theirs.match.count

@@ -1,4 +1,4 @@
-"""Features and sketches in one Redis: where they lie, and what is left when an entry ends."""
+"""Features and evidence in one Redis: where they lie, and what is left when an entry ends."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import random
 from dataclasses import replace
 
 import pytest
+from matching_pages import Known, own_evidence
 from redis_servers import RedisServer, shared_server
 from store_model import ModelStore
 from store_registry import PLACES, on_every_binary, page
 
 from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.stores import Matching, StoreOptions, open_store, redis
 from scrapy_neardup.stores.redis import RedisStore
 from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.verdict import Decision, Page, Reason, Sketch
+from scrapy_neardup.verdict import Decision, Page, Reason, Weighing
 
 K = 3
 MATCHINGS = [
     Matching(by_distance=False, features=4, shared_features=2),
-    Matching(features=4, sketch_bits=2, sketch_bytes=16),
-    Matching(sketch_bits=4, sketch_bytes=8),
+    Matching(features=4, bins=64, bits=2),
+    Matching(features=1, bins=128, bits=4),
 ]
 CONFIRMED = MATCHINGS[1]
 NO_BODY = b"\0\0\0\x0f"
@@ -40,8 +42,8 @@ class Site:
         self.prints = [self.rng.getrandbits(64) for _ in range(20)]
         self.features = [start << 32 | self.rng.getrandbits(32) for start in 2 * starts]
         # Three that are much like each other, and three that are so.
-        starts = [self.rng.randbytes(max(matching.sketch_bytes - 1, 0)) for _ in range(2)]
-        self.texts = [start + bytes([last]) for start in starts for last in (0, 1, 0x11)]
+        texts = [own_evidence(n, matching) if matching.bins else b"" for n in range(2)]
+        self.texts = [_flipped(text, count) for text in texts for count in (0, 2, 6)]
 
     def page(self, number: int) -> Page:
         rng, matching = self.rng, self.matching
@@ -55,19 +57,27 @@ class Site:
             title=rng.randrange(3),
             content=rng.randrange(2),
             features=() if exact else tuple(rng.choices(self.features, k=matching.features)),
-            sketch=None if exact or rng.random() < 0.1 else self._sketch(),
+            evidence=self._evidence(exact=exact),
+            weighing=Weighing(
+                furniture=rng.choice((None, Known(rng.getrandbits(matching.bins or 1)))),
+                min_resemblance=rng.choice((0.8, 0.4)),
+            ),
         )
 
-    def _sketch(self) -> Sketch | None:
-        if not self.matching.sketch_bits:
-            return None
-        text = self.rng.choice(self.texts)
-        return Sketch(
-            text=text,
-            named=self.rng.choice((b"", self.rng.randbytes(self.matching.named_bytes))),
-            furniture=bytes([self.rng.choice((0, 0xF0, 0xFF))]) * len(text),
-            most_differing=self.rng.choice((0.2, 0.6)),
-        )
+    def _evidence(self, *, exact: bool) -> bytes:
+        if not self.matching.bins:
+            return b""
+        title = frozenset({self.rng.randrange(1, 3)})
+        head = Head(title=title, path=self.rng.getrandbits(16)).pack()
+        return head if exact else head + self.rng.choice(self.texts)[HEAD.size :]
+
+
+def _flipped(evidence: bytes, count: int) -> bytes:
+    """Return evidence with another value in each of the first bins."""
+    found = bytearray(evidence)
+    if found:
+        found[HEAD.size] ^= (1 << count) - 1
+    return bytes(found)
 
 
 def features_as_they_are(monkeypatch):
@@ -139,18 +149,16 @@ def check_structure(server: RedisServer) -> int:
     return len(records)
 
 
-def in_turn(number: int, matching: Matching = CONFIRMED, *, named: bool = False) -> Page:
+def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False) -> Page:
     """Return a page that resembles no other."""
     chance = random.Random(number)
-    size = matching.sketch_bytes
-    text, marks = chance.randbytes(size), chance.randbytes(matching.named_bytes)
+    evidence = own_evidence(number, matching)
     return page(
         chance.getrandbits(64),
         chance.getrandbits(64),
-        features=tuple(chance.getrandbits(64) for _ in range(matching.features)),
-        sketch=Sketch(
-            text=text, named=marks if named else b"", furniture=bytes(size), most_differing=0.2
-        ),
+        exact=short,
+        features=tuple(chance.getrandbits(64) for _ in range(matching.features) if not short),
+        evidence=evidence[: HEAD.size] if short else evidence,
     )
 
 
@@ -175,14 +183,14 @@ def test_pages_that_come_take_the_room_of_those_that_left():
     async def scenario(server: RedisServer) -> None:
         async with open_store(server.uri, matching=CONFIRMED) as store:
             for turn in range(3):
-                pages = [in_turn(1000 * turn + n, named=n % 2 == 1) for n in range(300)]
+                pages = [in_turn(1000 * turn + n, short=n % 2 == 1) for n in range(300)]
                 await asyncio.gather(*map(store.check_and_add, pages))
                 assert check_structure(server) == 300
                 for each in pages:
                     assert await store.forget(each.id) == 0
                 held = trees(server)
                 assert set(held) <= LEFT
-                # A chunk of the pages without named bins, and one of those with them.
+                # A chunk of short pages, and one of others.
                 assert [len(held["body"]), len(held["free"])] == [2, 2]
 
     with PLACES["redis"]():
@@ -190,10 +198,10 @@ def test_pages_that_come_take_the_room_of_those_that_left():
 
 
 def test_chunks_follow_each_other():
-    large = Matching(features=8, sketch_bits=8, sketch_bytes=1024)
+    large = Matching(features=8, bins=1024, bits=8)
 
     async def scenario(server: RedisServer) -> None:
-        pages = [in_turn(number, large, named=True) for number in range(100)]
+        pages = [in_turn(number, large) for number in range(100)]
         async with open_store(server.uri, matching=large) as store:
             for each in pages:
                 assert (await store.check_and_add(each)).decision is Decision.NEW
@@ -202,8 +210,8 @@ def test_chunks_follow_each_other():
                 found = await store.check_and_add(replace(each, id=each.id ^ 1, fingerprint=0))
                 assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
         chunks = trees(server)["body"]
-        assert sorted(chunks) == [b"nd:default:body:2:%d" % n for n in range(2)]
-        assert {len(chunk) for chunk in chunks.values()} == {53 * 1224}
+        assert sorted(chunks) == [b"nd:default:body:2:%d" % n for n in range(3)]
+        assert {len(chunk) for chunk in chunks.values()} == {43 * 1520}
         assert check_structure(server) == 100
 
     with PLACES["redis"]():
@@ -247,7 +255,7 @@ def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
 def test_places_end_somewhere():
     async def scenario(server: RedisServer) -> None:
         async with open_store(server.uri, matching=CONFIRMED) as store:
-            server.client().hset("nd:default:bodies", "1", 2**28 - 1)
+            server.client().hset("nd:default:bodies", "2", 2**28 - 1)
             last = in_turn(1)
             assert (await store.check_and_add(last)).decision is Decision.NEW
             assert (await store.check_and_add(in_turn(2))).reason is Reason.OVERFLOW
@@ -256,7 +264,7 @@ def test_places_end_somewhere():
             await store.forget(last.id)
             assert (await store.check_and_add(in_turn(3))).decision is Decision.NEW
             assert (await store.check_and_add(in_turn(4))).reason is Reason.OVERFLOW
-            assert (await store.check_and_add(in_turn(5, named=True))).decision is Decision.NEW
+            assert (await store.check_and_add(in_turn(5, short=True))).decision is Decision.NEW
             assert (await store.stats()).overflowed == 2
 
     with PLACES["redis"]():
@@ -266,14 +274,14 @@ def test_places_end_somewhere():
 def test_a_full_server_is_left_as_it_was():
     async def scenario(server: RedisServer) -> None:
         client = server.client()
-        pages = [in_turn(number, named=True) for number in range(40)]
+        pages = [in_turn(number) for number in range(40)]
         async with open_store(server.uri, matching=CONFIRMED) as store:
             for each in pages[:20]:
                 await store.check_and_add(each)
                 await store.confirm(each.id)
             client.config_set("maxmemory", "1")
             before = trees(server)
-            for each in (*pages[20:], replace(pages[0], sketch=pages[20].sketch)):
+            for each in (*pages[20:], replace(pages[0], evidence=pages[20].evidence)):
                 with pytest.raises(StoreUnavailableError, match="is full"):
                     await store.check_and_add(each)
             assert trees(server) == before
@@ -288,27 +296,32 @@ def test_a_full_server_is_left_as_it_was():
 
 @on_every_binary
 def test_a_server_that_forgets_keys_keeps_answering(binary):
-    """Whatever it evicts, no call fails, and no page repeats one whose sketch is gone."""
+    """Whatever it evicts, no call fails, and no page repeats one whose evidence is gone."""
 
     async def scenario(server: RedisServer) -> None:
         client, chance = server.client(), random.Random(1)
         async with open_store(server.uri, matching=CONFIRMED) as store:
             for number in range(800):
-                each = in_turn(number, named=number % 2 == 1)
+                each = in_turn(number, short=number % 2 == 1)
                 assert (await store.check_and_add(each)).decision is Decision.NEW
                 if chance.random() < 0.5:
                     await store.confirm(each.id)
-                older = in_turn(chance.randrange(max(0, number - 50), number + 1))
+                before = chance.randrange(max(0, number - 50), number + 1)
+                older = in_turn(before, short=before % 2 == 1)
                 if chance.random() < 0.3:
                     await store.forget(older.id)
-                other = replace(older, id=chance.getrandbits(64), sketch=in_turn(10**6).sketch)
+                head = Head(title=frozenset({2 + number}), path=2 + number).pack()
+                text = in_turn(10**6 + number, short=before % 2 == 1).evidence[HEAD.size :]
+                other = replace(older, id=chance.getrandbits(64), evidence=head + text)
                 judged = await store.check_and_add(other)
                 assert judged.decision is Decision.NEW
                 await store.forget(other.id)
                 if number % 5 == 0 and (key := client.randomkey()) and b"schema" not in key:
                     client.delete(key)  # as eviction does
                 if number % 20 == 0:  # the small ones, which chance seldom meets
-                    tree = chance.choice(("bodies", "free:1", "free:2", "body:1:0", "pending"))
+                    tree = chance.choice(
+                        ("bodies", "free:1", "free:2", "body:1:0", "body:2:0", "pending")
+                    )
                     client.delete(f"nd:default:{tree}")
 
     with RedisServer(binary=binary) as server:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from full_buckets import check_full_buckets
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from redis_servers import RedisServer, shared_server
 from store_registry import on_every_binary, page
 
-from scrapy_neardup.stores import Matching, StoreOptions, redis_layout
-from scrapy_neardup.stores.confirmation import Comparison, stored
+from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.redis import RedisStore
 from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.stores.redis_values import resembling, sketch_words
-from scrapy_neardup.verdict import Reason, Sketch
+from scrapy_neardup.verdict import Reason
 
 K = 3
 AT_ONCE = 512
@@ -48,53 +42,6 @@ def test_scripts_permute_as_python_does(k, expected_pages):
         word for key in keys for each in layout.permuted(key) for word in (each, key.to_bytes(8))
     ]
     assert reply == wanted
-
-
-@st.composite
-def sketches(draw):
-    """Bits of a bin, a page's sketch and an entry's, alike and equal here and there."""
-    bits, size = draw(st.sampled_from((1, 2, 4, 8))), draw(st.sampled_from((8, 16, 64)))
-    rng = random.Random(draw(st.integers(0, 2**32)))
-    we_name, they_name = draw(st.tuples(*[st.booleans()] * 2))
-    share = draw(st.sampled_from((0, 0.05, 0.3, 1)))
-
-    def changed(text: bytes) -> bytes:
-        return bytes(b ^ rng.randrange(256) if rng.random() < share else b for b in text)
-
-    def named(is_any: bool) -> bytes:
-        marks = (sum((rng.random() < share) << place for place in range(8)) for _ in range(size))
-        found = bytes(marks)[: size // bits]
-        return found if is_any and any(found) else b""
-
-    ones = (1 << bits) - 1
-    bins = [ones * (rng.random() < share) for _ in range(size * 8 // bits)]
-    furniture = sum(each << place * bits for place, each in enumerate(bins)).to_bytes(size)
-    text = rng.randbytes(size)
-    most = draw(st.sampled_from((0.0, 0.075, 1 / 3, 0.1 * 0.75, 0.9)))
-    ours, theirs = (
-        Sketch(text=each, named=named(is_any), furniture=furniture, most_differing=most)
-        for each, is_any in ((changed(text), we_name), (text, they_name))
-    )
-    return bits, ours, theirs
-
-
-@settings(deadline=None, max_examples=400)
-@given(sketches(), st.booleans())
-def test_scripts_compare_sketches_as_python_does(case, another_title):
-    bits, ours, theirs = case
-    matching = Matching(sketch_bits=bits, sketch_bytes=len(ours.text))
-    script = Layout(K, 4, matching=matching).script("sketches", record="") + (
-        "return confirmed(sketch_of(ARGV[1], ARGV[2], ARGV[3], ARGV[4]), ARGV[5], ARGV[6] == '1')"
-    )
-    words = sketch_words(page(1, 1, sketch=ours), bits)
-    arguments = (*words, stored(theirs), int(another_title))
-    counts = shared_server().client().eval(script, 0, *arguments)
-    comparison = Comparison(ours, bits)
-    found = counts and resembling(counts, bits)
-    assert found == comparison.confirmed(stored(theirs), another_title=another_title)
-    if counts:
-        compared = comparison.compare(stored(theirs))
-        assert list(zip(counts[::2], counts[1::2], strict=True)) == compared
 
 
 def collection(pages: int) -> list[int]:
@@ -182,23 +129,4 @@ def test_hundreds_of_pages_that_contradict_one_text_are_an_overflow():
             assert verdicts[512].reason is Reason.OVERFLOW
             assert (await store.stats()).overflowed == 1
 
-    asyncio.run(scenario(shared_server().uri))
-
-
-def test_many_pages_near_each_other_with_titles_of_their_own_are_an_overflow(monkeypatch):
-    async def scenario(uri: str) -> None:
-        options = StoreOptions(namespace="products", max_distance=4)
-        async with RedisStore(uri, options) as store:
-            pairs = itertools.combinations(range(64), 2)  # any two differ in 2 or 4 bits
-            products = [
-                page(number, 1 << one ^ 1 << other, title=number + 1)
-                for number, (one, other) in enumerate(itertools.islice(pairs, 41))
-            ]
-            verdicts = await asyncio.gather(*map(store.check_and_add, products))
-            assert [each.reason for each in verdicts[:40]] == [Reason.UNMATCHED] * 40
-            assert verdicts[40].reason is Reason.OVERFLOW
-            again = await store.check_and_add(replace(products[6], id=1000, title=1000))
-            assert again.match.page_id == 6
-
-    monkeypatch.setattr(redis_layout, "MOST_CONTRADICTED", 40)
     asyncio.run(scenario(shared_server().uri))

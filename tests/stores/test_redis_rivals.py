@@ -5,24 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from matching_pages import Known, like
 
+from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
 from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims, Entry
 from scrapy_neardup.stores.redis_layout import MOST_COMPARED, Layout
 from scrapy_neardup.stores.redis_rivals import MOST_LOOKED_AT, Rivals
-from scrapy_neardup.verdict import Page, Sketch
+from scrapy_neardup.stores.redis_values import feature_keys
+from scrapy_neardup.verdict import Page, Weighing
 
-MATCHING = Matching(features=3, shared_features=2, sketch_bits=4, sketch_bytes=4)
+MATCHING = Matching(features=3, shared_features=2, bins=128, bits=4)
 LAYOUT = Layout(3, 4, matching=MATCHING)
-FURNITURE = b"\xff\xff\xff\0"
-
-
-def sketch(text: bytes, furniture: bytes = bytes(4)) -> Sketch:
-    return Sketch(text=text, named=b"", furniture=furniture, most_differing=0.25)
-
-
-PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), sketch=sketch(b"abcd"))
+PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), **like("1234" * 4))
+ALIKE, UNLIKE, OPPOSITE = like("1234" * 3 + "9999"), like("1234" * 2 + "9" * 8), like("9" * 16)
 
 
 def attempt(key: int, number: int = 0) -> Attempt:
@@ -39,8 +36,8 @@ def entry(state: str, page: Page) -> Entry:
     """Return what a look at the entry of `page` shows."""
     arrived = Arrival.of(page, LAYOUT)
     features = b"".join(sorted(arrived.features))
-    text = page.sketch.text if page.sketch else b""
-    return Entry(state.encode(), page.id.to_bytes(8, "big"), arrived.evidence, features, text)
+    page_id = page.id.to_bytes(8, "big")
+    return Entry(state.encode(), page_id, arrived.digests, features, page.evidence)
 
 
 OTHER = attempt(1 << 20 ^ 1)
@@ -52,12 +49,13 @@ AFTER, BEFORE = attempt((1 << 20) + 2), attempt((1 << 20) - 2)
     ("changes", "in_the_way"),
     [
         ({}, True),
-        ({"sketch": sketch(b"abcX")}, True),
-        ({"sketch": sketch(b"abXX")}, False),
-        ({"sketch": None}, True),
+        (ALIKE, True),
+        (UNLIKE, False),
+        ({"evidence": b""}, False),
         ({"title": 1}, True),
         ({"title": 1, "content": 1}, False),
         ({"scope": "a.example"}, False),
+        ({**ALIKE, "content": 1}, False),
     ],
 )
 def test_who_is_in_the_way(state, changes, in_the_way):
@@ -67,29 +65,10 @@ def test_who_is_in_the_way(state, changes, in_the_way):
     assert bool(met.left()) is (in_the_way and state == "pending")
 
 
-@pytest.mark.parametrize("state", ["kept", "pending"])
-@pytest.mark.parametrize(
-    ("changes", "bits", "in_the_way"),
-    [
-        ({}, 1, True),
-        ({"sketch": sketch(b"abcX")}, 0, False),
-        ({"sketch": None}, 1, False),
-        ({"sketch": None}, 0, True),
-        ({"sketch": sketch(b"abcX"), "title": 2}, 1, True),
-        ({"sketch": sketch(b"abcX"), "title": 0}, 1, True),
-        ({"sketch": None, "title": 0}, 1, True),
-    ],
-)
-def test_another_title_is_in_the_way_with_equal_text_only(state, changes, bits, in_the_way):
-    other = attempt(PAGE.fingerprint ^ bits)
-    met = rivals(replace(PAGE, title=2), other)
-    looked = met.take({other: entry(state, replace(PAGE, id=8, **{"title": 1, **changes}))})
-    assert bool(looked.match or looked.must_wait or met.wounded) is in_the_way
-    assert met.contradicted == (state == "kept" and bits > 0 and not in_the_way)
-
-
-def test_the_sketch_of_whoever_asks_decides():
-    strict = replace(PAGE, id=9, sketch=sketch(b"abcX", FURNITURE))
+def test_what_is_known_to_whoever_asks_decides():
+    furniture = Known((1 << 96) - 1)
+    knowing = Weighing(min_resemblance=0.7, furniture=furniture)
+    strict = replace(PAGE, id=9, **ALIKE | {"weighing": knowing})
     for asks, other, in_the_way in ((PAGE, strict, True), (strict, PAGE, False)):
         met = rivals(asks, OTHER)
         assert bool(met.take({OTHER: entry("kept", other)}).match) is in_the_way
@@ -102,11 +81,13 @@ def test_the_smaller_goes_first():
     assert met.wounded == {AFTER}
     assert met.take({BEFORE: pending}).must_wait is True
     assert met.wounded == {AFTER}
-    # Its sketch isn't asked for again: it is a rival, whatever becomes of it.
+    # Its evidence isn't asked for again: it is a rival, whatever becomes of it.
     assert not met.needs_body(BEFORE)
-    kept = entry("kept", replace(PAGE, id=8))._replace(features=b"", sketches=b"")
+    kept = entry("kept", replace(PAGE, id=8))._replace(features=b"", evidence=b"")
     match = met.take({BEFORE: kept}).match
-    assert (match.attempt, match.resemblance) == (BEFORE, 1.0)
+    assert (match.attempt, match.decided.rule) == (BEFORE, Rule.ALIKE)
+    assert match.decided.compared.resemblance(MATCHING.bits) == 1.0
+    assert met.witness == PAGE.evidence
 
 
 def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
@@ -123,7 +104,7 @@ def test_a_feature_of_so_many_kept_pages_is_furniture():
     one, two, three = Arrival.of(PAGE, LAYOUT).features
     others = [attempt(number << 32) for number in range(MOST_UNDER_FEATURE)]
     met = rivals(PAGE, sharing={one: set(others), two: set(others[1:]), three: set(others)})
-    refused = entry("kept", replace(PAGE, id=8, sketch=sketch(b"XXXX")))
+    refused = entry("kept", replace(PAGE, id=8, **OPPOSITE))
     met.take(dict.fromkeys(others[1:], refused))
     assert met.furniture == frozenset()
     met.take({others[0]: refused})
@@ -133,13 +114,13 @@ def test_a_feature_of_so_many_kept_pages_is_furniture():
 def test_of_a_crowd_the_nearest_are_compared():
     others = [attempt(1 << 20, number) for number in range(MOST_COMPARED + 1)]
     entries = [
-        entry("kept", replace(PAGE, id=100 + number, sketch=sketch(b"XXXX")))
+        entry("kept", replace(PAGE, id=100 + number, **OPPOSITE))
         for number in range(MOST_COMPARED + 1)
     ]
     met = rivals(PAGE, *others)
     assert met.take(dict(zip(others[1:], entries[1:], strict=True))).match is None
     assert not met.is_crowded
-    entries[-1] = entries[-1]._replace(sketches=b"abcd")
+    entries[-1] = entries[-1]._replace(evidence=PAGE.evidence)
     met = rivals(PAGE, *others)
     assert met.take(dict(zip(others, entries, strict=True))).match is None
     assert met.is_crowded
@@ -166,3 +147,22 @@ def test_what_is_gone_is_taken_out_of_where_it_was_met():
     met = rivals(PAGE, OTHER, sharing={one: {OTHER, AFTER}, two: {AFTER}})
     looked = met.take({OTHER: Entry(b"gone"), AFTER: Entry(b"gone", features=b"01234567")})
     assert looked.gone == {OTHER: {one}, AFTER: {b"01234567"}}
+
+
+def test_the_witness_is_the_nearest_at_the_path():
+    path = feature_keys(PAGE, MATCHING)[-1]
+    near, at_path, nearer = OTHER, attempt(2**64 - 1), attempt(2**63 - 1)
+    entries = [
+        entry("kept", replace(PAGE, id=number, features=(number, 9, 3), **like(f"{number}" * 16)))
+        for number in (5, 6, 8)
+    ]
+    met = rivals(PAGE, near, sharing={path: {at_path, nearer}})
+    met.take({near: entries[0]})
+    assert met.witness == entries[0].evidence
+    met.take({at_path: entries[1]})
+    assert met.witness == entries[1].evidence
+    met.take({nearer: entries[2]})
+    assert met.witness == entries[2].evidence
+    own = rivals(PAGE, near)
+    own.take({near: entry("kept", PAGE)})
+    assert own.witness == b""

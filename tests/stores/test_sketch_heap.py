@@ -10,14 +10,18 @@ import pytest
 from scrapy_neardup.stores.sketches import SketchHeap
 
 
-@pytest.mark.parametrize("size", [2, 64])
+@pytest.mark.parametrize("sizes", [(2, 6), (64, 65, 180)])
 @pytest.mark.parametrize("loaded", [0, 40])
-def test_any_sequence_of_calls(size, loaded):
-    rng = random.Random(size + loaded)
-    heap = SketchHeap(size)
+def test_any_sequence_of_calls(sizes, loaded):
+    rng = random.Random(len(sizes) + loaded)
+    heap = SketchHeap(sizes)
+
+    def sketch() -> bytes:
+        return rng.randbytes(rng.choice((0, *sizes)))
+
     heap.grow(50)
     rows = sorted(rng.sample(range(50), loaded))
-    expected = {row: rng.randbytes(size * rng.randrange(4)) for row in rows}
+    expected = {row: sketch() for row in rows}
     for start in range(0, loaded, 15):
         part = rows[start : start + 15]
         heap.load(np.array(part, np.uint32), [expected[row] for row in part])
@@ -30,17 +34,17 @@ def test_any_sequence_of_calls(size, loaded):
             del expected[row]
             heap.remove(row)
         elif row < 50 + step // 100:
-            expected[row] = rng.randbytes(size * rng.randrange(4))
+            expected[row] = sketch()
             heap.set(row, expected[row])
         if step % 50 == 0:
             for each in range(50 + step // 100):
                 assert heap.get(each) == expected.get(each, b"")
     # Slots are used again: never were more than 3 of 70 rows held at once.
-    assert heap.nbytes <= 70 * 3 * (size + 4) + 4 * 71
+    assert heap.nbytes <= 70 * 3 * (sizes[0] + 4) + 4 * 71
 
 
 def test_what_keeps_nothing_takes_nothing():
-    heap = SketchHeap(0)
+    heap = SketchHeap(())
     heap.grow(1000)
     heap.set(3, b"")
     heap.load(np.arange(2, dtype=np.uint32), [b"", b""])

@@ -15,13 +15,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from matching_pages import own_evidence
 from store_registry import page
 
 from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.sqlite_file import SQLiteFile
 from scrapy_neardup.stores.sqlite_guard import APPLICATION_ID
-from scrapy_neardup.verdict import Page, Sketch
+from scrapy_neardup.verdict import Page
 
 PAGES = 300
 
@@ -133,7 +134,7 @@ def test_one_that_only_says_that_it_is_ours(tmp_path):
     path = tmp_path / "pages.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     assert "no such table" in refuse(path)
 
 
@@ -218,14 +219,10 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
     path = tmp_path / "pages.db"
 
     async def made() -> None:
-        matching = Matching(features=2, sketch_bits=4, sketch_bytes=8)
         async with open_store(f"sqlite:{path}", matching=matching) as store:
             for number in range(40):
-                text = bytes([number] * 8)
-                sketch = Sketch(text=text, named=b"", furniture=bytes(8), most_differing=0.1)
-                arrived = replace(
-                    arrival(number), features=(number, -number % 2**64), sketch=sketch
-                )
+                features, evidence = (number, -number % 2**64), own_evidence(number, matching)
+                arrived = replace(arrival(number), features=features, evidence=evidence)
                 await store.check_and_add(arrived)
                 await store.confirm(number)
             await store.exchange("topic", "member", b"value")
@@ -244,7 +241,7 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
         finally:
             file.close()
 
-    matching = Matching(features=2, sketch_bits=4, sketch_bytes=8)
+    matching = Matching(features=2, bins=64, bits=4)
     asyncio.run(made())
     whole, content = held(), path.read_bytes()
     chance = random.Random(5)

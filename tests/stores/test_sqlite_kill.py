@@ -26,7 +26,6 @@ import pytest
 import store_writer
 from tried import row
 
-from scrapy_neardup.stores.confirmation import stored
 from scrapy_neardup.stores.embedded import EmbeddedIndex
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk
 from scrapy_neardup.stores.sqlite_sums import SUM_BYTES, is_whole
@@ -114,7 +113,7 @@ def _read(path: Path) -> list[tuple[int, bytes]]:
         assert url == f"https://a.example/{page_id}"
         features = b"".join(each.to_bytes(8, "little") for each in store_writer.features(key))
         assert is_whole(entry, place)
-        whole = features + stored(store_writer.sketch(key))
+        whole = features + store_writer.evidence(key)
         assert entry[ENTRY.size : -SUM_BYTES] == whole
     return [(place & 0xFFFFFFFF, entry[: ENTRY.size]) for place, entry, _ in rows]
 

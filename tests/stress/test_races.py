@@ -17,8 +17,8 @@ from scrapy_neardup.stores import Matching
 PAGES = int(os.environ.get("STRESS_PAGES", "20000"))
 """Pages of a race on one Redis; a cluster gets a fifth of them."""
 PLAIN = Matching()
-CONFIRMED = Matching(features=4, sketch_bits=4, sketch_bytes=8)
-CALLED = {PLAIN: "", CONFIRMED: ", features and sketches"}
+CONFIRMED = Matching(features=4, bins=64, bits=4)
+CALLED = {PLAIN: "", CONFIRMED: ", features and evidence"}
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(3600)]
 

@@ -1,11 +1,10 @@
 """The pages of a storm: groups of near-duplicates, and of pages that only look like some.
 
-Without features and sketches a group is a pair, some equal pages, a chain, or a clique of
+Without features and evidence a group is a pair, some equal pages, a chain, or a clique of
 fingerprints. With them its pages are variants of each other: near in their fingerprints or
-sharing features or both, with sketches that confirm that in both directions, in one (what
-one page holds to be furniture makes it stricter), or in none. Some features are furniture:
-pages of many groups have them, and their sketches say no. Of the pages of any group some have
-titles, and where these differ, little else may.
+sharing features or both, with texts that confirm that in both directions, in one (what one page
+holds to be furniture makes it stricter), or in none. Some features are furniture: pages of many
+groups have them, and their texts say no.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
+from matching_pages import Known, own_evidence
 from store_model import ModelStore
 
+from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.verdict import Page, Sketch
+from scrapy_neardup.verdict import Page, Weighing
 
 K = 3
-_MOST_DIFFERING = 0.25
 _PAGES_OF_FURNITURE = 60
 
 
@@ -79,7 +79,7 @@ class Pages:
                 id=self._id(),
                 fingerprint=self._chance.getrandbits(64),
                 features=tuple(features),
-                sketch=self._sketch(),
+                evidence=self._evidence(),
                 title=self._title(),
             )
         )
@@ -90,52 +90,46 @@ class Pages:
         near = self._flip(page.fingerprint, chance.randint(0, K))
         count = len(page.features)
         # Furniture, if any, is the last of them.
-        least = min(self._matching.shared_features, count)
-        shared = chance.sample(range(max(count - 1, 0)), chance.randint(least, max(count - 1, 0)))
+        others = max(count - 1, 0)
+        least = min(self._matching.shared_features, others)
+        shared = chance.sample(range(others), chance.randint(least, others))
         features = tuple(
             page.features[place] if place in shared else other.features[place]
             for place in range(count)
         )
-        ways = ["distance"] * self._matching.by_distance + ["features", "both"] * bool(count)
+        ways = ["distance"] * self._matching.by_distance + ["features", "both"] * bool(others)
         way = chance.choice(ways or ["distance"])
         return replace(
             other,
             fingerprint=other.fingerprint if way == "features" else near,
             features=other.features if way == "distance" else features,
-            sketch=self._like(page.sketch),
+            **self._like(page),
         )
 
     def _furnished(self, page: Page) -> Page:
-        """Let a page have a feature that is furniture: where sketches say what that is worth."""
-        if not page.features or page.sketch is None or self._chance.random() < 0.3:
+        """Let a page have a feature that is furniture: where texts say what that is worth."""
+        if not page.features or not page.evidence or self._chance.random() < 0.3:
             return page
         values = max(1, self._count // _PAGES_OF_FURNITURE)
         return replace(page, features=(*page.features[:-1], self._chance.randrange(1, values + 1)))
 
-    def _sketch(self) -> Sketch | None:
-        size = self._matching.sketch_bytes
-        if not self._matching.sketch_bits or self._chance.random() < 0.03:
-            return None
-        return Sketch(
-            text=self._chance.randbytes(size),
-            named=b"",
-            furniture=bytes(size),
-            most_differing=_MOST_DIFFERING,
-        )
+    def _evidence(self) -> bytes:
+        if not self._matching.bins:
+            return b""
+        return own_evidence(self._chance.getrandbits(64), self._matching)
 
-    def _like(self, sketch: Sketch | None) -> Sketch | None:
-        """Return one that confirms this one in both directions, in one, or in none."""
-        chance, size = self._chance, self._matching.sketch_bytes
-        if sketch is None or chance.random() < 0.25:
-            return self._sketch()
-        text = bytearray(sketch.text)
+    def _like(self, page: Page) -> dict[str, object]:
+        """Return evidence that confirms a page in both directions, in one, or in none."""
+        chance, bins = self._chance, self._matching.bins
+        if not page.evidence or chance.random() < 0.25:
+            return {"evidence": self._evidence()}
+        text, weighing = bytearray(page.evidence), Weighing()
         if chance.random() < 0.7:
-            text[chance.randrange(size)] ^= 0x11  # two bins, if they have 4 bits
-        furniture = bytearray(size)
+            text[HEAD.size] ^= 0x11  # two bins
         if chance.random() < 0.3:
-            for place in chance.sample(range(size), size - 1):
-                furniture[place] = 0xFF
-        return replace(sketch, text=bytes(text), furniture=bytes(furniture))
+            plane = sum(1 << bin_ for bin_ in chance.sample(range(bins), bins - 4))
+            weighing = Weighing(furniture=Known(plane))
+        return {"evidence": bytes(text), "weighing": weighing}
 
     def _title(self) -> int:
         return self._chance.choice((0, 1, 1, 2))
@@ -155,8 +149,8 @@ class Pages:
         return self._model.repeats(page, other)
 
     def are_candidates(self, page: Page, other: Page) -> bool:
-        """Whether all but sketches and titles says that one repeats the other."""
-        return self.repeats(replace(page, sketch=None, title=0), other)
+        """Whether all but the texts says that one repeats the other."""
+        return self.repeats(replace(page, evidence=b""), other)
 
     def keys(self, page: Page) -> Iterator[tuple[str, int, int]]:
         """Yield what `page` shares with all that it could repeat."""

@@ -97,7 +97,7 @@ class Findings:
     excused: int = 0
     """Those that had lapsed, by the evidence of the cluster."""
     refused: int = 0
-    """Pairs of candidates that were both kept, as a sketch or their titles said no."""
+    """Pairs of candidates that were both kept, as their texts said no."""
     excepted: int = 0
     """Pairs that were both kept, as they had nothing in common but furniture."""
 

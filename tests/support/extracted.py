@@ -24,3 +24,8 @@ def added(fragment, mode="main", ignore=()):
 def content(html, ignore=()):
     """All that is extracted of a page that has also a title and enough main text."""
     return Extractor(ignore=ignore).extract(parse_html(f"<title>t</title>{html}{BODY}"))
+
+
+def blocks(fragment, mode="main"):
+    """The blocks that `fragment` adds to a page with enough main text."""
+    return list(Extractor(mode).extract(parse_html(BODY + fragment)).blocks[1:])

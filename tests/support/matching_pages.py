@@ -1,14 +1,15 @@
-"""Pages with features and sketches: some made by hand, a site's at random."""
+"""Pages with features and evidence: some made by hand, a site's at random."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from store_registry import page
 
+from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, OWNER_BITS, Head
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.verdict import Page, Sketch
+from scrapy_neardup.verdict import Page, Weighing
 
 FAR = (0, 0xFF, 0xFF00, 0xFF_0000, 0xFF00_0000)
 """Fingerprints that are pairwise more than k bits apart."""
@@ -16,30 +17,66 @@ FAR = (0, 0xFF, 0xFF00, 0xFF_0000, 0xFF00_0000)
 BY_FEATURES = Matching(by_distance=False, features=3)
 BY_BOTH = Matching(features=3)
 BY_TWO = Matching(features=3, shared_features=2)
-CONFIRMED = Matching(features=3, sketch_bits=4, sketch_bytes=8)
-NEAR_CONFIRMED = Matching(sketch_bits=4, sketch_bytes=8)
+BITS = 4
+CONFIRMED = Matching(features=3, bins=128, bits=BITS)
+NEAR_CONFIRMED = Matching(features=1, bins=128, bits=BITS)
+"""Its pages have no features but the path."""
+
+
+def planes(rows: list[list[int]], count: int) -> bytes:
+    """Return the bit planes of numbers, one list a bin's: the lowest bit first."""
+    found = b""
+    for place in range(count):
+        plane = sum((number >> place & 1) << bin_ for bin_, number in enumerate(rows))
+        found += plane.to_bytes(len(rows) // 8, "little")
+    return found
+
+
+def evidence(
+    values: list[int], owners: list[int] | None = None, *, bits: int = BITS, **head
+) -> bytes:
+    """Return what a store keeps of a page with these bins and owners; `head` as `Head` has it."""
+    owners = owners or [0] * len(values)
+    return Head(**head).pack() + planes(values, bits) + planes(owners, OWNER_BITS)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Furniture of a page, known as if it had been looked up."""
+
+    bins: int = 0
+    most: bool = False
+
+    def plane(self) -> int:
+        return self.bins
+
+    def is_most(self) -> bool:
+        return self.most
+
 
 ZEROS = "0" * 16
-"""A sketch of 16 bins."""
+LOOSE = Weighing(min_resemblance=0.7)
+"""What confirms a text of which 4 of 16 digits differ, and refuses one with 5."""
 
 
-def sketch(text: str, named: str = "", furniture: str = "00" * 8, most: float = 0.25) -> Sketch:
-    """Return a sketch of 16 bins, each a hexadecimal digit; `named` has an ``x`` for each."""
-    marks = bytearray(2 if "x" in named else 0)
-    for digit in (place for place, mark in enumerate(named) if mark == "x"):
-        byte, is_high = digit // 2, digit % 2 == 0
-        marks[byte % 2] |= 1 << 4 * is_high + byte // 2
-    return Sketch(
-        text=bytes.fromhex(text),
-        named=bytes(marks),
-        furniture=bytes.fromhex(furniture),
-        most_differing=most,
-    )
+def like(digits: str, *, weighing: Weighing = LOOSE) -> dict[str, object]:
+    """Return the evidence of a page, and what is at hand: 8 bins have the value of a digit."""
+    values = [int(digit, 16) for digit in digits for _ in range(8)]
+    path = 1 + int(digits, 16) % 65521  # pages of other texts are at other addresses
+    return {"evidence": evidence(values, title=frozenset({1}), path=path), "weighing": weighing}
 
 
 def with_ones(count: int) -> str:
-    """Return a text that differs from `ZEROS` in so many bins."""
+    """Return digits of which so many differ from `ZEROS`."""
     return ("1" * count).ljust(16, "0")
+
+
+def own_evidence(seed: object, matching: Matching) -> bytes:
+    """Return the evidence of a page that is its own: unlike that of any other seed."""
+    rng = random.Random(seed)
+    values = rng.randbytes(matching.bits * matching.bins // 8)
+    head = Head(title=frozenset({1}), path=rng.getrandbits(16))
+    return head.pack() + values + bytes(OWNER_BITS * matching.bins // 8)
 
 
 class Site:
@@ -48,6 +85,7 @@ class Site:
     def __init__(self, seed: int, matching: Matching) -> None:
         self.rng = random.Random(seed)
         self.matching = matching
+        self.paths = [self.rng.getrandbits(64) for _ in range(20)]
         self.centres = [self._centre() for _ in range(8)]
 
     def page(self) -> Page:
@@ -66,37 +104,64 @@ class Site:
             title=rng.choices((0, 1, 2), (3, 5, 2))[0],
             content=rng.randrange(2),
             features=() if exact else self._features(centre, other),
-            sketch=self._sketch(centre) if not exact and rng.random() < 0.9 else None,
+            evidence=self._evidence(centre, exact=exact),
+            weighing=self._weighing(exact=exact),
         )
 
     def _centre(self) -> Page:
-        rng, size = self.rng, self.matching.sketch_bytes
-        named = rng.choice((b"", rng.randbytes(self.matching.named_bytes)))
-        made = Sketch(
-            text=rng.randbytes(size), named=named, furniture=bytes(size), most_differing=0.0
-        )
+        rng, matching = self.rng, self.matching
+        values = [rng.randrange(1 << matching.bits) for _ in range(matching.bins)]
+        owners = [rng.choice((0, 0, 0, 1, 2, 5, NAMED, LINKS)) for _ in range(matching.bins)]
         return page(
             0,
             rng.getrandbits(64),
-            features=tuple(rng.getrandbits(64) for _ in range(self.matching.features)),
-            sketch=made,
+            features=tuple(rng.getrandbits(64) for _ in range(matching.features)),
+            evidence=evidence(values, owners, bits=matching.bits) if matching.bins else b"",
         )
 
     def _features(self, centre: Page, other: Page) -> tuple[int, ...]:
-        rng = self.rng
-        return tuple(
+        rng, matching = self.rng, self.matching
+        found = tuple(
             rng.choices((mine, theirs, rng.getrandbits(64)), (4, 1, 10))[0]
             for mine, theirs in zip(centre.features, other.features, strict=True)
         )
+        return (*found[:-1], rng.choice(self.paths)) if matching.bins else found
 
-    def _sketch(self, centre: Page) -> Sketch | None:
-        rng, size = self.rng, self.matching.sketch_bytes
-        if not size:
-            return None
-        changed = rng.sample(range(size), rng.randrange(size // 3))
-        furniture = bytes(rng.choice((0, 0, 255)) for _ in range(size))
-        text = bytearray(centre.sketch.text)
-        for place in changed:
-            text[place] ^= rng.randrange(256)
-        named = rng.choice((centre.sketch.named, b"", rng.randbytes(self.matching.named_bytes)))
-        return Sketch(text=bytes(text), named=named, furniture=furniture, most_differing=0.3)
+    def _evidence(self, centre: Page, *, exact: bool) -> bytes:
+        rng, matching = self.rng, self.matching
+        if not matching.bins:
+            return b""
+        head = Head(
+            steps=rng.randrange(4),
+            path=rng.randrange(12),
+            query=rng.choice((0, 0, 1)),
+            title=frozenset(rng.sample((1, 2, 3), rng.choice((0, 1, 2, 2)))),
+            places=tuple(rng.sample((11, 12, 13), 2)),
+            name=rng.randrange(3),
+        ).pack()
+        if exact:
+            return head
+        sketch = int.from_bytes(centre.evidence[HEAD.size :], "little")
+        size = len(centre.evidence) - HEAD.size
+        for bin_ in rng.sample(range(8 * size), rng.choice((0, 0, 0, 1, 3, matching.bins // 4))):
+            sketch ^= 1 << bin_
+        return head + sketch.to_bytes(size, "little")
+
+    def _weighing(self, *, exact: bool) -> Weighing:
+        rng = self.rng
+        furniture = None
+        if not exact and rng.random() < 0.5:
+            furniture = Known(
+                rng.getrandbits(self.matching.bins or 1) & rng.getrandbits(512), rng.random() < 0.1
+            )
+        return Weighing(
+            min_resemblance=rng.choice((0.9, 0.9, 0.7)),
+            titles=rng.choice(("learn", "learn", "ignore")),
+            furniture=furniture,
+            changing=frozenset(rng.sample((11, 12, 13), rng.choice((0, 1)))),
+            common=frozenset(rng.sample((1, 2), rng.choice((0, 1)))),
+            editions=frozenset(rng.sample((1, 2, 3, 2**32 - 1), 1)),
+            constant=frozenset(rng.sample((11, 12), rng.choice((0, 1)))),
+            young_site=rng.random() < 0.2,
+            young_folder=rng.random() < 0.3,
+        )

@@ -11,13 +11,14 @@ SYLLABLES = [a + b for a in "bdfgjklmnprstvw" for b in ("a", "e", "i", "o", "u",
 
 
 def text(group: str, variant: int = 0, words: int = 1500) -> str:
-    """Return prose: of one group always the same, but for one word that says the variant.
+    """Return HTML: of one group the same prose, and a line that says how long the variant took.
 
-    Groups have nothing in common. At 1,500 words variants of a group are near-duplicates.
+    Groups have nothing in common. Variants of a group are near-duplicates, whatever their titles
+    and addresses.
     """
     source = random.Random(group)
     prose = ["".join(source.choices(SYLLABLES, k=3)) for _ in range(words)]
-    return " ".join([*prose, f"variant{variant}"])
+    return f"{' '.join(prose)}<br>generated in {variant} seconds"
 
 
 def page(prose: str, *links: str, title: str = "Title", head: str = "") -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import eq
 
+from scrapy_neardup.evidence.decision import Comparison, Decided, Rule
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.confirmation import Compared, resemblance
-from scrapy_neardup.verdict import Decision, Match, Page, Reason, Sketch, Verdict
+from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
 
 @dataclass
@@ -30,26 +29,29 @@ class ModelStore:
         candidates = [entry for entry in self.entries if self.repeats(page, entry.page)]
         own = self._own(page.id)
         if own in candidates:
-            return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own, page.url)
+            return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own, url=page.url)
+        witness = self._witness(page)
         if candidates:
             match = min(candidates, key=lambda each: (_distance(each, page), each.page.id))
             match.dropped += 1
             if own is not None:
                 self.entries.remove(own)
             reason = Reason.EQUAL if page.exact else Reason.NEAR
-            return self._verdict(page, Decision.DUPLICATE, reason, match, match.page.url)
+            return self._verdict(
+                page, Decision.DUPLICATE, reason, match, url=match.page.url, witness=witness
+            )
         new = Entry(page)
         self.entries.append(new)
         if own is None:
-            return self._verdict(page, Decision.NEW, Reason.UNMATCHED)
+            return self._verdict(page, Decision.NEW, Reason.UNMATCHED, witness=witness)
         self.entries.remove(own)
         new.replaces = own.replaces if own.pending else own
-        return self._verdict(page, Decision.NEW, Reason.CHANGED)
+        return self._verdict(page, Decision.NEW, Reason.CHANGED, witness=witness)
 
     def repeats(self, page: Page, other: Page) -> bool:
         """Whether the entry of `other` is a candidate for `page`, and confirmed."""
         entry = Entry(other)
-        return self._is_candidate(entry, page) and self._is_confirmed(entry, page)
+        return self._is_candidate(entry, page) and self._decided(entry, page) is not None
 
     def confirm(self, page_id: int) -> None:
         own = self._own(page_id)
@@ -98,30 +100,32 @@ class ModelStore:
         shared = sum(map(eq, entry.page.features, page.features))
         return self.matching.features > 0 and shared >= self.matching.shared_features
 
-    def _compared(self, entry: Entry, page: Page) -> list[Compared] | None:
-        """Compare the sketches bin by bin; None if there are none to compare."""
-        bits = self.matching.sketch_bits
-        ours, theirs = page.sketch, entry.page.sketch
-        if not bits or ours is None or theirs is None:
-            return None
-        parts = (_bins(each, bits) for each in (ours.text, theirs.text, ours.furniture))
-        texts = list(zip(*parts, strict=True))
-        named = {bin_ for each in (ours, theirs) for bin_ in _named(each, bits)}
-        cores = [triple for bin_, triple in enumerate(texts) if bin_ not in named]
-        compared = []
-        for triples in (texts, cores) if ours.named or theirs.named else (texts,):
-            differing = sum(mine != yours for mine, yours, _ in triples)
-            shared = sum(mine == yours and common > 0 for mine, yours, common in triples)
-            compared.append(Compared(differing, len(triples) - shared))
-        return compared
+    def _decided(self, entry: Entry, page: Page) -> Decided | None:
+        bins, bits = self.matching.bins, self.matching.bits
+        if not (bins and page.evidence):
+            return Decided(Rule.WITHIN_K, None)
+        return Comparison(page, bins, bits).decide(
+            entry.page.evidence,
+            _distance(entry, page),
+            same_embedded=entry.page.content == page.content,
+        )
 
-    def _is_confirmed(self, entry: Entry, page: Page) -> bool:
-        compared = self._compared(entry, page)
-        has_another_title = len({page.title, entry.page.title} - {0}) == 2
-        if compared is None:
-            return not has_another_title or _distance(entry, page) == 0
-        most = page.sketch.most_differing * (page.sketch.other_title if has_another_title else 1)
-        return all(differing <= most * counted for differing, counted in compared)
+    def _witness(self, page: Page) -> bytes:
+        """Return what is stored of the nearest page at the path, else of the nearest candidate."""
+        if not self.matching.bins:
+            return b""
+        others = [entry for entry in self.entries if entry.page.id != page.id]
+        at_path = [entry for entry in others if self._is_at_path(entry.page, page)]
+        found = at_path or [entry for entry in others if self._is_candidate(entry, page)]
+        nearest = min(found, key=lambda each: (_distance(each, page), each.page.id), default=None)
+        return nearest.page.evidence if nearest else b""
+
+    def _is_at_path(self, other: Page, page: Page) -> bool:
+        return (other.scope, other.exact, other.features[-1:]) == (
+            page.scope,
+            page.exact,
+            page.features[-1:],
+        ) and bool(page.features)
 
     def _verdict(
         self,
@@ -129,32 +133,21 @@ class ModelStore:
         decision: Decision,
         reason: Reason,
         entry: Entry | None = None,
+        *,
         url: str | None = None,
+        witness: bytes = b"",
     ) -> Verdict:
-        match = None
+        match, rule = None, ""
         if entry is not None:
-            compared = self._compared(entry, page)
+            rule, compared = self._decided(entry, page)
             match = Match(
                 page_id=entry.page.id,
                 distance=_distance(entry, page),
                 url=url,
-                resemblance=compared and resemblance(compared, self.matching.sketch_bits),
+                resemblance=compared and compared.resemblance(self.matching.bits),
                 count=entry.dropped if decision is Decision.DUPLICATE else 0,
             )
-        return Verdict.on(page, decision, reason, match)
-
-
-def _bins(sketch: bytes, bits: int) -> list[int]:
-    return [byte >> place & (1 << bits) - 1 for byte in sketch for place in range(0, 8, bits)]
-
-
-def _named(sketch: Sketch, bits: int) -> Iterator[int]:
-    """Yield the numbers of the bins that are named."""
-    each, size = 8 // bits, len(sketch.named)
-    for place in range(8 * size):
-        if sketch.named[place // 8] >> place % 8 & 1:
-            in_byte, part = divmod(place % 8, bits)
-            yield (place // 8 + size * part) * each + in_byte
+        return Verdict.on(page, decision, reason, match, rule, witness)
 
 
 def _distance(entry: Entry, page: Page) -> int:

@@ -17,8 +17,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from matching_pages import own_evidence
+
 from scrapy_neardup.stores import Matching, open_store, write_behind
-from scrapy_neardup.verdict import Page, Sketch
+from scrapy_neardup.verdict import Page, Weighing
 
 COMMIT_ROWS = 100
 """In place of the usual number, so that a kill often meets a transaction."""
@@ -26,8 +28,8 @@ PAGES = 3000
 """Page ids in use: some are always met again, changed or not."""
 
 
-MATCHING = Matching(features=2, sketch_bits=4, sketch_bytes=4)
-"""By what `features` and `sketch` return, it decides as if there were neither."""
+MATCHING = Matching(features=2, bins=16, bits=4)
+"""By what `features` and `evidence` return, it decides as if there were neither."""
 
 
 def features(text: int) -> tuple[int, int]:
@@ -35,11 +37,12 @@ def features(text: int) -> tuple[int, int]:
     return text * 3 % 2**64, text * 5 % 2**64
 
 
-def sketch(text: int) -> Sketch:
-    """Return a sketch that confirms everything; every other one has named bins."""
-    own = text.to_bytes(8, "big")
-    named = own[4 : 4 + MATCHING.named_bytes] if text % 2 else b""
-    return Sketch(text=own[:4], named=named, furniture=bytes(4), most_differing=1.0)
+def evidence(text: int) -> bytes:
+    """Return evidence of its own, with which `WEIGHING` confirms everything."""
+    return own_evidence(text, MATCHING)
+
+
+WEIGHING = Weighing(min_resemblance=-1.0)
 
 
 def operations(seed: int) -> Iterator[tuple[str, Page]]:
@@ -59,7 +62,8 @@ def operations(seed: int) -> Iterator[tuple[str, Page]]:
             fingerprint=text,
             url=f"https://a.example/{page_id}",
             features=features(text),
-            sketch=sketch(text),
+            evidence=evidence(text),
+            weighing=WEIGHING,
         )
         yield "check_and_add", page
         open_pages.append(page)

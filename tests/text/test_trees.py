@@ -55,8 +55,8 @@ def test_a_part_of_a_tree():
 
 def test_headers_far_down_are_content():
     """How far up a header is looked at is bounded."""
-    assert added("<div>" * 50 + "<header>x</header>") == ""
-    assert added("<div>" * 100 + "<header>x</header>") == "x"
+    assert added("<div>" * 50 + "<footer>x</footer>") == ""
+    assert added("<div>" * 100 + "<footer>x</footer>") == "x"
     deep = "<div>" * 2_000 + "<header>x</header><footer>y</footer><title>z</title>" * 10_000
     assert len(normalize(content(deep).text).split()) == 20_010
 
@@ -64,7 +64,7 @@ def test_headers_far_down_are_content():
 def test_siblings_and_attributes_take_no_quadratic_time():
     """Thousands of equal siblings of every kind that a template looks at."""
     many = "".join(
-        f"<div role=list>a</div><img src={n}><script>b</script><header>c</header><i>d</i>"
+        f"<div role=list>a</div><img src={n}><script>b</script><footer>c</footer><i>d</i>"
         for n in range(20_000)
     )
     page = content(f"<div>{many}</div>")

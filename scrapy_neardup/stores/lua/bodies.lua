@@ -1,8 +1,9 @@
--- What a page's record has no room for: its features and its sketch, and what leads to them.
+-- What a page's record has no room for: its features and its evidence, and what leads to them.
 --
--- A body is its page's id, its features, and its sketch; bodies of one kind, V = 0 without a
--- sketch, 1 with one, 2 with one and its named bins, are of one size and lie side by side in
--- strings of CHUNK_BYTES at most.
+-- A body is its page's id, its features, and what is kept to confirm that others repeat it
+-- (evidence/layout.py); bodies of one kind, V = 0 of a page without evidence, 1 of a short page,
+-- which has no features, 2 of any other, are of one size and lie side by side in strings of
+-- CHUNK_BYTES at most.
 -- So a write costs a body; in a packed bucket it would cost the bucket, in the log of the
 -- server and to replicas too. A chunk is filled from its end: it is made in its full size and
 -- never grows. The room of a body that leaves is the next one's.
@@ -19,10 +20,12 @@ local CHUNK_BYTES = 65500 -- and the server's header: just below a size that all
 local MOST_BODIES = 2 ^ 28
 local MOST_UNDER_FEATURE = 16 -- entries that a value of a feature leads to; see candidates.py
 local FEATURE_DEPTH = 16 -- levels: as far as the start of a feature has bits
-local NO_BODY = 15 -- V * 2 + 1 of an exact page, which has neither features nor sketches
-local HEAD = ID + 8 * FEATURES
+local NO_BODY = 15 -- V * 2 + 1 of a page that has neither features nor evidence
 
-local function size_of(v) return HEAD + sketch_size(v) end
+-- Where the features in a body of a kind end.
+local function head_of(v) return ID + (v == 1 and 0 or 8 * FEATURES) end
+
+local function size_of(v) return head_of(v) + evidence_size(v) end
 
 -- The chunk that holds a body, and the body's offset there.
 local function locate(v, n)
@@ -39,33 +42,33 @@ local function place_at(place)
   return floor(whole / 16), floor(low / 2), low % 2 == 0
 end
 
--- The body at a place; nil where the server has evicted it.
+-- The body at a place, and its kind; nil where the server has evicted it.
 local function body_at(place)
   local n, v = place_at(place)
   if not n then return nil end
   local key, o = locate(v, n)
   local body = call('GETRANGE', key, o, o + size_of(v) - 1)
-  return #body == size_of(v) and body or nil
+  if #body == size_of(v) then return body, v end
 end
 
--- The body of a page; nil where it is an exact page, or what is there is another's by now.
+-- The body of a page, and its kind; nil where it has none, or what is there is another's by now.
 local function body_of(id, r)
-  local body = body_at(r.place)
-  return body and sub(body, 1, ID) == id and body or nil
+  local body, v = body_at(r.place)
+  if body and sub(body, 1, ID) == id then return body, v end
 end
 
-local function features_in(body) return sub(body, ID + 1, HEAD) end
+local function features_in(body, v) return sub(body, ID + 1, head_of(v)) end
 
-local function sketch_in(body) return sub(body, HEAD + 1) end
+local function evidence_in(body, v) return sub(body, head_of(v) + 1) end
 
-local function kind_of(sketch) return #sketch == 0 and 0 or #sketch == SKETCH and 1 or 2 end
+local function kind_of(evidence) return evidence == '' and 0 or #evidence == EVIDENCE_HEAD and 1 or 2 end
 
 -- Keep a body and return its place; nil if there are too many.
-local function add_body(id, features, sketch, listed)
+local function add_body(id, features, evidence, listed)
   if not HAS_BODIES then return '' end
-  if features == '' and sketch == '' then return u(NO_BODY, 4) end
-  if features == '' then features = string.rep('\0', 8 * FEATURES) end
-  local v = kind_of(sketch)
+  if features == '' and evidence == '' then return u(NO_BODY, 4) end
+  local v = kind_of(evidence)
+  if features == '' then features = string.rep('\0', head_of(v) - ID) end
   local free = PREFIX .. 'free:' .. v
   local left = call('LINDEX', free, -1)
   local n = left and tonumber(left) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1
@@ -74,7 +77,7 @@ local function add_body(id, features, sketch, listed)
     return nil
   end
   local key, o = locate(v, n)
-  call('SETRANGE', key, o, id .. features .. sketch)
+  call('SETRANGE', key, o, id .. features .. evidence)
   -- Not before: a full server refuses a script's first write if it takes memory, none later.
   if left then call('RPOP', free) end
   return u(n * 16 + v * 2 + (listed and 0 or 1), 4)
@@ -115,10 +118,10 @@ end
 
 -- ---- the end of an entry ---------------------------------------------------------------
 
--- How many tables list a page with this evidence. The lowest bit of the tag tells exact
+-- How many tables list a page with these digests. The lowest bit of the tag tells exact
 -- pages, which are always found by their keys.
-local function tables_of(evidence)
-  return (BY_DISTANCE or byte(evidence, 2) % 2 == 1) and TABLES or 0
+local function tables_of(digests)
+  return (BY_DISTANCE or byte(digests, 2) % 2 == 1) and TABLES or 0
 end
 
 -- Take an entry out of all; return the pages dropped for it.
@@ -130,14 +133,15 @@ local function withdraw(id)
   end
   local key = key_of(id, r)
   local listed = not HAS_BODIES or select(3, place_at(r.place))
-  for i = 1, key and listed and tables_of(r.evidence) or 0 do
+  for i = 1, key and listed and tables_of(r.digests) or 0 do
     local f = permuted(i, key)
     remove(hash('t' .. i, f), f, i == 1 and id or '', DEPTH)
   end
   remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
-  local body = HAS_BODIES and body_of(id, r)
+  local body, v
+  if HAS_BODIES then body, v = body_of(id, r) end
   if body then
-    for i = ID + 1, HEAD, 8 do
+    for i = ID + 1, head_of(v), 8 do
       local f = sub(body, i, i + 3) .. r.place
       remove(hash('f', f), f, '', FEATURE_DEPTH)
     end

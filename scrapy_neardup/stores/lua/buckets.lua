@@ -21,7 +21,7 @@
 --           or of a cluster's features
 --   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
 -- and from what else decides (stores/base.py, Matching): BY_DISTANCE, FEATURES, SHARED_FEATURES,
--- SKETCH, NAMED, BITS and DIFFERING (sketches.lua), MOST_COMPARED, HAS_BODIES (whether there is any of it).
+-- MOST_COMPARED, HAS_BODIES (whether there is any of it); and what evidence.lua names.
 
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
 local bxor, call, concat = bit.bxor, redis.call, table.concat
@@ -29,8 +29,9 @@ local bxor, call, concat = bit.bxor, redis.call, table.concat
 -- A literal costs nothing at each call; a table of 256 numbers would cost 12 microseconds.
 local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\4\5\5\6\5\6\6\7\5\6\6\7\6\7\7\8'
 
--- Bytes of a page's sketch: of kind 0 there is none, of kind 2 its named bins follow it.
-local function sketch_size(kind) return kind > 0 and SKETCH + (kind - 1) * NAMED or 0 end
+-- Bytes of what is kept to confirm that others repeat a page: of kind 0 there is none, of kind 1,
+-- a short page, a head, of kind 2 planes behind it (evidence/layout.py).
+local function evidence_size(kind) return kind > 0 and EVIDENCE_HEAD + (kind - 1) * PLANES_BYTES or 0 end
 
 local function u(n, bytes)
   local out = {}

@@ -1,8 +1,8 @@
 -- Claim a place in table 1: the entry is pending from here on.
 --
--- ARGV: key, attempt, limit (bits; -1: its key leads nobody to it), page id, evidence,
+-- ARGV: key, attempt, limit (bits; -1: its key leads nobody to it), page id, digests,
 --       lease (ms), body or ''
--- Reply: {'full'} | {'gone'} | {'claimed', [key, attempt .. page id .. evidence .. state] of
+-- Reply: {'full'} | {'gone'} | {'claimed', [key, attempt .. page id .. digests .. state] of
 --        every other entry near it}
 
 local f, attempt, limit, body = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]

@@ -2,13 +2,13 @@
 -- decided. docs/cluster.md proves what follows from it.
 --
 -- An entry is known by its key and its attempt; both together are its name (12 bytes).
--- Record: key suffix 6, attempt 4, page id 8, evidence 6 (tag, title, content), state 1, time 6
+-- Record: key suffix 6, attempt 4, page id 8, digests 6 (tag, title, content), state 1, time 6
 --   'p'  pending: undecided; its attempt fails when the time (ms) is over and someone asks
 --   'l'  kept, not confirmed; counts until the time (ms) is over
 --   'k'  kept and confirmed; last seen at the time (ms)
 -- The same hash holds, under names that no bucket has, since a level is at most 48:
---   'b' name   the body of an entry: one byte, 2 * the kind of its sketch (buckets.lua) + 1
---              if it has features; then its features, its sketch, its URL
+--   'b' name   the body of an entry: one byte, 2 * the kind of its evidence (buckets.lua) + 1
+--              if it has features; then its features, its evidence, its URL
 --   'c' name   the record of an entry to which its key doesn't lead
 --   'n' name   pages dropped for an entry
 --   'x'        tombstones: attempts that have ended, 12 bytes and the time (ms) each
@@ -35,13 +35,13 @@ local function locate(f, attempt)
   if s then return s, 0, name end
 end
 
--- Features, sketch and URL of an entry, a string each.
+-- Features, evidence and URL of an entry, a string each.
 local function body_of(f, attempt)
   local s = call('HGET', KEY, 'b' .. f .. attempt)
   if not s then return '', '', '' end
   local features_end = 1 + byte(s) % 2 * 8 * FEATURES
-  local sketch_end = features_end + sketch_size(floor(byte(s) / 2))
-  return sub(s, 2, features_end), sub(s, features_end + 1, sketch_end), sub(s, sketch_end + 1)
+  local evidence_end = features_end + evidence_size(floor(byte(s) / 2))
+  return sub(s, 2, features_end), sub(s, features_end + 1, evidence_end), sub(s, evidence_end + 1)
 end
 
 -- Take the record at an offset out of what `locate` found.

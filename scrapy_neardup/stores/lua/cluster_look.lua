@@ -3,8 +3,8 @@
 --
 -- ARGV: key, attempt, retention (ms), 'wound' or '', 'body' or ''
 --       wound: end it if it is still pending; what is over is ended anyway
---       body: its features and sketches are asked for
--- Reply: {'gone', features} | {'pending' or 'kept', page id, evidence, features, sketches}
+--       body: its features and its evidence are asked for
+-- Reply: {'gone', features} | {'pending' or 'kept', page id, digests, features, evidence}
 
 local f, attempt = ARGV[1], ARGV[2]
 local s, o = locate(f, attempt)
@@ -17,7 +17,7 @@ if over(state, time, tonumber(ARGV[3])) or (state == 'p' and ARGV[4] == 'wound')
   local _, features = finish(f, attempt)
   return { 'gone', features }
 end
-local features, sketches = '', ''
-if ARGV[5] == 'body' then features, sketches = body_of(f, attempt) end
+local features, evidence = '', ''
+if ARGV[5] == 'body' then features, evidence = body_of(f, attempt) end
 local word = state == 'p' and 'pending' or 'kept'
-return { word, sub(s, o + 11, o + 18), sub(s, o + 19, o + 24), features, sketches }
+return { word, sub(s, o + 11, o + 18), sub(s, o + 19, o + 24), features, evidence }

@@ -5,7 +5,7 @@
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
 --
--- Where pages have features or sketches (stores/base.py, Matching), a record ends with the
+-- Where pages have features or evidence (stores/base.py, Matching), a record ends with the
 -- place of these, 4 bytes (bodies.lua), and
 --   PREFIX f:XX    feature -> place
 
@@ -50,19 +50,19 @@ end
 
 local function now() return floor(now_ms() / 1000) end
 
--- What a record says: the start of the key, evidence (tag, title, content), seen, place.
+-- What a record says: the start of the key, digests (tag, title, content), seen, place.
 local function record_at(s, o)
   o = o + 6 + START
   return {
-    start = sub(s, o - START + 1, o), evidence = sub(s, o + 1, o + 6),
+    start = sub(s, o - START + 1, o), digests = sub(s, o + 1, o + 6),
     seen = sub(s, o + 7, o + 10), place = HAS_BODIES and sub(s, o + 11, o + 14) or '',
   }
 end
 
-local function payload_of(r) return r.start .. r.evidence .. r.seen .. r.place end
+local function payload_of(r) return r.start .. r.digests .. r.seen .. r.place end
 
-local function record(key, evidence, place)
-  return payload_of({ start = sub(key, 1, START), evidence = evidence, seen = u(now(), 4), place = place })
+local function record(key, digests, place)
+  return payload_of({ start = sub(key, 1, START), digests = digests, seen = u(now(), 4), place = place })
 end
 
 -- The record of a page; nil if there is none.

@@ -4,13 +4,13 @@
 -- fields, and what is in a body, are those of cluster_entries.lua.
 --
 -- KEYS: the hash
--- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of a
---       sketch, of its named bins
--- Reply: {next cursor, bytes of entries, of features and sketches, of the rest,
+-- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of a short page's
+--       evidence, of another's
+-- Reply: {next cursor, bytes of entries, of features and evidence, of the rest,
 --        [length, field] of the longest buckets}
 
 local byte, floor = string.byte, math.floor
-local features, sketch, named = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local features, sizes = tonumber(ARGV[4]), { [0] = 0, tonumber(ARGV[5]), tonumber(ARGV[6]) }
 local entries, bodies, rest = 0, 0, 0
 local buckets = {}
 local reply = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
@@ -23,8 +23,7 @@ for i = 1, #reply[2], 2 do
   elseif kind == 'c' then
     entries = entries + size
   elseif kind == 'b' and byte(value) > 0 then
-    local kind = floor(byte(value) / 2)
-    local body = byte(value) % 2 * features + (kind > 0 and sketch + (kind - 1) * named or 0)
+    local body = byte(value) % 2 * features + sizes[floor(byte(value) / 2)]
     local url = #value - 1 - body
     bodies, rest = bodies + size - url, rest + url
   else

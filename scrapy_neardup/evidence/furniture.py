@@ -2,7 +2,7 @@
 
 Rule of this room: no fingerprint and no sketch depends on what is known here, so that
 nothing learnt later makes two of them incomparable; it only says which bins of a page's
-sketch say nothing (`scrapy_neardup.stores.confirmation`).
+sketch say nothing (`scrapy_neardup.evidence.decision`).
 
 A shingle is furniture of a group of pages (a host, or a directory of it) if it is on a
 quarter of those that were kept. That is counted by lossy counting (Manku & Motwani,
@@ -16,13 +16,14 @@ others have.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from operator import is_not
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.fingerprints.minwise import held_by
 from scrapy_neardup.fingerprints.shingles import ascending, distinct
 
 SHARE = 0.25
@@ -39,11 +40,11 @@ _HALVED = 64
 """Pages after which counts are halved, so that the furniture of one section is learnt while a
 crawl is in it."""
 
-_MOST_SHINGLES = 8192
+_MAX_SHINGLES = 8192
 """Of a group; the most frequent ones."""
 
-_MOST_GROUPS = 4096
-"""Groups that are remembered: those seen last."""
+_MAX_FOLDERS = 256
+"""Folders of a site that are remembered: those seen last."""
 
 _NOTHING = np.empty(0, np.uint64)
 
@@ -143,8 +144,8 @@ class Counts:
             self.counts = np.insert(self.counts, places, times)
         if self.pages >= _BATCH:
             self._keep(self.counts >= _RARE * self.pages)
-        if len(self.counts) > _MOST_SHINGLES:
-            least = np.partition(self.counts, -_MOST_SHINGLES)[-_MOST_SHINGLES]
+        if len(self.counts) > _MAX_SHINGLES:
+            least = np.partition(self.counts, -_MAX_SHINGLES)[-_MAX_SHINGLES]
             self._keep(self.counts >= least)
         if self.pages >= _HALVED:
             self.pages /= 2
@@ -160,64 +161,127 @@ class Counts:
         self.shingles, self.counts = self.shingles[kept], self.counts[kept]
 
 
-class Furniture:
-    """The furniture of every group of pages that a crawl meets."""
+class Marks:
+    """What of one page is furniture, found out when somebody asks: most pages have no candidate.
+
+    Parameters
+    ----------
+    shingles
+        The page's, distinct and ascending, shape (n,), uint64.
+    minima
+        Of its sketch, shape (bins,), uint64.
+    furniture
+        Of its site, distinct and ascending, uint64.
+    fewest
+        Shingles that are no furniture below which hardly any of the page is anything else.
+    """
+
+    __slots__ = ("_common", "_fewest", "_furniture", "_minima", "_plane", "_shingles")
+
+    def __init__(
+        self,
+        shingles: NDArray[np.uint64],
+        minima: NDArray[np.uint64],
+        furniture: NDArray[np.uint64],
+        fewest: int,
+    ) -> None:
+        self._shingles, self._minima = shingles, minima
+        self._furniture, self._fewest = furniture, fewest
+        self._common: NDArray[np.uint64] | None = None
+        self._plane: int | None = None
+
+    def plane(self) -> int:
+        """Return the bins whose minimum is furniture, bin i as bit i. O(shingles + bins)."""
+        if self._plane is None:
+            common = self._found()
+            held = held_by(self._minima, common) if len(common) else np.zeros(8, np.bool_)
+            packed = np.packbits(held, bitorder="little").tobytes()
+            self._plane = int.from_bytes(packed, "little")
+        return self._plane
+
+    def is_most(self) -> bool:
+        """Return whether fewer shingles than `fewest` are no furniture."""
+        if len(self._shingles) - len(self._furniture) >= self._fewest:
+            return False
+        return len(self._shingles) - len(self._found()) < self._fewest
+
+    def _found(self) -> NDArray[np.uint64]:
+        if self._common is None:
+            self._common = common(self._shingles, self._furniture)
+        return self._common
+
+
+def common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return what is in both sets, each ascending."""
+    if not (len(ours) and len(theirs)):
+        return _NOTHING
+    fewer, more = (ours, theirs) if len(ours) < len(theirs) else (theirs, ours)
+    places = np.searchsorted(more, fewer)
+    found: NDArray[np.uint64] = fewer[more.take(places, mode="clip") == fewer]
+    return found
+
+
+class SiteFurniture:
+    """The furniture of a site and of the folders in it."""
 
     def __init__(self) -> None:
-        self._counts: OrderedDict[str, Counts] = OrderedDict()
-        self._others: dict[str, list[Counts]] = {}
-        self._found: dict[str, NDArray[np.uint64]] = {}
-        # By the last of some groups: what was found for each, and all of it.
-        self._together: dict[str, tuple[list[NDArray[np.uint64]], NDArray[np.uint64]]] = {}
+        self._counts: Bounded[str, Counts] = Bounded(_MAX_FOLDERS)
+        self._others: list[Counts] = []
+        self._found: Bounded[str, NDArray[np.uint64]] = Bounded(_MAX_FOLDERS)
+        # By folder: what was found for site and folder, and all of it.
+        self._together: Bounded[str, tuple[list[NDArray[np.uint64]], NDArray[np.uint64]]] = (
+            Bounded(_MAX_FOLDERS)
+        )
+        self.site = Counts()
 
-    def of(self, groups: Sequence[str]) -> NDArray[np.uint64]:
-        """Return the shingles that are furniture of any of these groups, ascending."""
-        found = [self._furniture(group) for group in groups]
+    @property
+    def pages(self) -> float:
+        """Number of pages counted here, halved from time to time."""
+        return self.site.pages
+
+    def pages_of(self, folder: str) -> float:
+        """Return the number of pages of a folder counted here, halved from time to time."""
+        counts = self._counts.get(folder)
+        return 0.0 if counts is None else counts.pages
+
+    def of(self, folder: str) -> NDArray[np.uint64]:
+        """Return the shingles that are furniture of the site or this folder, ascending."""
+        found = [self._furniture("", self.site)]
+        if (counts := self._counts.get(folder)) is not None:
+            found.append(self._furniture(folder, counts))
         found = [shingles for shingles in found if len(shingles)]
         if len(found) < 2:
             return found[0] if found else _NOTHING
-        # Most pages come when nothing was counted since the last one of their directory.
-        before, together = self._together.get(groups[-1], ([], _NOTHING))
+        # Most pages come when nothing was counted since the last one of their folder.
+        before, together = self._together.get(folder, ([], _NOTHING))
         if len(before) != len(found) or any(map(is_not, before, found)):
             together = distinct(np.concatenate(found))
-            self._together[groups[-1]] = found, together
+            self._together[folder] = found, together
         return together
 
-    def learn(self, groups: Sequence[str], shingles: NDArray[np.uint64]) -> None:
-        """Count a kept page with these distinct shingles, ascending, for each of its groups."""
-        for group in groups:
-            if group in self._counts:
-                self._counts.move_to_end(group)
-            else:
-                self._counts[group] = Counts()
-                if len(self._counts) > _MOST_GROUPS:
-                    gone, _ = self._counts.popitem(last=False)
-                    self._others.pop(gone, None)
-                    self._found.pop(gone, None)
-                    self._together.pop(gone, None)
-            if self._counts[group].add(shingles):
-                self._found.pop(group, None)
+    def learn(self, folder: str, shingles: NDArray[np.uint64]) -> None:
+        """Count a kept page with these distinct shingles, ascending."""
+        shingles = shingles[:_MAX_SHINGLES]  # of a longer page a fair sample, as hashes are
+        if self.site.add(shingles):
+            self._found.pop("", None)
+        if folder not in self._counts:
+            self._counts[folder] = Counts()
+        self._counts.move_to_end(folder)
+        if self._counts[folder].add(shingles):
+            self._found.pop(folder, None)
 
-    def dump(self, group: str) -> bytes:
-        """Return what was counted here for a group; see `Counts.dump`."""
-        return self._counts[group].dump()
+    def dump(self) -> str:
+        """Return what was counted here for the site; see `Counts.dump`."""
+        return self.site.dump().hex()
 
-    def add_others(self, group: str, dumped: Iterable[bytes]) -> None:
-        """Take over what others have counted for a group, in place of what they had before."""
-        if group in self._counts:
-            self._others[group] = [Counts.load(value) for value in dumped]
-            self._found.pop(group, None)
+    def add_others(self, dumps: list[str]) -> None:
+        """Take over what others have counted, in place of what they had before."""
+        self._others = [Counts.load(bytes.fromhex(value)) for value in dumps]
+        self._found.pop("", None)
 
-    def pages(self, group: str) -> float:
-        """Return how many pages were counted here for a group."""
-        return self._counts[group].pages if group in self._counts else 0.0
-
-    def _furniture(self, group: str) -> NDArray[np.uint64]:
-        if group not in self._found:
-            counts = self._counts.get(group)
-            if counts is None:
-                return _NOTHING
-            if others := self._others.get(group):
-                counts = counts.merged(others)
-            self._found[group] = counts.furniture()
-        return self._found[group]
+    def _furniture(self, folder: str, counts: Counts) -> NDArray[np.uint64]:
+        if folder not in self._found:
+            if not folder and self._others:
+                counts = counts.merged(self._others)
+            self._found[folder] = counts.furniture()
+        return self._found[folder]

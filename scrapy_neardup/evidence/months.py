@@ -1,11 +1,11 @@
 """Calendars without end: their empty months, of which two years are enough.
 
-Rule of this room: a month is empty if its page says nothing but its date. Its address names a
+Rule of this module: a month is empty if its page says nothing but its date. Its address names a
 year and a month; its text holds the days of that month in a row, with no word between them and
 none of them a link; and all other numbers are those of the address, or next to them, as in links
-to the months around. Such a month is judged as the same month of an earlier year, once two years
-were met whose addresses and texts differ in nothing else. A month in which anything happens has
-words of its own, or links.
+to the months around. Such a page is read as the same month of one of two years, whichever its own
+is, so that a third year repeats the first. A month in which anything happens has words of its own,
+or links.
 
 The months behind are not seen then, unless something else links to them: whoever has appointments
 two years from now, and nothing before, shows them elsewhere too. ``NEARDUP_DENY`` keeps addresses
@@ -21,16 +21,14 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby
 from urllib.parse import urlsplit
 
-from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.text import Content
 
 YEARS = 2
-"""Of each month, that are judged as they are."""
+"""Number of years whose months are told apart."""
 
-_MOST_CHARACTERS = 4_000
-_MOST_MONTHS = 16_384
-_MOST_NUMBERS = 16
-"""Of an address, that are looked at."""
+_MAX_CHARACTERS = 4_000
+_MAX_NUMBERS = 16
+"""Maximum numbers of an address that are looked at."""
 
 _WEEKS, _MOST_AMONG = 53, 18
 """Among the days may stand the numbers of weeks, and the days of the months around."""
@@ -40,44 +38,33 @@ _NUMBER = re.compile(r"\d{1,9}")
 _TOKEN = re.compile(r"\d{1,9}|[^\W\d_]+")
 
 
-class EmptyMonths:
-    """What a crawl knows of the calendars of each site."""
+def without_year(content: Content, url: str | None) -> Content:
+    """Return an empty month as that of one of two years, and any other content as it is.
 
-    def __init__(self) -> None:
-        # Month of any year -> the first years that were met.
-        self._met: Bounded[int, dict[tuple[int, ...], Content]] = Bounded(_MOST_MONTHS)
+    O(length of the text) where the address names a month, else O(length of the address).
+    """
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
+        return content
+    address = f"{parts.path}?{parts.query}"
+    numbers = [int(number) for number in _NUMBER.findall(address)[:_MAX_NUMBERS]]
+    words = _words(content, numbers)
+    if words is None:
+        return content
+    month = _NUMBER.sub(lambda found: _parity(found[0]), address)
+    return Content(f"{' '.join(words)} {month}", images=content.images, data=content.data)
 
-    def fold(self, content: Content, url: str | None) -> Content:
-        """Return the content of an earlier year's month that says the same, or `content`.
 
-        O(length of the text) where the address names a month, else O(length of the address).
-        """
-        try:
-            parts = urlsplit(url or "")
-        except ValueError:
-            return content
-        address = f"{parts.path}?{parts.query}"
-        numbers = [int(number) for number in _NUMBER.findall(address)[:_MOST_NUMBERS]]
-        words = _words(content, numbers)
-        if words is None:
-            return content
-        month = _NUMBER.sub(lambda found: "" if int(found[0]) in _YEARS else found[0], address)
-        key = hash((parts.netloc, month, words, content.images, content.data))
-        met = self._met.setdefault(key, {})
-        year = tuple(number for number in numbers if number in _YEARS)
-        if year in met:
-            return content
-        if len(met) < YEARS:
-            met[year] = content
-            return content
-        return next(iter(met.values()))
+def _parity(number: str) -> str:
+    return str(int(number) % YEARS) if int(number) in _YEARS else number
 
 
 def _words(content: Content, address: Sequence[int]) -> tuple[str, ...] | None:
     """Return the words of an empty month; None for any other page."""
     years = [number for number in address if number in _YEARS]
     months = [number for number in address if number in _MONTHS]
-    if not (years and months) or content.linked_days or len(content.text) > _MOST_CHARACTERS:
+    if not (years and months) or content.linked_days or len(content.text) > _MAX_CHARACTERS:
         return None
     said = " ".join((content.title, *content.headings, content.text)).lower()
     words: list[str] = []

@@ -1,11 +1,16 @@
+"""What most pages of a site or folder share: counted by definition, and marked by definition."""
+
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_evidence import plane
+from resembling_sets import HASH_SETS
 
-from scrapy_neardup.furniture import Counts, Furniture
+from scrapy_neardup.evidence.furniture import FEWEST, Counts, Marks, SiteFurniture, common
+from scrapy_neardup.fingerprints import one_permutation_sketch
 
 
 def shingles(*values):
@@ -93,14 +98,13 @@ def test_counts_are_as_defined(shares, number, data):
     assert counts.shingles.tolist() == sorted(expected)
 
 
-def test_crawlers_add_up_what_they_counted():
-    ours, theirs = Furniture(), Furniture()
+def test_counts_add_up():
+    ours, theirs = Counts(), Counts()
     for page in range(2):
-        ours.learn(["//a"], shingles(1, 10 + page))
-        theirs.learn(["//a"], shingles(1, 20 + page))
-    assert len(ours.of(["//a"])) == 0
-    ours.add_others("//a", [theirs.dump("//a")])
-    assert ours.of(["//a"]).tolist() == [1]
+        ours.add(shingles(1, 10 + page))
+        theirs.add(shingles(1, 20 + page))
+    assert len(ours.furniture()) == 0
+    assert ours.merged([Counts.load(theirs.dump())]).furniture().tolist() == [1]
 
 
 @pytest.mark.parametrize("posted", [b"", b"abc", b"12345"])
@@ -108,24 +112,75 @@ def test_what_is_no_dump_counts_nothing(posted):
     assert Counts.load(posted).pages == 0
 
 
-def test_groups_don_t_mix():
-    furniture = Furniture()
+def test_folders_do_not_mix():
+    site = SiteFurniture()
     for page in range(8):
-        furniture.learn(["//a", "//a/x/"], shingles(1, 10 + page))
-        furniture.learn(["//b"], shingles(2, 20 + page))
-    assert furniture.of(["//a/x/"]).tolist() == [1]
-    assert furniture.of(["//a", "//b"]).tolist() == [1, 2]
-    assert furniture.of(["//c"]).tolist() == []
+        site.learn("//a/x/", shingles(1, 2, 10 + page))
+        site.learn("//a/y/", shingles(1, 3, 20 + page))
+    # Half of the site's pages have it, and all of the folder's.
+    assert site.of("//a/x/").tolist() == [1, 2, 3]
+    for page in range(64):
+        site.learn("//a/z/", shingles(4, 100 + page))
+    assert site.of("//a/x/").tolist() == [1, 2, 4]
+    assert site.of("//a/z/").tolist() == [4]
+    assert site.of("//a/unknown/").tolist() == [4]
+    assert SiteFurniture().of("//a/x/").tolist() == []
 
 
-def test_what_a_directory_adds_changes_with_either_group():
-    furniture, groups = Furniture(), ("//a", "//a/x/")
+def test_pages_of_a_folder_are_counted():
+    site = SiteFurniture()
+    assert site.pages_of("//a/x/") == 0
+    for page in range(FEWEST):
+        site.learn("//a/x/", shingles(page))
+    assert site.pages_of("//a/x/") == FEWEST
+    assert site.pages_of("//a/y/") == 0
+    assert site.pages == FEWEST
+
+
+def test_what_a_folder_adds_changes_with_the_site_and_with_it():
+    site, folder = SiteFurniture(), "//a/x/"
     for page in range(8):
-        furniture.learn(groups, shingles(1, 10 + page))
-    assert furniture.of(groups).tolist() == [1]
+        site.learn(folder, shingles(1, 10 + page))
+    assert site.of(folder).tolist() == [1]
     for page in range(32):
-        furniture.learn(groups[:1], shingles(2, 20 + page))
-    assert furniture.of(groups).tolist() == [1, 2]
+        site.learn("//a/", shingles(2, 20 + page))
+    assert site.of(folder).tolist() == [1, 2]
     for page in range(8):
-        furniture.learn(groups[1:], shingles(3, 60 + page))
-    assert furniture.of(groups).tolist() == [1, 2, 3]
+        site.learn(folder, shingles(3, 60 + page))
+    assert site.of(folder).tolist() == [1, 2, 3]
+
+
+def test_folders_are_bounded():
+    site = SiteFurniture()
+    for number in range(1_000):
+        site.learn(f"//a/{number}/", shingles(number))
+        site.of(f"//a/{number}/")
+    assert len(site._counts) <= 256
+    assert len(site._found) <= 256
+
+
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+def test_what_is_in_both_sets(ours, theirs):
+    assert common(shingles(*ours), shingles(*theirs)).tolist() == sorted(ours & theirs)
+
+
+@settings(deadline=None, max_examples=40)
+@given(HASH_SETS, HASH_SETS, st.integers(0, 2**32), st.sampled_from((16, 128, 512)))
+def test_the_bins_of_furniture_are_those_that_change_without_it(text, others, seed, bins):
+    random = np.random.default_rng(seed)
+    furniture = np.union1d(text[random.random(len(text)) < random.choice([0, 0.1, 0.9])], others)
+    minima = one_permutation_sketch(text, bins)
+    rest = np.setdiff1d(text, furniture)
+    differs = np.ones(bins, bool)
+    if len(rest):
+        differs = minima != one_permutation_sketch(rest, bins)
+    marks = Marks(text, minima, furniture, 29)
+    assert marks.plane() == plane(differs)
+    assert marks.is_most() is (len(rest) < 29)
+
+
+def test_without_furniture_nothing_is_marked():
+    text = shingles(*range(1, 10**18, 10**16))
+    marks = Marks(text, one_permutation_sketch(text, 128), np.empty(0, np.uint64), 29)
+    assert marks.plane() == 0
+    assert not marks.is_most()

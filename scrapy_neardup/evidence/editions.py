@@ -1,0 +1,51 @@
+"""Editions: folders or hosts whose pages repeat each other, one by one, under the same names.
+
+Rule of this module: two folders are editions if several pages of one resemble the pages of the
+same name in the other. Then their titles need not agree: an edition has another version or
+language, or another site's name, in its titles.
+"""
+
+from __future__ import annotations
+
+from scrapy_neardup.bounded import Bounded
+
+SHOWN, SHOWN_LATER = 8, 3
+"""Pages that have to resemble those of the same name in another folder: in the first pair of
+folders of a site, and in further ones."""
+
+_MAX_PAIRS = 256
+_MAX_KNOWN = 2048
+
+
+class Editions:
+    """What is known of the editions on one site."""
+
+    def __init__(self) -> None:
+        # What the steps of two addresses differ by -> pages.
+        self._pages: Bounded[int, set[int]] = Bounded(_MAX_PAIRS)
+        self.known: frozenset[int] = frozenset()
+
+    def learn(self, ours: int, theirs: int) -> bool:
+        """Note that two pages of these steps resemble each other; return whether that is new."""
+        apart = (ours - theirs) % 2**32
+        if not apart or apart in self.known:
+            return False
+        pages = self._pages.setdefault(min(apart, -apart % 2**32), set())
+        self._pages.move_to_end(min(apart, -apart % 2**32))
+        pages.add(min(ours, theirs))
+        if len(pages) < (SHOWN_LATER if self.known else SHOWN):
+            return False
+        # Editions of editions are editions: a third language, another version in it.
+        both = {apart, -apart % 2**32}
+        if len(self.known) < _MAX_KNOWN:
+            both |= {(one + other) % 2**32 for one in self.known for other in both}
+        self.known |= both - {0}
+        return True
+
+    def dump(self) -> list[int]:
+        """Return what is known."""
+        return sorted(self.known)
+
+    def add_others(self, dumps: list[list[int]]) -> None:
+        """Take over what others know."""
+        self.known = self.known.union(*dumps)

@@ -1,0 +1,201 @@
+"""Places of a page: which of them are told apart, and which change with each response.
+
+Rule of this module: that a place changes is only seen where the same page is met again, all but
+equal otherwise. Which page is met again is for its address to say, or two products that share all
+but a line would be one: the same path and the same parameters, but for those that name a session
+or a campaign (`scrapy_neardup.urls.Address`).
+
+A place that is known to change isn't part of the core of a page; what that decides is in
+`scrapy_neardup.evidence.decision`. It is known on those pages alone that have it, and only while
+it holds a small part of their text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.evidence.decision import MIN_CORE_BINS
+from scrapy_neardup.evidence.layout import BORDER, LINKS, MAX_TRACKED, NAMED, Head, Planes
+
+MAX_SHARE = 0.25
+"""Maximum share of a page's words in a place that is told apart."""
+
+_MIN_TOKENS = 3
+"""Minimum tokens in a place that is told apart."""
+
+SHOWN = 4
+"""Pairs of responses that have to show that a place changes, and a quarter of those with it."""
+
+_CHANGED = 0.5
+"""Minimum share of a place's bins that differ where it has changed."""
+
+_OTHERWISE = 0.01
+"""Maximum share of differing shingles in the rest of two responses with the same page."""
+
+_CONSTANT = 0.75
+"""Minimum surplus of pages with the usual text of a place, as a share of all."""
+
+_MAX_COUNT = 32
+_MAX_PLACES = 64
+
+
+def named_places(places: Sequence[int]) -> list[int]:
+    """Return the place of each block, 16 bits, not 0: the first and last block of a place apart.
+
+    What a template puts above or below the content often stands in the same kind of element.
+    """
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for number, place in enumerate(places):
+        first.setdefault(place, number)
+        last[place] = number
+    return [
+        (place + (number == first[place]) * 0x5A5B + (number == last[place]) * 0x3C1D) & 0xFFFF
+        or 1
+        for number, place in enumerate(places)
+    ]
+
+
+def tracked(places: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
+    """Return the places that are told apart, largest first.
+
+    Parameters
+    ----------
+    places, counts
+        Place and number of tokens of each block of content.
+    """
+    sizes: Counter[int] = Counter()
+    for place, count in zip(places, counts, strict=True):
+        sizes[place] += count
+    most = MAX_SHARE * sum(sizes.values())
+    small = [(size, place) for place, size in sizes.items() if _MIN_TOKENS <= size <= most]
+    return tuple(place for _, place in sorted(small, reverse=True)[:MAX_TRACKED])
+
+
+class ChangingPlaces:
+    """What is known of the places of one site."""
+
+    def __init__(self) -> None:
+        # Place -> pairs of responses in which it was another, and in which it was the same.
+        self._seen: Bounded[int, list[float]] = Bounded(_MAX_PLACES)
+        self._others: list[dict[str, list[float]]] = []
+        self.changing: frozenset[int] = frozenset()
+
+    def learn(self, ours: bytes, theirs: bytes, *, bins: int, bits: int) -> frozenset[int]:
+        """Compare two responses with one page; return which places newly are known to change.
+
+        Parameters
+        ----------
+        ours, theirs
+            What a store keeps of each.
+        """
+        before, now = Head.unpack(theirs), Head.unpack(ours)
+        if before.title != now.title:
+            return frozenset()
+        changed = changes(ours, theirs, bins=bins, bits=bits)
+        if changed is None:
+            return frozenset()
+        for place in set(before.places) & set(now.places) - {0} | changed:
+            counts = self._seen.setdefault(place, [0.0, 0.0])
+            self._seen.move_to_end(place)
+            counts[place not in changed] += 1
+            if sum(counts) >= _MAX_COUNT:
+                counts[:] = (count / 2 for count in counts)
+        known = self.changing
+        self._count()
+        return self.changing - known
+
+    def dump(self) -> dict[str, list[float]]:
+        """Return what was seen here."""
+        return {str(place): counts for place, counts in self._seen.items()}
+
+    def add_others(self, dumps: list[dict[str, list[float]]]) -> None:
+        """Take over what others have seen, in place of what they had before."""
+        self._others = dumps
+        self._count()
+
+    def _count(self) -> None:
+        total: dict[int, tuple[float, float]] = dict.fromkeys(self._seen, (0.0, 0.0))
+        for seen in (self.dump(), *self._others):
+            for place, (other, same) in seen.items():
+                before = total.get(int(place), (0.0, 0.0))
+                total[int(place)] = before[0] + other, before[1] + same
+        self.changing = frozenset(
+            place for place, (other, same) in total.items() if other >= SHOWN and other >= same / 3
+        )
+
+
+class ConstantPlaces:
+    """Which places of one site hold the same text on its pages."""
+
+    def __init__(self) -> None:
+        # Place -> its text, hashed; votes for it; pages.
+        self._seen: Bounded[int, list[int]] = Bounded(_MAX_PLACES)
+        self._others: list[dict[str, list[int]]] = []
+        self.constant: frozenset[int] = frozenset()
+
+    def learn(self, places: Sequence[int], texts: Sequence[int]) -> None:
+        """Count the tracked places of a kept page, with their texts, hashed."""
+        for place, text in zip(places, texts, strict=True):
+            seen = self._seen.setdefault(place, [text, 0, 0])
+            self._seen.move_to_end(place)
+            seen[1] += 1 if seen[0] == text else -1
+            seen[2] += 1
+            if seen[1] < 0:
+                seen[:2] = text, 1
+            if seen[2] >= _MAX_COUNT:
+                seen[1:] = seen[1] // 2, seen[2] // 2
+        self._count()
+
+    def dump(self) -> dict[str, list[int]]:
+        """Return what was seen here."""
+        return {str(place): counts for place, counts in self._seen.items()}
+
+    def add_others(self, dumps: list[dict[str, list[int]]]) -> None:
+        """Take over what others have seen, in place of what they had before."""
+        self._others = dumps
+        self._count()
+
+    def _count(self) -> None:
+        total: dict[str, list[int]] = {}
+        for seen in (self.dump(), *self._others):
+            for place, (text, votes, pages) in seen.items():
+                usual = total.setdefault(place, [text, 0, 0])
+                usual[1] += votes if usual[0] == text else -votes
+                usual[2] += pages
+        self.constant = frozenset(
+            int(place)
+            for place, (_, votes, pages) in total.items()
+            if pages >= SHOWN and votes >= _CONSTANT * pages
+        )
+
+
+def changes(ours: bytes, theirs: bytes, *, bins: int, bits: int) -> frozenset[int] | None:
+    """Return the places in which two pages differ that are equal otherwise, or None."""
+    heads = Head.unpack(ours), Head.unpack(theirs)
+    planes = Planes.unpack(ours, bins, bits), Planes.unpack(theirs, bins, bits)
+    full = (1 << bins) - 1
+    differing = 0
+    for mine, other in zip(planes[0].values, planes[1].values, strict=True):
+        differing |= mine ^ other
+    accident = 1 - 2.0**-bits
+    core = full
+    for each in planes:
+        for owner in (BORDER, NAMED, LINKS):
+            core &= ~each.owned_by(owner, full)
+    rest, changed = core, set()
+    for place in (set(heads[0].places) | set(heads[1].places)) - {0}:
+        held = 0
+        for head, each in zip(heads, planes, strict=True):
+            if place in head.places:
+                held |= each.owned_by(head.places.index(place) + 1, full)
+        if (differing & held).bit_count() > _CHANGED * accident * held.bit_count():
+            changed.add(place)
+            rest &= ~held
+    if rest.bit_count() < max(MIN_CORE_BINS, (1 - 2 * MAX_SHARE) * core.bit_count()):
+        return None
+    if (differing & rest).bit_count() > _OTHERWISE * accident * rest.bit_count():
+        return None
+    return frozenset(changed)

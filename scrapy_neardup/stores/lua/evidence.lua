@@ -1,0 +1,201 @@
+-- Does a page repeat an entry? Decides as evidence/decision.py does, from the same bytes
+-- (evidence/layout.py) and by the same arithmetic in doubles; what has a name there has it here.
+--
+-- Set in front of this text (redis_evidence.py), from these two files: their constants, and
+--   EVIDENCE_HEAD, PLANE_BYTES  bytes    WORDS  words of a plane    FULL  a word of ones
+--   PLANE  a plane as struct has it      NAMES  name -> number      RULE  name -> what is replied
+-- A plane is a table of words.
+
+local band, bor, bnot, rshift = bit.band, bit.bor, bit.bnot, bit.rshift
+local TITLE = 9
+local PLACES = TITLE + 2 * MAX_TITLE_WORDS
+local NAME = PLACES + 2 * MAX_TRACKED
+local NO_WORD = '\0\0'
+
+local function ones(word)
+  if word == 0 then return 0 end
+  word = word - band(rshift(word, 1), 0x55555555)
+  word = band(word, 0x33333333) + band(rshift(word, 2), 0x33333333)
+  return band(word + rshift(word, 4), 0x0F0F0F0F) % 255 -- the sum of its bytes
+end
+
+-- ---- bytes -----------------------------------------------------------------------------
+
+-- Planes of what is stored of a page, from number `first` on.
+local function planes_in(stored, first, count)
+  local planes = {}
+  for i = 0, count - 1 do
+    planes[i + 1] = { struct.unpack(PLANE, stored, EVIDENCE_HEAD + 1 + (first + i) * PLANE_BYTES) }
+  end
+  return planes
+end
+
+-- The bins of an owner, as a plane.
+local function owned_by(owners, owner)
+  local found, a, b, c = {}, unpack(owners)
+  -- Where a bit of the number is 0, the plane is turned over.
+  local x, y, z = band(owner, 1) - 1, band(rshift(owner, 1), 1) - 1, rshift(owner, 2) - 1
+  for w = 1, WORDS do found[w] = band(FULL, bxor(a[w], x), bxor(b[w], y), bxor(c[w], z)) end
+  return found
+end
+
+-- Whether a word is one of these, which are as long and lie one after the other.
+local function holds(words, word)
+  local at = string.find(words, word, 1, true)
+  while at and (at - 1) % #word > 0 do at = string.find(words, word, at + 1, true) end
+  return at ~= nil
+end
+
+-- ---- the page at hand ------------------------------------------------------------------
+
+-- The bins whose minimum isn't in the core, given places that aren't, in one list or two.
+local function aside_of(owners, stored, ...)
+  local found, links = owned_by(owners, NAMED), owned_by(owners, LINKS)
+  for w = 1, WORDS do found[w] = bor(found[w], links[w]) end
+  for owner = 1, MAX_TRACKED do
+    local at = PLACES + 2 * (owner - 1)
+    local place = sub(stored, at, at + 1)
+    local known, more = ...
+    if holds(known, place) or (more and holds(more, place)) then
+      local owned = owned_by(owners, owner)
+      for w = 1, WORDS do found[w] = bor(found[w], owned[w]) end
+    end
+  end
+  return found
+end
+
+-- A page made ready to be compared; `weighing` as redis_evidence.py packs it.
+local function comparison(stored, weighing)
+  local page = { stored = stored }
+  local most, ignored, site, folder, a, b, c, d, at = struct.unpack('<dBBBHHHH', weighing)
+  page.most, page.titles_ignored, page.young_site, page.young_folder =
+    most, ignored == 1, site == 1, folder == 1
+  local function next_of(size)
+    at = at + size
+    return sub(weighing, at - size, at - 1)
+  end
+  page.changing, page.constant, page.common, page.editions =
+    next_of(a), next_of(b), next_of(c), next_of(d)
+  if #stored > EVIDENCE_HEAD then
+    local owners = planes_in(stored, BITS, OWNER_BITS)
+    page.values = planes_in(stored, 0, BITS)
+    page.aside = aside_of(owners, stored, page.changing)
+    page.named, page.border = owned_by(owners, NAMED), owned_by(owners, BORDER)
+    page.furniture = at <= #weighing and { struct.unpack(PLANE, weighing, at) } or nil
+  end
+  return page
+end
+
+-- ---- the decision ----------------------------------------------------------------------
+
+-- Words of a title that aren't common, one after the other, as they ascend.
+local function title_of(stored, common)
+  local found = {}
+  for at = TITLE, PLACES - 2, 2 do
+    local word = sub(stored, at, at + 1)
+    if word ~= NO_WORD and not holds(common, word) then found[#found + 1] = word end
+  end
+  return concat(found)
+end
+
+local function has_title(stored) return sub(stored, TITLE, TITLE + 1) ~= NO_WORD end
+
+-- What titles and addresses of two pages say.
+local function names_of(page, stored)
+  local steps, path, query = struct.unpack('<I4HH', page.stored)
+  local its_steps, its_path, its_query = struct.unpack('<I4HH', stored)
+  local same_name = sub(stored, NAME, NAME + 1) == sub(page.stored, NAME, NAME + 1)
+  if its_query == query then
+    if its_path == path then return same_name and NAMES.RESPONSE or NAMES.ADDRESS end
+    local step = struct.pack('<I4', (steps - its_steps) % 4294967296)
+    if holds(page.editions, step) then return NAMES.ADDRESS end
+  elseif its_path == path and (its_query == 0 or query == 0) then
+    return NAMES.ADDRESS
+  end
+  if page.titles_ignored then return NAMES.TITLE end
+  page.title = page.title or title_of(page.stored, page.common)
+  local theirs = title_of(stored, page.common)
+  if page.title ~= theirs and has_title(stored) and has_title(page.stored) then
+    return NAMES.OTHER
+  end
+  if page.title == '' or theirs == '' or page.young_site then return NAMES.UNKNOWN end
+  return (same_name or its_path == path) and NAMES.NAMESAKE or NAMES.TITLE
+end
+
+-- How many bins are in both planes; in the first if there is no other.
+local function count(plane, other)
+  local sum = 0
+  for w = 1, WORDS do sum = sum + ones(other and band(plane[w], other[w]) or plane[w]) end
+  return sum
+end
+
+-- Of both texts the bins that differ, those that count, and those of the core.
+local function compare(page, stored, owners)
+  local values, aside = planes_in(stored, 0, BITS), aside_of(owners, stored, page.changing, page.constant)
+  local ours, furniture, not_core = page.values, page.furniture, page.aside
+  local differing, counted, core = {}, {}, {}
+  for w = 1, WORDS do
+    local differs = 0
+    for i = 1, BITS do differs = bor(differs, bxor(ours[i][w], values[i][w])) end
+    differing[w], core[w] = differs, bnot(bor(not_core[w], aside[w]))
+    counted[w] = furniture and band(FULL, bor(bnot(furniture[w]), differs)) or FULL
+  end
+  return differing, counted, core
+end
+
+-- Whether only this page has so much besides, in elements named as furniture or elsewhere, that
+-- pages of these names are two.
+local function has_besides(page, differing, names)
+  local named, others = 0, 0
+  for w = 1, WORDS do
+    local beside = band(differing[w], page.aside[w])
+    if page.furniture then beside = band(beside, bnot(page.furniture[w])) end
+    named = named + ones(band(beside, page.named[w]))
+    others = others + ones(band(beside, bnot(page.named[w])))
+  end
+  local most, differ = MAX_BESIDE[names], 1 - 2 ^ -BITS
+  return named > most[1] * differ * BINS or others > most[2] * differ * BINS
+end
+
+-- Of the core the bins that don't depend on the order of rows.
+local function rows_of(page, owners, core)
+  local rows, border = {}, owned_by(owners, BORDER)
+  for w = 1, WORDS do rows[w] = band(core[w], bnot(bor(page.border[w], border[w]))) end
+  return rows
+end
+
+-- Name of the rule by which the page repeats an entry, or nil; then what was counted of texts and
+-- cores, four numbers, nothing for short pages. What no row needs any more isn't counted.
+local function decide(page, stored, distance, same_embedded)
+  if #stored ~= #page.stored then return nil end
+  local names = names_of(page, stored)
+  if not same_embedded and names < NAMES.ADDRESS then return nil end
+  if not page.values then return names ~= NAMES.OTHER and RULE.EQUAL or nil end
+  local owners = planes_in(stored, BITS, OWNER_BITS)
+  local differing, counted, in_core = compare(page, stored, owners)
+  local text, core, of_core = count(differing), count(differing, in_core), count(counted, in_core)
+  local of_text = page.furniture and count(counted) or BINS
+  local function decided(rule) return rule, text, of_text, core, of_core end
+  if names <= NAMES.UNKNOWN and (page.young_folder or of_core * BITS < MIN_BITS) then
+    if text > EQUAL * of_text then return nil end
+    if of_text * BITS < MIN_TELLING and distance > 0 then return nil end
+    if names == NAMES.OTHER and page.young_site then return nil end
+    return decided(RULE.EQUAL_TEXT)
+  end
+  local most = page.most
+  if text <= most * of_text and core <= most * of_core then return decided(RULE.ALIKE) end
+  if has_besides(page, differing, names) then return nil end
+  local least, these, of_these = MIN_TELLING_CORE_BINS, core, of_core
+  if names >= NAMES.ADDRESS then
+    least = MIN_CORE_BINS
+    if of_core >= least and core <= most / 2 * of_core then return decided(RULE.SAME_CORE) end
+    local rows = rows_of(page, owners, in_core)
+    these, of_these = count(differing, rows), count(counted, rows)
+  elseif names == NAMES.TITLE then
+    least = MIN_CORE_BINS
+  end
+  local differ = 1 - 2 ^ -BITS
+  if of_these >= least and these <= EQUAL_ROWS * differ * of_these then
+    return decided(RULE.SAME_CORE)
+  end
+end

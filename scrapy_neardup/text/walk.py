@@ -1,0 +1,357 @@
+"""HTML tree to blocks: one pass over the tree, in time linear in its size.
+
+Rule of this module: a tree is read and never changed, and nothing here recurses.
+
+A *block* is a run of text that no element separates, with the place where it stands and its form.
+The *place* is the path of tags and classes that leads to it, as a number: what a site's template
+puts into one place of its pages has the same one on all of them. Digits in classes count as one
+digit, since they number pages and positions.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+from zlib import crc32
+
+from lxml.html import HtmlElement
+
+from scrapy_neardup.text.clocks import LINE_END
+from scrapy_neardup.text.embedded import image_source, is_state
+from scrapy_neardup.text.names import MAX_LENGTH, is_named
+from scrapy_neardup.text.tags import (
+    KINDS,
+    LANDMARKS,
+    SECTION_ROLES,
+    SECTIONS,
+    SOURCES,
+    Kind,
+)
+
+MAX_TITLE = 500
+"""Maximum characters of a title or heading that are read."""
+
+_LINK_SHARE = 0.8
+"""Share of a block's characters in links from which on it is a block of links."""
+
+_DIGITS = re.compile("[0-9]+")
+
+_MAX_DEPTH = 64
+"""Elements around a header or footer from which on it isn't the page's own."""
+
+
+class Form(IntEnum):
+    """What a block is, by the form in which it stands."""
+
+    CONTENT = 0
+    LINKS = 1
+    """Four fifths of its characters stand in links."""
+    NAMED = 2
+    """In an element whose class or id says that it is not content (`names`)."""
+    CLOCK = 3
+    """Says when the page was made, or how often (`clocks`)."""
+    FURNITURE = 4
+    """In an element whose tag or role says that it is furniture of the page."""
+
+
+class Block(NamedTuple):
+    """A run of text that no element separates."""
+
+    text: str
+    form: Form
+    place: int
+    """32 bits."""
+    joined: bool = False
+    """Whether it goes on in the row of the block before: cells of a table, a term and what it
+    means."""
+
+
+@dataclass(slots=True)
+class Walked:
+    """What one pass over a tree finds.
+
+    Parameters
+    ----------
+    blocks
+        In the order of the page; those of its furniture too.
+    title
+        ``""`` where there is none.
+    headings, sources
+        Text of each ``h1``, and what images and other media show, each with whether it stands in
+        furniture.
+    data
+        JSON scripts and framework state, white space collapsed.
+    linked_days
+        Number of links named by the number of a day, 1 to 31.
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    title: str = ""
+    headings: list[tuple[str, bool]] = field(default_factory=list)
+    sources: list[tuple[str, bool]] = field(default_factory=list)
+    data: set[str] = field(default_factory=set)
+    linked_days: int = 0
+
+
+def walk(root: HtmlElement, *, furniture: bool) -> Walked:
+    """Return what a page says.
+
+    Parameters
+    ----------
+    root
+        Root of a tree as lxml.html or parsel build it from HTML.
+    furniture
+        Whether tags and roles say that an element is furniture; if not, it is content.
+
+    Notes
+    -----
+    O(size of the tree).
+    """
+    return _Walker(furniture=furniture).walk(root)
+
+
+_INLINE, _BLOCK, _PLAIN, _LINK, _BREAK = (
+    Kind.INLINE, Kind.BLOCK, Kind.PLAIN, Kind.LINK, Kind.BREAK,
+)  # fmt: skip
+_CONTENT = Form.CONTENT
+_NAMED_INLINE = frozenset({"ins", "span"})
+"""Elements within text whose names are read: advertisements stand in them."""
+
+
+_CELLS = frozenset({"td", "th", "dd"})
+"""Elements whose text goes on in the row of the one before."""
+
+_BESIDE, _BESIDE_ROLES = frozenset({"aside", "header"}), frozenset({"banner", "complementary"})
+
+
+class _Walker:
+    """One pass over one tree.
+
+    What the elements around a place say of it (form, place, whether it is in a section) is in
+    three attributes; an element that changes them leaves their old values on the stack.
+    """
+
+    __slots__ = (
+        "_around", "_characters", "_form", "_found", "_furniture", "_heading", "_heading_depth",
+        "_in_row", "_in_section", "_joins", "_link", "_link_depth", "_linked",
+        "_parts", "_place", "_svg_depth",
+    )  # fmt: skip
+
+    def __init__(self, *, furniture: bool) -> None:
+        self._furniture = furniture
+        self._found = Walked()
+        self._form, self._place, self._in_section = _CONTENT, 0, False
+        self._around: list[tuple[int, Form, int, bool]] = []  # depth of an element, ...
+        self._parts: list[str] = []  # of the block that is being read
+        self._linked = self._characters = 0
+        self._joins = self._in_row = False
+        self._link_depth = self._heading_depth = self._svg_depth = 0  # of the outermost, or 0
+        self._link: list[str] = []
+        self._heading: list[str] = []
+
+    def walk(self, root: HtmlElement) -> Walked:
+        if not self._start(root, root.tag, 1):
+            return self._found
+        open_elements = [iter(root)]
+        tails: list[str | None] = [None]
+        depth = 1
+        while open_elements:
+            for child in open_elements[-1]:
+                tag, tail = child.tag, child.tail
+                if isinstance(tag, str) and self._start(child, tag, depth + 1):
+                    if len(child):
+                        depth += 1
+                        open_elements.append(iter(child))
+                        tails.append(tail)
+                        break
+                    self._end(depth + 1)
+                if tail:
+                    self._text(tail)
+            else:
+                open_elements.pop()
+                self._end(depth)
+                depth -= 1
+                if tail := tails.pop():
+                    self._text(tail)
+        self._flush()
+        return self._found
+
+    # ---- elements --------------------------------------------------------------------------
+
+    def _start(self, element: HtmlElement, tag: str, depth: int) -> bool:
+        """Open an element; return whether what it holds is to be read."""
+        kind = KINDS.get(tag, _BLOCK)
+        if kind is _BLOCK or kind is _PLAIN:
+            self._block(element, tag, depth, kind)
+        elif kind is _INLINE:
+            if tag in _NAMED_INLINE:
+                names = element.get("class") or ""
+                if _named(names, element.get("id") or ""):
+                    self._open(tag, names, depth, Form.NAMED)
+        elif kind is _LINK:
+            if not self._link_depth and element.get("href") is not None:
+                self._link_depth = depth
+                self._link.clear()
+        elif kind is _BREAK:
+            self._parts.append(LINE_END)
+        elif not self._special(element, tag, depth, kind):
+            return False
+        if text := element.text:
+            self._text(text)
+        return True
+
+    def _end(self, depth: int) -> None:
+        """Close the element at this depth."""
+        if self._around and self._around[-1][0] == depth:
+            self._flush()
+            _, self._form, self._place, self._in_section = self._around.pop()
+        if self._link_depth == depth:
+            self._link_depth = 0
+            self._found.linked_days += _is_day("".join(self._link))
+        elif self._heading_depth == depth:
+            self._heading_depth = 0
+            heading = " ".join("".join(self._heading)[:MAX_TITLE].split())
+            self._found.headings.append((heading, self._form is Form.FURNITURE))
+        elif self._svg_depth == depth:
+            self._svg_depth = 0
+
+    def _block(self, element: HtmlElement, tag: str, depth: int, kind: Kind) -> None:
+        """Open an element that separates words."""
+        form, names, in_section = _CONTENT, element.get("class") or "", tag in SECTIONS
+        role = element.get("role")
+        if role or kind is Kind.FURNITURE or kind is Kind.ENDS:
+            roles = (role or "").lower().split(None, 1)
+            role = roles[0] if roles else ""
+            in_section = in_section or role in SECTION_ROLES
+            own = kind is Kind.ENDS and not (self._in_section or depth > _MAX_DEPTH)
+            if kind is Kind.FURNITURE or role in LANDMARKS or own:
+                form = Form.FURNITURE if self._furniture else _CONTENT
+                if tag in _BESIDE or role in _BESIDE_ROLES:
+                    form = Form.NAMED
+        if form is _CONTENT and kind is not _PLAIN and _named(names, element.get("id") or ""):
+            form = Form.NAMED
+        self._open(tag, names, depth, form)
+        self._in_section = self._in_section or in_section
+
+    def _open(self, tag: str, names: str, depth: int, form: Form) -> None:
+        """Begin a block, and what holds until the element ends."""
+        if self._parts:
+            self._flush()
+        self._around.append((depth, self._form, self._place, self._in_section))
+        self._form = max(self._form, form)
+        self._joins = tag in _CELLS
+        if not self._joins:
+            self._in_row = False
+        self._place = crc32(_step(tag, names[:MAX_LENGTH]), self._place)
+
+    def _special(  # noqa: C901, PLR0912  (a table: one line or two for each kind)
+        self, element: HtmlElement, tag: str, depth: int, kind: Kind
+    ) -> bool:
+        """Open an element of one of the rarer kinds; return whether what it holds is read."""
+        match kind:
+            case Kind.TIME:
+                self._open(tag, element.get("class") or "", depth, Form.CLOCK)
+                return True
+            case Kind.FURNITURE | Kind.ENDS:
+                self._block(element, tag, depth, kind)
+                return True
+            case Kind.HEADING:
+                self._block(element, tag, depth, _PLAIN)
+                if not self._heading_depth:
+                    self._heading_depth = depth
+                    self._heading.clear()
+                return True
+            case Kind.SVG:
+                self._block(element, tag, depth, _BLOCK)
+                self._svg_depth = self._svg_depth or depth
+                return True
+            case Kind.TEMPLATE if element.get("shadowrootmode"):
+                self._block(element, tag, depth, _BLOCK)
+                return True
+            case Kind.IGNORED:
+                self._flush()
+            case Kind.TITLE if not (self._found.title or self._svg_depth):
+                self._found.title = " ".join("".join(element.itertext())[:MAX_TITLE].split())
+            case Kind.SCRIPT:
+                self._script(element)
+            case Kind.MEDIA:
+                self._parts.append("\n")
+                self._media(element)
+                for inner in element.iterdescendants("img", "source", "embed"):
+                    self._media(inner)
+            case Kind.NOSCRIPT:
+                for inner in element.iterdescendants("img"):
+                    self._media(inner)
+        return False
+
+    def _script(self, element: HtmlElement) -> None:
+        if self._form is Form.FURNITURE:
+            return
+        code = element.text or ""
+        if "json" in (element.get("type") or "").lower() or (
+            element.get("src") is None and is_state(code)
+        ):
+            self._found.data.add(" ".join(code.split()))
+
+    def _media(self, element: HtmlElement) -> None:
+        if _is_dot(element.get("width")) or _is_dot(element.get("height")):
+            return
+        in_furniture = self._form is Form.FURNITURE
+        for name in SOURCES:
+            if value := element.get(name):
+                found = image_source(value)
+                self._found.sources += [(source, in_furniture) for source in found]
+
+    # ---- text ------------------------------------------------------------------------------
+
+    def _text(self, text: str) -> None:
+        self._parts.append(text)
+        if text.isspace():
+            return
+        length = len(text.strip())
+        self._characters += length
+        if self._link_depth:
+            self._linked += length
+            self._link.append(text)
+        if self._heading_depth:
+            self._heading.append(text)
+
+    def _flush(self) -> None:
+        """End the block that is being read, if there is one."""
+        if self._characters:
+            form = self._form
+            if form is _CONTENT and self._linked >= _LINK_SHARE * self._characters:
+                form = Form.LINKS
+            joined = self._joins and self._in_row
+            self._found.blocks.append(Block("".join(self._parts), form, self._place, joined))
+            self._in_row = True
+            self._characters = self._linked = 0
+        self._parts.clear()
+        if self._heading_depth:
+            self._heading.append(" ")
+
+
+@lru_cache(maxsize=8192)
+def _step(tag: str, names: str) -> bytes:
+    """Return a step on the path to a place."""
+    names = " ".join(_DIGITS.sub("0", names).split())
+    return f"/{tag}.{names}".encode("utf-8", "surrogatepass")
+
+
+def _named(names: str, identity: str) -> bool:
+    return (names != "" and is_named(names[:MAX_LENGTH])) or (
+        identity != "" and is_named(identity[:MAX_LENGTH])
+    )
+
+
+def _is_day(link: str) -> bool:
+    day = link.strip()
+    return len(day) <= 2 and day.isdecimal() and 1 <= int(day) <= 31
+
+
+def _is_dot(length: str | None) -> bool:
+    """Return whether an image of this width or height is too small to show anything."""
+    return length is not None and length.strip() in {"0", "1"}

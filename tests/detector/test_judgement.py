@@ -1,0 +1,348 @@
+"""What the judgement must not do, as sites on which it once did: each a small crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+
+import pytest
+
+from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import Block, Content, Form, parse_html
+from scrapy_neardup.verdict import Decision, Weighing
+
+BEST = Parameters(**PRESETS["best"])
+CONFIRMING = [Parameters(**PRESETS[name]) for name in ("best", "compact")]
+PAPER = Parameters(**PRESETS["paper"])
+presets = pytest.mark.parametrize("parameters", CONFIRMING, ids=["best", "compact"])
+
+
+def words(seed, count):
+    chance = random.Random(seed)
+    return " ".join(f"w{chance.randrange(10**6)}" for _ in range(count))
+
+
+def crawl(pages, parameters=BEST):
+    """Judge (address, HTML or content) in this order; return a verdict for each."""
+
+    async def run():
+        store = open_store(
+            "memory:", max_distance=parameters.max_distance, matching=parameters.matching
+        )
+        async with store:
+            analyser = Analyser(parameters)
+            detector, verdicts = Detector(analyser, store), []
+            for number, (path, page) in enumerate(pages):
+                content = page
+                if not isinstance(page, Content):
+                    content = analyser.read(parse_html(page.encode()))
+                url = f"http://a.example/{path}"
+                verdicts.append(await detector.judge(content, page_id=number, url=url))
+                await store.confirm(number)
+            return verdicts
+
+    return asyncio.run(run())
+
+
+def kept(verdicts):
+    return [not verdict.is_duplicate for verdict in verdicts]
+
+
+# 1. Unique pages lost for what was learnt
+
+
+def timed(number):
+    """A page that ends in the time that it took, twice under two addresses."""
+    for query in ("", "?sort=asc"):
+        text = f"<h1>Article {number}</h1><p>{words(number, 80)}</p>"
+        seconds = random.Random(f"{number}{query}").random()
+        yield (
+            f"articles/{number}{query}",
+            f"<title>Article {number}</title>{text}<p>Page generated in {seconds:.4f} seconds</p>",
+        )
+
+
+def sections(count):
+    """Pages whose last paragraph is their content, of three kinds."""
+    intro = words("intro", 60)
+    for number in range(count):
+        own = words(f"own {number}", 150)
+        yield f"a/{number}", f"<title>Section</title><h1>Section</h1><p>{own}</p>"
+        own = words(f"intro {number}", 70 + number)
+        yield f"b/{number}", f"<title>Guide</title><p>{intro}</p><p>{own}</p>"
+        common, own = words("common", 60), words(f"titled {number}", 80)
+        yield f"c/{number}", f"<title>Story {words(number, 2)}</title><p>{common}</p><p>{own}</p>"
+
+
+@presets
+@pytest.mark.parametrize("timed_first", [True, False])
+def test_content_that_ends_a_page_is_not_taken_for_what_changes(parameters, timed_first):
+    ends, unique = [page for n in range(15) for page in timed(n)], list(sections(15))
+    pages = [*ends, *unique] if timed_first else [*unique, *ends]
+    found = dict(zip((path for path, _ in pages), kept(crawl(pages, parameters)), strict=True))
+    assert all(found[path] for path, _ in unique)
+    assert sum(found[path] for path, _ in ends) == 15
+
+
+# 3. What was learnt is in nothing that is stored
+
+
+def site():
+    """A crawl from which every rule learns: furniture, places that change, titles, editions."""
+    menu = words("menu", 100)
+    for number in range(12):
+        for visit in range(3):
+            advert = words(f"{number} {visit}", 25)
+            yield (
+                f"en/{number}?sid={visit}",
+                (
+                    f"<title>The site: {words(number, 2)}</title><p>{menu}</p>"
+                    f"<p>{words(number, 90)}</p>"
+                    f"<div class=x>{advert}</div><p>{words(-number, 90)}</p>"
+                ),
+            )
+    for number in range(12):
+        yield (
+            f"de/{number}",
+            (
+                f"<title>The site: {words(number, 2)}</title><p>{menu}</p>"
+                f"<p>{words(number, 90)}</p>"
+                f"<p>{words(-number, 90)}</p>"
+            ),
+        )
+
+
+def test_what_is_learnt_is_in_no_evidence():
+    async def run():
+        async with open_store("memory:", matching=BEST.matching) as store:
+            analyser = Analyser(BEST)
+            detector = Detector(analyser, store)
+
+            def analysed():
+                return [
+                    analyser.page(
+                        analyser.read(parse_html(html.encode())),
+                        page_id=number,
+                        url=f"http://a.example/{path}",
+                    )
+                    for number, (path, html) in enumerate(site())
+                ]
+
+            before = analysed()
+            for page in before:
+                await detector.decide(page)
+            weighing = detector._weighing(before[0], detector._sites["//a.example"])
+            return before, analysed(), weighing
+
+    before, after, weighing = asyncio.run(run())
+    assert weighing != Weighing(min_resemblance=0.9)
+    assert [page.evidence for page in before] == [page.evidence for page in after]
+    assert before == after
+    assert {page.weighing for page in before} == {Weighing()}
+
+
+def test_a_copy_of_one_of_the_first_pages_is_found_whenever_it_comes():
+    """That a place changes was not known when the first ones were stored."""
+    pages = list(site())[:36]
+    late = [
+        (f"en/{n}?sid=9", pages[3 * n][1].replace("</div>", " later</div>")) for n in range(12)
+    ]
+    assert not any(kept(crawl([*pages, *late])[36:]))
+
+
+# 4. One way to judge: `scan` and a crawl
+
+
+def test_judge_is_analysis_and_decision():
+    """What `scan` does in several processes is what a crawl does in one."""
+    pages = [*site(), *(page for n in range(6) for page in timed(n)), *sections(5)]
+
+    async def run():
+        async with open_store("memory:", matching=BEST.matching) as store:
+            analyser = Analyser(BEST)
+            analysed = [
+                analyser.page(
+                    analyser.read(parse_html(html.encode())),
+                    page_id=number,
+                    url=f"http://a.example/{path}",
+                )
+                for number, (path, html) in enumerate(pages)
+            ]
+            detector, found = Detector(analyser, store), []
+            for number, page in enumerate(analysed):
+                found.append(await detector.decide(page))
+                await store.confirm(number)
+            return found
+
+    assert asyncio.run(run()) == crawl(pages)
+
+
+# 5. What changes within a page does not hide it
+
+CHANGING = {
+    "advert, named": lambda seed: f"<div class='ad advertisement'>{words(seed, 25)}</div>",
+    "advert, ins": lambda seed: f"<ins class=adsbygoogle>{words(seed, 25)}</ins>",
+    "advert, plain": lambda seed: f"<div>{words(seed, 25)}</div>",
+    "related, named": lambda seed: f"<div class=related><ul>{links(seed)}</ul></div>",
+    "related, plain": lambda seed: f"<ul>{links(seed)}</ul>",
+    "time": lambda seed: f"<p>Now <time>{words(seed, 3)}</time></p>",
+    "seconds": lambda seed: f"<p>generated in {random.Random(seed).random():.2f} s</p>",
+}
+
+
+def links(seed):
+    return "".join(f"<li><a href=x>{words(f'{seed} {n}', 3)}</a>" for n in range(8))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [*((name, 200) for name in CHANGING), ("time", 60), ("seconds", 60)]
+)
+def test_repetitions_are_found_though_something_in_the_middle_changes(name, count):
+    pages = [
+        (
+            f"{number}?sid={visit}",
+            (
+                f"<title>{words(number, 3)}</title><h1>{words(number, 2)}</h1>"
+                f"<p>{words(number, count // 2)}</p>{CHANGING[name](f'{number} {visit}')}"
+                f"<p>{words(-number, count // 2)}</p>"
+            ),
+        )
+        for number in range(20)
+        for visit in range(3)
+    ]
+    found = kept(crawl(pages))
+    assert all(any(found[3 * number : 3 * number + 3]) for number in range(20))
+    assert sum(found) <= 20 + 0.2 * 40
+
+
+# 6. Short pages whose titles differ in a number; half-translated pages
+
+
+@presets
+@pytest.mark.parametrize("count", [12, 25, 60])
+def test_a_number_in_a_title_makes_no_other_page(parameters, count):
+    pages = [
+        (f"llvm/{version}/{n}.html", (f"<title>{words(n, 1)} — LLVM {version} docs</title>"
+         f"<h1>{words(n, 1)}</h1><p>{words(n, count)}</p>"))
+        for version in (15, 16) for n in range(12)
+    ]  # fmt: skip
+    found = kept(crawl(pages, parameters))
+    assert all(found[:12])
+    assert sum(found[12:]) <= 4  # until the site's own words and editions are known
+
+
+@presets
+def test_short_pages_of_other_names_are_kept(parameters):
+    pages = [(str(n), f"<title>{words(n, 2)}</title><p>{words(0, 20)}</p>") for n in range(20)]
+    assert all(kept(crawl(pages, parameters)))
+
+
+def test_navigation_in_another_language_hides_nothing():
+    def manual(language, number):
+        nav = "".join(f"<a href=x>{words(f'{language} {n}', 2)}</a> " for n in range(100))
+        return (
+            f"{language}/{number}.html",
+            (
+                f"<title>{words(number, 2)}</title><div class=docnav>{nav}</div>"
+                f"<p>{words(number, 150)}</p><ul><li>{nav}</ul>"
+            ),
+        )
+
+    pages = [manual(language, n) for language in ("en", "de") for n in range(20)]
+    found = kept(crawl(pages))
+    assert all(found[:20])
+    assert sum(found[20:]) <= 10  # the first ones show that the folders are editions
+
+
+# 7. Session ids on short pages
+
+
+def test_one_page_fetched_again_and_again_is_learnt_from():
+    """Two lines at its end change: who is online, and a saying."""
+    pages = [
+        (
+            f"chat?sid={visit}",
+            (
+                f"<title>Chat</title><p>{words(0, 60)}</p>"
+                f"<p>Guests online: {visit}</p><div>{words(visit, 9)}</div>"
+            ),
+        )
+        for visit in range(30)
+    ]
+    found = kept(crawl(pages))
+    assert sum(found) <= 10
+    assert not any(found[15:])
+
+
+# 8. `paper` is the paper
+
+
+def changed_pairs():
+    for number in range(60):
+        text = words(number, 400).split()
+        other = text.copy()
+        other[200] = "another"
+        yield " ".join(text), " ".join(other)
+
+
+@pytest.mark.parametrize("max_distance", [3, 8])
+@pytest.mark.parametrize("titles", ["learn", "strict", "ignore"])
+def test_simhash_alone_decides(titles, max_distance):
+    """Whatever the titles: 60 pairs with one word changed."""
+    parameters = replace(PAPER, titles=titles, max_distance=max_distance)
+    dropped = near = 0
+    for number, pair in enumerate(changed_pairs()):
+        pages = [(f"{number}/{n}", Content(text, f"Title {n}")) for n, text in enumerate(pair)]
+        ours, theirs = crawl(pages, parameters)
+        is_near = (ours.fingerprint ^ theirs.fingerprint).bit_count() <= max_distance
+        assert theirs.is_duplicate is is_near
+        near += is_near
+        dropped += theirs.is_duplicate
+    assert dropped == near >= 40
+
+
+@pytest.mark.parametrize("other", [{"images": ("/1.png",)}, {"data": ("1",)}])
+def test_simhash_alone_sees_no_media(other):
+    text = words(1, 100)
+    assert kept(crawl([("a", Content(text)), ("b", Content(text, **other))], PAPER)) == [
+        True,
+        False,
+    ]
+
+
+def test_forms_and_places_do_not_reach_it():
+    text = words(1, 100)
+    half = [Block(words(1, 100), Form.CONTENT, 1)]
+    cut = [
+        Block(" ".join(text.split()[:50]), Form.NAMED, 2),
+        Block(" ".join(text.split()[50:]), Form.LINKS, 3),
+    ]
+    pages = [("a", Content(blocks=half)), ("b", Content(blocks=cut))]
+    assert crawl(pages, PAPER)[1].match.distance == 0
+
+
+def test_it_keeps_and_learns_nothing_else():
+    analyser = Analyser(PAPER)
+    page = analyser.page(Content(words(1, 100), "A title"), page_id=1, url="http://a.example/")
+    assert (page.evidence, page.features, page.title) == (b"", (), 0)
+    again = crawl([*((str(n), Content(words(n, 100))) for n in range(9))], PAPER)
+    assert {verdict.decision for verdict in again} == {Decision.NEW}
+
+
+# Titles on demand
+
+
+def test_titles_may_be_ignored():
+    """Also on the first pages of a site."""
+    pairs = [
+        (f"{number}/{n}", Content(text, words(f"{number} {n}", 3)))
+        for number, pair in enumerate(changed_pairs())
+        for n, text in enumerate(pair)
+        if number < 20
+    ]
+    found = kept(crawl(pairs, replace(BEST, titles="ignore")))
+    assert found[::2] == [True] * 20
+    assert sum(found[1::2]) <= 1

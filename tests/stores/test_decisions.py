@@ -1,0 +1,135 @@
+"""One table of cases, and random ones near its thresholds: every store decides the same."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from golden_decisions import CASES, MATCHING, arrival, stored_page
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matching_pages import Known, evidence
+from redis_servers import shared_server
+from store_registry import PLACES
+
+from scrapy_neardup.evidence.decision import Comparison, Rule
+from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.redis_evidence import resembling, weighing
+from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.verdict import Page, Weighing
+
+
+def test_every_case_decides_as_the_table_says():
+    for case in CASES:
+        compared = Comparison(arrival(case), MATCHING.bins, MATCHING.bits)
+        decided = compared.decide(case.stored, case.distance, same_embedded=case.same_embedded)
+        assert (decided and decided.rule) == case.rule, case
+
+
+def test_the_cases_are_of_every_row():
+    assert {case.rule for case in CASES} == {None, *Rule} - {Rule.WITHIN_K}
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_every_store_decides_as_the_table_says(name):
+    async def play(uri: str) -> None:
+        async with open_store(uri, matching=MATCHING, expected_pages=1000) as store:
+            for number, case in enumerate(CASES):
+                scope = str(number)
+                await store.check_and_add(stored_page(case, scope))
+                verdict = await store.check_and_add(arrival(case, scope))
+                assert verdict.rule == (case.rule or ""), case
+                assert verdict.is_duplicate == (case.rule is not None)
+                assert verdict.witness == case.stored
+
+    with PLACES[name]() as place:
+        asyncio.run(play(place.uri))
+
+
+def decided_by_script(matching: Matching, page: Page, stored: bytes, distance: int, same: bool):
+    """Return the rule and the resemblance that the script comes to."""
+    script = Layout(3, 4, matching=matching).script("evidence", record="") + (
+        "local page = comparison(ARGV[1], ARGV[2])\n"
+        "return { decide(page, ARGV[3], tonumber(ARGV[4]), ARGV[5] == '1') }"
+    )
+    words = page.evidence, weighing(page, matching), stored, distance, int(same)
+    found = shared_server().client().eval(script, 0, *words)
+    if not found:
+        return None
+    rule, *counts = found
+    return rule.decode(), resembling(counts, matching.bits)
+
+
+numbers = st.sampled_from((0, 1, 2, 3))
+heads = st.builds(
+    Head,
+    steps=st.sampled_from((0, 1, 5, 2**32 - 1)),
+    path=numbers,
+    query=numbers,
+    title=st.frozensets(st.sampled_from((1, 2, 3, 2**16 - 1)), max_size=3),
+    places=st.lists(st.sampled_from((1, 256, 257, 3)), max_size=4).map(tuple),
+    name=numbers,
+)
+places = st.frozensets(st.sampled_from((1, 256, 257, 3, 513)), max_size=3)
+weighings = st.builds(
+    Weighing,
+    min_resemblance=st.sampled_from((0.9, 0.75, 1.0)),
+    titles=st.sampled_from(("learn", "strict", "ignore")),
+    changing=places,
+    constant=places,
+    common=st.frozensets(st.sampled_from((1, 2, 256, 2**16 - 1)), max_size=2),
+    editions=st.frozensets(st.sampled_from((1, 4, 5, 2**32 - 4)), max_size=3),
+    young_site=st.booleans(),
+    young_folder=st.booleans(),
+)
+
+
+KINDS = ((0, 1), (0, 0, 0, 1, 2, 5, NAMED, LINKS), (0, 0, 0, 0, LINKS), (NAMED,))
+"""Owners of bins, as often as they are drawn."""
+
+
+@st.composite
+def pairs(draw):
+    """A matching, a page at hand, and what is stored of another: alike but for some bins."""
+    bins, bits = draw(st.sampled_from(((8, 1), (16, 8), (64, 4), (512, 2))))
+    changes = draw(st.sampled_from((0, 1, 2, 3, 8, 26, 38, 39, 60)))
+    kinds, random = draw(st.sampled_from(KINDS)), draw(st.randoms(use_true_random=False))
+    values = [random.randrange(1 << bits) for _ in range(bins)]
+    owners = [random.choice(kinds) for _ in range(bins)]
+    sketches = [(values, owners), (list(values), list(owners))]
+    for bin_ in random.sample(range(bins), min(changes, bins)):
+        sketches[1][0][bin_] ^= random.randrange(1 << bits)
+        sketches[1][1][bin_] = random.choice((owners[bin_], *kinds))
+    known = draw(weighings)
+    furnished = draw(st.sampled_from((None, 0.0, 0.3, 0.9)))
+    if furnished is not None:
+        plane = sum((random.random() < furnished) << bin_ for bin_ in range(bins))
+        known = replace(known, furniture=Known(plane, most=random.random() < 0.2))
+    short = draw(st.sampled_from((False, False, False, True)))
+    ours, theirs = (
+        draw(heads).pack() + (b"" if short else evidence(*sketch, bits=bits)[HEAD.size :])
+        for sketch in sketches
+    )
+    page = Page(id=1, fingerprint=1, evidence=ours, weighing=known)
+    return Matching(features=1, bins=bins, bits=bits), page, theirs
+
+
+@settings(deadline=None, max_examples=500)
+@given(pairs(), st.integers(0, 3), st.booleans())
+def test_scripts_decide_as_python_does(pair, distance, same):
+    matching, page, stored = pair
+    compared = Comparison(page, matching.bins, matching.bits)
+    wanted = compared.decide(stored, distance, same_embedded=same)
+    if wanted is not None:
+        rule, counts = wanted
+        wanted = str(rule), counts and counts.resemblance(matching.bits)
+    assert decided_by_script(matching, page, stored, distance, same) == wanted
+
+
+def test_a_page_that_lost_its_evidence_is_repeated_by_none():
+    case = next(case for case in CASES if case.rule is Rule.ALIKE)
+    compared = Comparison(arrival(case), MATCHING.bins, MATCHING.bits)
+    assert compared.decide(b"", 0) is None
+    assert decided_by_script(MATCHING, arrival(case), b"", 0, same=True) is None

@@ -1,0 +1,274 @@
+"""Pairs of pages and the rule by which one repeats the other: each row of the table of
+`scrapy_neardup.evidence.decision`, and both sides of each of its edges.
+
+Cases are made of that module's constants, so that a threshold may change and a row may not. All
+sketches have 512 bins of 2 bits; those that differ come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import floor
+
+from matching_pages import Known, evidence
+
+from scrapy_neardup.evidence.decision import (
+    _MIN_TELLING,
+    EQUAL,
+    EQUAL_ROWS,
+    MAX_BESIDE,
+    MIN_BITS,
+    MIN_CORE_BINS,
+    MIN_TELLING_CORE_BINS,
+    Names,
+    Rule,
+)
+from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, Head
+from scrapy_neardup.stores import Matching
+from scrapy_neardup.verdict import Page, Weighing
+
+BINS, BITS = 512, 2
+MATCHING = Matching(features=1, bins=BINS, bits=BITS)
+DIFFER = 1 - 2.0**-BITS
+"""Share of the bins in which sets differ that look so."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A page, what is at hand of it, what is stored of another, and the rule or None."""
+
+    rule: Rule | None
+    evidence: bytes
+    stored: bytes
+    weighing: Weighing
+    distance: int
+    same_embedded: bool
+    label: str
+
+
+NAMED_SO: dict[Names, dict[str, object]] = {
+    Names.OTHER: {"title": frozenset({1, 2})},
+    Names.UNKNOWN: {"title": frozenset()},
+    Names.TITLE: {},
+    Names.NAMESAKE: {"name": 1},
+    Names.ADDRESS: {"path": 1, "query": 0},
+    Names.RESPONSE: {"path": 1, "name": 1},
+}
+"""What the other page's head says if titles and addresses say this."""
+
+
+def case(
+    label: str,
+    rule: Rule | None,
+    *,
+    names: Names = Names.TITLE,
+    differing: int = 0,
+    ours: list[int] | None = None,
+    theirs: list[int] | None = None,
+    short: bool = False,
+    our_head: dict[str, object] | None = None,
+    their_head: dict[str, object] | None = None,
+    distance: int = 0,
+    same_embedded: bool = True,
+    **known: object,
+) -> Case:
+    """Return a case; `ours` and `theirs` are the owners of the first bins, others are content."""
+    usual = {"path": 1, "query": 5, "name": 1, "title": frozenset({1}), "places": (11, 12)}
+    head = Head(**usual | (our_head or {}))
+    other = Head(**usual | {"path": 2, "name": 2} | NAMED_SO[names] | (their_head or {}))
+    stored = []
+    for each, value, owners in ((head, 1, ours), (other, 2, theirs)):
+        packed = each.pack()
+        if not short:
+            values = [value] * differing + [1] * (BINS - differing)
+            owned = ((owners or []) + [0] * BINS)[:BINS]
+            packed += evidence(values, owned, bits=BITS)[len(packed) :]
+        stored.append(packed)
+    return Case(rule, *stored, Weighing(**known), distance, same_embedded, label)
+
+
+def edge(label: str, rule: Rule, *, most: float, **more: object) -> Iterator[Case]:
+    """Yield a case in which so many bins differ, and one in which one more does."""
+    for differing, expected in ((floor(most), rule), (floor(most) + 1, None)):
+        yield case(f"{label}: {differing} differ", expected, differing=differing, **more)
+
+
+def _alike() -> Iterator[Case]:
+    most = 0.1 * DIFFER
+    for names in Names:
+        yield case(f"alike, {names.name}", Rule.ALIKE, names=names)
+        yield case(
+            f"alike, nearly, {names.name}", Rule.ALIKE, names=names, differing=floor(most * BINS)
+        )
+    yield from edge("text and core", Rule.ALIKE, most=most * BINS)
+    yield from edge("at .75", Rule.ALIKE, most=0.25 * DIFFER * BINS, min_resemblance=0.75)
+    core = [0] * 112 + [LINKS] * 400
+    yield from edge("a short core", Rule.ALIKE, most=most * 112, ours=core, theirs=core)
+    shared = sum(1 << bin_ for bin_ in range(256, BINS))
+    yield from edge("furniture", Rule.ALIKE, most=most * 256, furniture=Known(shared))
+    shared = sum(1 << bin_ for bin_ in range(100, BINS))
+    yield from edge(
+        "furniture, most of it", Rule.ALIKE, most=0, furniture=Known(shared, most=True)
+    )
+
+
+def _same_core() -> Iterator[Case]:
+    theirs = [LINKS] * 300
+    for names in Names:
+        yield case(
+            f"aside of theirs, {names.name}",
+            Rule.SAME_CORE,
+            names=names,
+            differing=300,
+            theirs=theirs,
+        )
+        for owner, share in zip((NAMED, LINKS), MAX_BESIDE[names], strict=True):
+            most = floor(share * DIFFER * BINS)
+            for beside, rule in ((most, Rule.SAME_CORE), (most + 1, None)):
+                label = f"{beside} of owner {owner} beside, {names.name}"
+                ours = [owner] * beside
+                yield case(label, rule, names=names, differing=300, ours=ours, theirs=theirs)
+    for names in Names:
+        least = MIN_CORE_BINS if names in (Names.TITLE, *_ONE_ADDRESS) else MIN_TELLING_CORE_BINS
+        for core, rule in ((least, Rule.SAME_CORE), (least - 1, None)):
+            aside = BINS - core
+            label = f"a core of {core} bins, {names.name}"
+            yield case(label, rule, names=names, differing=aside, theirs=[LINKS] * aside)
+    for names in (each for each in Names if each not in _ONE_ADDRESS):
+        most = EQUAL_ROWS * DIFFER * 212
+        yield from edge(
+            f"rows, {names.name}", Rule.SAME_CORE, most=300 + most, names=names, theirs=theirs
+        )
+    for names in _ONE_ADDRESS:
+        core = floor(0.1 * DIFFER / 2 * 212)
+        yield from edge(
+            f"core, {names.name}", Rule.SAME_CORE, most=300 + core, names=names, theirs=theirs
+        )
+        for owners, rule in (([BORDER], Rule.SAME_CORE), ([0], None)):
+            more = theirs + owners * 30
+            label = f"30 of owner {owners}, {names.name}"
+            yield case(label, rule, names=names, differing=330, theirs=more)
+        few = theirs + [BORDER] * (213 - MIN_CORE_BINS)
+        yield case(f"few rows, {names.name}", None, names=names, differing=330, theirs=few)
+
+
+_ONE_ADDRESS = (Names.ADDRESS, Names.RESPONSE)
+
+
+def _equal_text() -> Iterator[Case]:
+    most = EQUAL * BINS
+    for names in (Names.OTHER, Names.UNKNOWN):
+        young = {"names": names, "young_folder": True}
+        yield from edge(f"young folder, {names.name}", Rule.EQUAL_TEXT, most=most, **young)
+        for core, rule in (
+            (MIN_BITS // BITS, Rule.ALIKE),
+            (MIN_BITS // BITS - 1, Rule.EQUAL_TEXT),
+        ):
+            aside = [LINKS] * (BINS - core)
+            yield case(
+                f"core of {core}, {names.name}", rule, names=names, ours=aside, theirs=aside
+            )
+        for left in (_MIN_TELLING // BITS, _MIN_TELLING // BITS - 1):
+            shared = Known(sum(1 << bin_ for bin_ in range(left, BINS)))
+            for distance in (0, 1):
+                tells = left * BITS >= _MIN_TELLING or not distance
+                yield case(
+                    f"{left} bins are no furniture, {distance} bits away, {names.name}",
+                    Rule.EQUAL_TEXT if tells else None,
+                    furniture=shared,
+                    distance=distance,
+                    **young,
+                )
+    young = {"young_folder": True, "young_site": True}
+    yield case("another title, young", None, names=Names.OTHER, **young)
+    yield case("no title, young", Rule.EQUAL_TEXT, names=Names.UNKNOWN, **young)
+    yield case("the same title, young", Rule.EQUAL_TEXT, **young)
+    yield case("the same address, young", Rule.ALIKE, names=Names.ADDRESS, **young)
+
+
+def _places() -> Iterator[Case]:
+    """Yield cases of places: they are aside where they change, theirs where they are constant."""
+    at = [1] * 300
+    beside = floor(MAX_BESIDE[Names.TITLE][1] * DIFFER * BINS)
+    for known, ours, theirs, rule in (
+        ({}, [], at, None),
+        ({"changing": {11}}, [], at, Rule.SAME_CORE),
+        ({"constant": {11}}, [], at, Rule.SAME_CORE),
+        ({"changing": {12}}, [], at, None),
+        ({"constant": {12}}, [], at, None),
+        ({"changing": {11}}, [1] * beside, at, Rule.SAME_CORE),
+        ({"changing": {11}}, [1] * (beside + 1), at, None),
+        ({"constant": {11}}, at, at, Rule.SAME_CORE),
+        ({"constant": {11}}, at, [], None),
+    ):
+        places = {name: frozenset(values) for name, values in known.items()}
+        label = f"{known}, {len(ours)} and {len(theirs)} bins"
+        yield case(label, rule, differing=300, ours=ours, theirs=theirs, **places)
+
+
+def _names() -> Iterator[Case]:
+    """Yield short pages: equal text, and titles and addresses decide."""
+    for names in Names:
+        rule = None if names is Names.OTHER else Rule.EQUAL
+        yield case(f"short, {names.name}", rule, names=names, short=True)
+        rule = Rule.EQUAL if names in _ONE_ADDRESS else None
+        yield case(
+            f"short, other media, {names.name}", rule, names=names, short=True, same_embedded=False
+        )
+        rule = Rule.ALIKE if names in _ONE_ADDRESS else None
+        yield case(f"other media, {names.name}", rule, names=names, same_embedded=False)
+    far = {"short": True, "same_embedded": False}
+    for label, ours, theirs, editions, rule in (
+        ("an edition", {"steps": 3}, {"steps": 1}, {2}, Rule.EQUAL),
+        ("an edition, the other way", {"steps": 1}, {"steps": 3}, {2**32 - 2}, Rule.EQUAL),
+        ("an edition of another", {"steps": 3}, {"steps": 1}, {3, 2 << 8, 2 << 16}, None),
+        ("an edition, another query", {"steps": 3, "query": 4}, {"steps": 1}, {2}, None),
+        ("parameters added", {"query": 0}, {"path": 1}, (), Rule.EQUAL),
+        ("other parameters", {"query": 4}, {"path": 1}, (), None),
+    ):
+        heads = {"our_head": ours, "their_head": theirs}
+        yield case(label, rule, **far, **heads, editions=frozenset(editions))
+    for label, ours, theirs, common, rule in (
+        ("other titles", {1, 2}, {1, 3}, (), None),
+        ("other common words", {1, 2}, {1, 3}, {2, 3}, Rule.EQUAL),
+        ("a word more", {1}, {1, 2}, {1}, None),
+        ("nothing but common words", {1}, {1}, {1}, Rule.EQUAL),
+        ("no title", (), {1}, (), Rule.EQUAL),
+        ("numbers that contain each other", {256}, {1}, {65281}, None),
+    ):
+        heads = {
+            "our_head": {"title": frozenset(ours)},
+            "their_head": {"title": frozenset(theirs)},
+        }
+        yield case(label, rule, short=True, **heads, common=frozenset(common))
+        yield case(f"{label}, ignored", Rule.EQUAL, short=True, **heads, titles="ignore")
+
+
+CASES = (*_alike(), *_same_core(), *_equal_text(), *_places(), *_names())
+
+
+def stored_page(case: Case, scope: str = "") -> Page:
+    """Return the page that is stored."""
+    short = len(case.evidence) < 100
+    return Page(
+        id=1,
+        fingerprint=1 << 40,
+        scope=scope,
+        exact=short,
+        content=7,
+        features=() if short else (5,),
+        evidence=case.stored,
+    )
+
+
+def arrival(case: Case, scope: str = "") -> Page:
+    """Return the page at hand; ``scope`` keeps cases apart."""
+    return replace(
+        stored_page(case, scope),
+        id=2,
+        fingerprint=(1 << 40) ^ ((1 << case.distance) - 1),
+        content=7 if case.same_embedded else 8,
+        evidence=case.evidence,
+        weighing=case.weighing,
+    )

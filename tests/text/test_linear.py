@@ -1,0 +1,87 @@
+"""The CPU time of a page is in proportion to its size, whatever whoever wrote it had in mind."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import pytest
+
+from scrapy_neardup.detector import Analyser
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.text import parse_html
+from scrapy_neardup.urls import may_hold_address, without_address
+
+TIMES = 4
+"""How much larger the larger page is."""
+
+MOST = 2.5 * TIMES
+"""What it may cost, in times of the smaller one; in quadratic time it would be 16."""
+
+LEAST = 0.002
+"""Seconds below which nothing can be told."""
+
+PAGES = {
+    "digits in the title": lambda n: f"<title>{'7 ' * n}</title><p>{'word ' * n}",
+    "digits in headings": lambda n: f"<h1>{'7-' * 200}a</h1>" * (n // 200),
+    "digits in one heading": lambda n: f"<h1>{'7' * n}</h1><p>{'word ' * n}",
+    "siblings": lambda n: "".join(f"<div class=nav-{k} id=x{k}>a</div>" for k in range(n)),
+    "a table of contents": lambda n: "".join(f"<li id=toc-{k}>a b" for k in range(n)),
+    "nested": lambda n: "<div class=ad>" * (n // 10) + "<b>x </b>" * (2 * n),
+    "unclosed headings": lambda n: "<h1>" * 300 + "word " * (2 * n),
+    "named words": lambda n: "<ins class=ad>x</ins>" * n,
+    "long names": lambda n: f"<div class='{'nav-' * n}' id='{'Ad' * n}'>x</div>" * 8,
+    "cells": lambda n: "<table><tr>" + "<td>x" * n,
+    "lists in lists": lambda n: "<ul><li>" * n,
+    "clocks": lambda n: "<p>" + "12:30<br>" * n,
+    "digits": lambda n: "<p>" + "1" * (10 * n) + "x " + "1." * (10 * n),
+    "media": lambda n: "<object>" * n + "<img src=x>" * n,
+    "titles": lambda n: "<title> </title>" * n,
+    "links": lambda n: "<a href=x>5</a> " * n,
+}
+
+
+def seconds(call):
+    """Return the CPU time of a call, the least of three."""
+    found = []
+    for _ in range(3):
+        start = time.process_time()
+        call()
+        found.append(time.process_time() - start)
+    return max(LEAST, min(found))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_reading_and_analysing(name):
+    analyser, taken = Analyser(Parameters()), []
+
+    def analyse(root):
+        analyser.page(analyser.read(root), page_id=1, url="http://a.example/2024/05/word")
+
+    for size in (5_000, TIMES * 5_000):
+        root = parse_html(PAGES[name](size).encode())
+        taken.append(seconds(partial(analyse, root)))
+    assert taken[1] <= MOST * taken[0], taken
+
+
+PATH = "/" + "a/b-" * 2_000
+
+
+@pytest.mark.parametrize(
+    ("unit", "address"),
+    [
+        pytest.param(PATH, PATH, id="the path"),
+        pytest.param(PATH + "x ", PATH, id="not quite the path"),
+        pytest.param("/aa", "/aa" * 2_000, id="its steps"),
+        pytest.param("http://a.example", "/aa", id="the host"),
+        pytest.param(f"{PATH}?{'y' * 4_000}z ", f"{PATH}?{'y' * 8_000}", id="its query"),
+    ],
+)
+def test_an_address_in_a_text(unit, address):
+    url, taken = f"http://a.example{address}", []
+    for size in (250_000, TIMES * 250_000):
+        text = unit * (size // len(unit))
+        taken.append(
+            seconds(lambda text=text: (may_hold_address(url, text), without_address(text, url)))
+        )
+    assert taken[1] <= MOST * taken[0], taken
