@@ -29,9 +29,9 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 """Name -> what differs from the defaults of `Parameters`.
 
 ``best``
-    Candidates by simhash and by features, confirmed by sketches of 256 bytes.
+    Candidates by simhash and by features, confirmed by sketches of 360 bytes.
 ``compact``
-    Candidates by simhash, confirmed by sketches of 32 bytes.
+    Candidates by simhash, confirmed by sketches of 120 bytes.
 ``paper``
     Simhash alone, as in Manku et al. 2007: nothing is confirmed.
 """

@@ -33,8 +33,8 @@ judging_options = together(
         type=click.Choice(list(PRESETS)),
         default="best",
         help="Defaults of the options below: fingerprints and min-wise features find a page that"
-        " may be repeated, and sketches of 256 bytes confirm it (best); fingerprints find it, and"
-        " 32 bytes confirm it (compact); fingerprints alone decide (paper).",
+        " may be repeated, and sketches of 360 bytes confirm it (best); fingerprints find it, and"
+        " 120 bytes confirm it (compact); fingerprints alone decide (paper).",
     ),
     click.option(
         "--method",
