@@ -24,7 +24,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Block, Content, Form

@@ -8,7 +8,7 @@ import numpy as np
 from sites import DUPLICATE, LOST, Site, Source, load, places
 from trials import Outcome, seeded
 
-from scrapy_neardup.detector import Analyser
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.evidence.decision import Comparison
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.fingerprints import features, hamming_distance, token_hashes

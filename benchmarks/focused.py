@@ -28,7 +28,8 @@ from random import Random
 
 from focused_pages import CHANGES, FAMILIES, UNRELATED, VERSIONS, Arrival, arrivals
 
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.parameters import PRESETS, TITLES, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html

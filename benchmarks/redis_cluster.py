@@ -35,10 +35,10 @@ from redis_servers import RedisCluster, running_cluster
 
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
-from scrapy_neardup.stores.redis_cluster import RedisClusterStore
-from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_cluster_values import Arrival
-from scrapy_neardup.stores.redis_layout import PAGE_DEPTH, Layout, prefix
+from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster_values import Arrival
+from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout, prefix
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3

@@ -44,7 +44,7 @@ from scrapy_neardup.evidence.layout import HEAD, LINKS, Head, pack_planes
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import Store
-from scrapy_neardup.stores.redis import RedisStore
+from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Decision, Page, Weighing
 
 ROUNDS = 10

@@ -41,9 +41,9 @@ from redis_servers import RedisServer
 
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.base import Store
-from scrapy_neardup.stores.redis import RedisStore
-from scrapy_neardup.stores.redis_calls import Scripts
-from scrapy_neardup.stores.redis_layout import Layout, prefix
+from scrapy_neardup.stores.redis.calls import Scripts
+from scrapy_neardup.stores.redis.layout import Layout, prefix
+from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3

@@ -30,7 +30,7 @@ import stress
 from stress import SECTION, Stress, added
 
 from scrapy_neardup import text
-from scrapy_neardup.detector import MIN_JUDGED_TOKENS
+from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.joins import self_join

@@ -24,7 +24,7 @@ from named_sites import add_site_options, named
 from sites import Source, load
 from trials import HEADINGS, Outcome, Trial, cells, play_all, pooled, preset, seeded
 
-from scrapy_neardup.detector import AnalysedPage, Analyser
+from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.fingerprints.broder import acceptance
 from scrapy_neardup.joins import self_join
 from scrapy_neardup.parameters import Parameters

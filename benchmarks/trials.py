@@ -18,7 +18,8 @@ from typing import Any, Self
 
 from sites import WORKERS, Score, Site, Source, load
 
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content

@@ -1,11 +1,6 @@
-"""Page to verdict: the one place where text, fingerprint and store meet.
+"""Page to verdict: what a site has shown, and the store, decide.
 
-Rule of this room: no Scrapy, no files, no clock. `Analyser` is pure and picklable, so
-that a batch job can run it in other processes; `Detector` adds a store.
-
-The way of a page::
-
-    tree ─ Analyser.read ─> Content ─ Analyser.page ─> Page ─ Detector.decide ─> Verdict
+Rule of this room: no Scrapy, no files, no clock.
 """
 
 from __future__ import annotations
@@ -13,233 +8,23 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.evidence.decision import Comparison
 from scrapy_neardup.evidence.furniture import FEWEST, Marks
-from scrapy_neardup.evidence.layout import HEAD, Head, pack_planes
-from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import Core, shingle
+from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.evidence.sites import EDITIONS, FURNITURE, PLACES, TITLES, Site, Sites
-from scrapy_neardup.evidence.titles import title_words
-from scrapy_neardup.fingerprints import (
-    broder_features,
-    digest,
-    features,
-    one_permutation_sketch,
-    simhash_features,
-    token_hashes,
-)
-from scrapy_neardup.fingerprints.minwise import owners
-from scrapy_neardup.parameters import Parameters, fold
-from scrapy_neardup.text import Block, Content, Extractor, Form
-from scrapy_neardup.urls import (
-    Address,
-    host,
-    may_hold_address,
-    redact,
-    registered_domain,
-    without_address,
-)
-from scrapy_neardup.verdict import Decision, Page, Reason, Verdict, Weighing
+from scrapy_neardup.text import Content
+from scrapy_neardup.verdict import Decision, Page, Verdict, Weighing
 
 if TYPE_CHECKING:
-    from lxml.html import HtmlElement
-    from numpy.typing import NDArray
-
     from scrapy_neardup.stores import Store
-
-MIN_JUDGED_TOKENS = 5
-"""Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
-nothing."""
-
-_MIN_CORE_TOKENS, _MIN_CORE_SHARE = 40, 0.5
-"""A core of fewer tokens that is a smaller part of the text isn't the page's content."""
-
-_MAX_CLOCKS = 0.2
-"""Maximum share of a page's characters in clocks; with more they are its content."""
-
-_NOTHING = np.empty(0, np.uint64)
-
-_MARK = "qzqxqvqz"
-"""A word that no page has, between the blocks of one."""
 
 _EXCHANGE_PAGES = 32
 """New pages of a site after which crawlers tell each other what they have learnt."""
-
-_SITES = {"host": host, "domain": registered_domain}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shingled:
-    """What a page was sketched from.
-
-    Parameters
-    ----------
-    shingles
-        Distinct, ascending, shape (n,), uint64.
-    minima
-        Of its sketch, shape (bins,), uint64.
-    texts
-        Of each tracked place, hashed.
-    """
-
-    shingles: NDArray[np.uint64]
-    minima: NDArray[np.uint64]
-    texts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysedPage(Page):
-    """A page with what its site learns from it, which a store has no use for."""
-
-    address: Address
-    shingled: Shingled | None = field(default=None, compare=False, repr=False)
-
-
-class Analyser:
-    """What a page says, and its fingerprint: pure, picklable, one per process."""
-
-    def __init__(self, parameters: Parameters) -> None:
-        self.parameters = parameters
-        self._extractor = Extractor(
-            mode="full" if parameters.text == "full" else "main", ignore=tuple(parameters.ignore)
-        )
-        (self._mark,) = token_hashes(_MARK, key=parameters.hash_key).tolist()
-
-    def read(self, root: HtmlElement) -> Content:
-        """Return the content of a parsed page; the tree stays as it is."""
-        return self._extractor.extract(root)
-
-    def page(self, content: Content, *, page_id: int, url: str | None) -> Page | Verdict:
-        """Return the `Page` of `content`, or the verdict that it can't be judged.
-
-        Costs O(tokens): 0.1 to 0.2 ms for 1,000 of them.
-        """
-        settings = self.parameters
-        key = settings.hash_key
-        address = Address.of(url)
-        content = _without_address(without_year(content, url), url)
-        core_blocks, *aside = _streams(content)
-        core = self._core(core_blocks)
-        named, links = (token_hashes(text, key=key) if text else _NOTHING for text in aside)
-        count = len(core.tokens) + len(named) + len(links)
-        if len(core.tokens) < _MIN_CORE_TOKENS and len(core.tokens) < _MIN_CORE_SHARE * count:
-            core, named, links = Core(np.concatenate([core.tokens, named, links])), *[_NOTHING] * 2
-        if count < MIN_JUDGED_TOKENS:
-            return Verdict(
-                decision=Decision.UNJUDGED,
-                reason=Reason.EMPTY,
-                page_id=page_id,
-                tokens=count,
-                detail=f"{count} tokens of text, {MIN_JUDGED_TOKENS} are needed",
-            )
-        embedded = (*content.images, *content.data)
-        known: dict[str, Any] = {
-            "id": page_id,
-            "scope": scope_of(url, settings.scope, content.language),
-            "url": self._shown(url),
-            "tokens": count,
-            "address": address,
-        }
-        confirmed = settings.min_resemblance > 0
-        if confirmed:
-            titles = (content.title, *content.headings)
-            known["title"] = digest(*titles, key=key, bits=32) if any(titles) else 0
-            known["content"] = digest(*embedded, key=key, bits=32) if embedded else 0
-        head = Head(
-            title=title_words(content.title, content.headings, key=key),
-            steps=address.steps,
-            path=address.path & 0xFFFF,
-            query=address.query,
-            name=address.name,
-        )
-        if count < settings.min_tokens:
-            text = np.concatenate([core.tokens, named, links]).astype("<u8").tobytes()
-            if confirmed:
-                return AnalysedPage(
-                    fingerprint=digest(text, *embedded, key=key),
-                    exact=True,
-                    evidence=head.pack(),
-                    **known,
-                )
-            return AnalysedPage(
-                fingerprint=digest(text, content.title, *embedded, key=key), exact=True, **known
-            )
-        if not confirmed:
-            all_tokens = token_hashes(content.text, key=key)
-            shingles, weights = features(
-                all_tokens, shingle_size=settings.shingle_size, weights=settings.weights
-            )
-            known["fingerprint"] = simhash_features(shingles, weights)
-            known["features"] = self._features(shingles, address, page_id)
-            return AnalysedPage(**known)
-        found = shingle(core, named, links, settings.shingle_size)
-        bins, bits = settings.sketch
-        minima = one_permutation_sketch(found.shingles, bins)
-        owned = found.owners > 0
-        places = owners(minima, found.shingles[owned], found.owners[owned])
-        head = replace(head, places=found.places)
-        weighted: tuple[NDArray[np.uint64], NDArray[np.float64] | None] = found.shingles, None
-        if settings.weights != "set":
-            weighted = features(
-                np.concatenate([core.tokens, named, links]),
-                shingle_size=settings.shingle_size,
-                weights=settings.weights,
-            )
-        return AnalysedPage(
-            fingerprint=simhash_features(*weighted),
-            features=self._features(found.rows, address, page_id),
-            evidence=head.pack() + pack_planes(minima, places, bits),
-            shingled=Shingled(shingles=found.shingles, minima=minima, texts=found.texts),
-            **known,
-        )
-
-    def _core(self, blocks: list[Block]) -> Core:
-        """Return the tokens of the core."""
-        texts = [block.text for block in blocks]
-        tokens = token_hashes(f" {_MARK} ".join(texts), key=self.parameters.hash_key)
-        if len(blocks) < 2:
-            return Core(tokens)
-        marks = (tokens == self._mark).nonzero()[0]
-        tokens = np.delete(tokens, marks)
-        if len(marks) != len(blocks) - 1:  # the word is in the page: it is one block
-            return Core(tokens)
-        counts = np.diff(marks, prepend=-1, append=len(tokens) + len(marks)) - 1
-        return Core(
-            tokens,
-            counts.tolist(),
-            [block.place for block in blocks],
-            [block.joined for block in blocks],
-        )
-
-    def _features(
-        self, shingles: NDArray[np.uint64], address: Address, page_id: int
-    ) -> tuple[int, ...]:
-        """Return the min-wise features of a page's core, and its path as another one."""
-        settings = self.parameters
-        found: list[int] = []
-        if settings.method != "simhash":
-            count, size, _ = settings.features
-            bins = 1 << (max(count * size, 16) - 1).bit_length()
-            minima = one_permutation_sketch(shingles, bins)[: count * size]
-            found = broder_features(minima, count, size).tolist()
-        if settings.min_resemblance:
-            found.append(address.path or page_id)
-        return tuple(found)
-
-    def _shown(self, url: str | None) -> str | None:
-        if not url or not self.parameters.store_urls:
-            return None
-        if self.parameters.store_urls == "hash":
-            return "blake2b:" + fold(redact(url).encode())
-        return redact(url)
-
 
 Learnt = Callable[[str, str, str], None]
 """Told of a site, the kind of knowledge, and a sentence, when something becomes known."""
@@ -382,42 +167,3 @@ class Detector:
         with suppress(StoreError):  # what is missed is heard the next time
             heard = await self.store.exchange(name, self._name, mine)
             site.add_others(value for value in heard if value != mine)
-
-
-def _without_address(content: Content, url: str | None) -> Content:
-    """Return what a page says beside its own address, which soft 404s like to repeat."""
-    if not may_hold_address(url, content.text, content.title, *content.headings):
-        return content
-    return content.with_texts(lambda text: without_address(text, url))
-
-
-def _streams(content: Content) -> tuple[list[Block], str, str]:
-    """Return the blocks of the core, the text named as furniture, and that of links."""
-    blocks = content.blocks
-    clocks = sum(len(block.text) for block in blocks if block.form is Form.CLOCK)
-    if clocks > _MAX_CLOCKS * sum(len(block.text) for block in blocks):
-        blocks = tuple(
-            block._replace(form=Form.CONTENT) if block.form is Form.CLOCK else block
-            for block in blocks
-        )
-    core = [block for block in blocks if block.form is Form.CONTENT]
-    named, links = (
-        "\n".join(block.text for block in blocks if block.form is form)
-        for form in (Form.NAMED, Form.LINKS)
-    )
-    return core, named, links
-
-
-def page_id(identity: bytes) -> int:
-    """Return the 64-bit id of the page with this `identity` (a request fingerprint, a path)."""
-    return int.from_bytes(blake2b(identity, digest_size=8).digest(), "little")
-
-
-def scope_of(url: str | None, scope: str, language: str) -> str:
-    """Return whom a page is compared with: all (``""``), a host or domain, a language, both.
-
-    `scope` is one of `scrapy_neardup.parameters.SCOPES`.
-    """
-    kind, _, _ = scope.partition("+")
-    site = _SITES[kind](url or "") if kind in _SITES else ""
-    return f"{site} {language}" if scope.endswith("language") else site

@@ -19,7 +19,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.tables import TableDesign
 
 _ENTRY = 43
@@ -172,7 +172,7 @@ def _store(
 def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return what a page takes in Redis: an entry in each table, and one by page id.
 
-    See `scrapy_neardup.stores.redis_layout`: an entry has six bytes in a table, eight more
+    See `scrapy_neardup.stores.redis.layout`: an entry has six bytes in a table, eight more
     (the page id) in the first one, and 21 in the tree of page ids, or 28 where that leads to
     features and sketches; these follow the page id. A feature has six bytes in a tree.
     """

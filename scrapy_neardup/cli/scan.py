@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
 from scrapy_neardup.cli.options import jobs_option, progress_option
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.featurefiles import spelt

@@ -9,10 +9,10 @@ from typing import Any
 import click
 import numpy as np
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.options import progress_option
 from scrapy_neardup.cli.report import audit_entries
-from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.sampling import LOST, ReadPage, Sample, audited_pages, read_pages

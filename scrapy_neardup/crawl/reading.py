@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from scrapy_neardup.detector import Analyser
+    from scrapy_neardup.analysis import Analyser
     from scrapy_neardup.text import Content
 
 logger = logging.getLogger(__name__)

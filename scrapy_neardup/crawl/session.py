@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.actions import Actions
 from scrapy_neardup.crawl.asking import AskedAgain, Output
 from scrapy_neardup.crawl.compat import close_spider
@@ -24,7 +25,7 @@ from scrapy_neardup.crawl.opening import make_store, store_uri
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError
 from scrapy_neardup.crawl.report import KEEP, Judged, Report
 from scrapy_neardup.crawl.settings import DROP, CrawlSettings
-from scrapy_neardup.detector import Analyser, Detector, page_id
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Decision, Reason, Verdict

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.clusters import UnionFind, forest
-from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.pagefiles import PageFile, fingerprint_file
 from scrapy_neardup.offline.pairs import Found, PairJob

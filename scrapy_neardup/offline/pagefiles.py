@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import IO, NamedTuple
 
-from scrapy_neardup.detector import Analyser
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.aside import written

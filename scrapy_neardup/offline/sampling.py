@@ -17,8 +17,9 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.clusters import UnionFind
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import (
     broder_features,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 
-from scrapy_neardup.detector import Analyser, Detector, page_id
+from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.pool import parallel
 from scrapy_neardup.offline.record import Record

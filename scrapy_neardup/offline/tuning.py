@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.joins import self_join
 from scrapy_neardup.offline.sampling import (

@@ -22,14 +22,14 @@ __all__ = [
 StoreFactory = Callable[[str, StoreOptions], Store]
 
 SCHEMES: dict[str, str | StoreFactory] = {
-    "memory": "scrapy_neardup.stores.memory:MemoryStore",
-    "sqlite": "scrapy_neardup.stores.sqlite:SQLiteStore",
-    "redis": "scrapy_neardup.stores.redis:RedisStore",
-    "rediss": "scrapy_neardup.stores.redis:RedisStore",
-    "unix": "scrapy_neardup.stores.redis:RedisStore",
-    "redis+sentinel": "scrapy_neardup.stores.redis:RedisStore",
-    "redis+cluster": "scrapy_neardup.stores.redis_cluster:RedisClusterStore",
-    "rediss+cluster": "scrapy_neardup.stores.redis_cluster:RedisClusterStore",
+    "memory": "scrapy_neardup.stores.embedded.memory:MemoryStore",
+    "sqlite": "scrapy_neardup.stores.sqlite.store:SQLiteStore",
+    "redis": "scrapy_neardup.stores.redis.single:RedisStore",
+    "rediss": "scrapy_neardup.stores.redis.single:RedisStore",
+    "unix": "scrapy_neardup.stores.redis.single:RedisStore",
+    "redis+sentinel": "scrapy_neardup.stores.redis.single:RedisStore",
+    "redis+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
+    "rediss+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
 }
 """URI scheme -> factory, or the place of one, called with (uri, options). Add to it freely."""
 

@@ -53,9 +53,9 @@ class Admin(Protocol):
         """Remove a namespace. No crawl may be using it."""
 
 
-_REDIS = "scrapy_neardup.stores.redis_admin:redis_admin"
+_REDIS = "scrapy_neardup.stores.redis.admin:redis_admin"
 ADMINS = {
-    "sqlite": "scrapy_neardup.stores.sqlite_admin:sqlite_admin",
+    "sqlite": "scrapy_neardup.stores.sqlite.admin:sqlite_admin",
     **dict.fromkeys(
         ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"), _REDIS
     ),

@@ -9,7 +9,7 @@ import pytest
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES
-from scrapy_neardup.stores.memory import MemoryStore
+from scrapy_neardup.stores.embedded.memory import MemoryStore
 
 KEYS = [
     "page", "verdict", "of", "distance", "resemblance", "reason", "rule", "fingerprint",

@@ -6,8 +6,8 @@ from scrapy.http import HtmlResponse
 from site_server import Answer
 from undeclared_pages import ENCODINGS, SENTENCES, page_of
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.reading import Reader
-from scrapy_neardup.detector import Analyser
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
 

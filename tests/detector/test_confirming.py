@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store

@@ -4,7 +4,8 @@ from functools import partial
 
 import pytest
 
-from scrapy_neardup.detector import Analyser, Detector, page_id
+from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import HEAD, LINKS, Head, Planes
 from scrapy_neardup.parameters import PRESETS, Parameters

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.detector import MIN_JUDGED_TOKENS, Analyser, Detector
+from scrapy_neardup.analysis import MIN_JUDGED_TOKENS, Analyser
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.parameters import PRESETS, Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html

@@ -5,7 +5,8 @@ import calendar
 
 import pytest
 
-from scrapy_neardup.detector import Analyser, Detector
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.evidence.months import without_year
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store

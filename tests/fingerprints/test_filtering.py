@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resembling_sets import fixed, resembling, uniform
 
-from scrapy_neardup.detector import Analyser
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints import features as shingled
 from scrapy_neardup.fingerprints import token_hashes

@@ -14,8 +14,8 @@ import pytest
 from distributed import Client, LocalCluster
 from fingerprint_sets import clustered
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.clusters import cluster
-from scrapy_neardup.detector import Analyser
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.offline import dask as neardup_dask
 from scrapy_neardup.offline.corpora import Corpus

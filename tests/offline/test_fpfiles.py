@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fingerprint_sets import clustered
 
-from scrapy_neardup.detector import page_id
+from scrapy_neardup.analysis import page_id
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.fpfiles import open_source
 from scrapy_neardup.offline.packfile import write_pieces

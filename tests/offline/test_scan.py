@@ -4,7 +4,8 @@ from itertools import count, islice
 
 import pytest
 
-from scrapy_neardup.detector import Analyser, Detector, page_id
+from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, NeardupError
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.offline.scan import analyse, analysed, judge

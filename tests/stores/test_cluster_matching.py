@@ -13,12 +13,13 @@ from redis_servers import shared_cluster
 from store_registry import PLACES
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores import Matching, StoreOptions, redis_cluster
-from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.redis_cluster import RedisClusterStore
-from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt
-from scrapy_neardup.stores.redis_layout import MOST_COMPARED
+from scrapy_neardup.stores import Matching, StoreOptions
+from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.redis import cluster as redis_cluster
+from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster_values import Arrival, Attempt
+from scrapy_neardup.stores.redis.layout import MOST_COMPARED
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 BOTH = Matching(features=4, bins=128, bits=8)

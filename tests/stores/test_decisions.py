@@ -16,8 +16,8 @@ from store_registry import PLACES
 from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.redis_evidence import resembling, weighing
-from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores.redis.evidence import resembling, weighing
+from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Page, Weighing
 
 

@@ -11,8 +11,8 @@ import pytest
 from store_registry import on_store
 
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.notices import MOST_MEMBERS, MOST_TOPICS, Notice, NoticeBoard
-from scrapy_neardup.stores.sqlite_admin import sqlite_admin
+from scrapy_neardup.stores.embedded.notices import MOST_MEMBERS, MOST_TOPICS, Notice, NoticeBoard
+from scrapy_neardup.stores.sqlite.admin import sqlite_admin
 
 
 @on_store()

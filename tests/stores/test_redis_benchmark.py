@@ -12,8 +12,8 @@ import pytest
 from redis_servers import RedisServer
 
 from scrapy_neardup.stores import StoreOptions
-from scrapy_neardup.stores.redis import RedisStore
-from scrapy_neardup.stores.redis_layout import Layout, prefix
+from scrapy_neardup.stores.redis.layout import Layout, prefix
+from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Page
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

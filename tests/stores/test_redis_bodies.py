@@ -14,9 +14,10 @@ from store_registry import PLACES, on_every_binary, page
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.evidence.layout import HEAD, Head
-from scrapy_neardup.stores import Matching, StoreOptions, open_store, redis
-from scrapy_neardup.stores.redis import RedisStore
-from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores import Matching, StoreOptions, open_store
+from scrapy_neardup.stores.redis import single as redis
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Decision, Page, Reason, Weighing
 
 K = 3

@@ -19,9 +19,10 @@ from store_registry import page
 from tried import row
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores import Matching, open_store, redis_cluster
-from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.redis import cluster as redis_cluster
+from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Decision
 
 FOUR, TEN = Layout(3, 4), Layout(3, 5)

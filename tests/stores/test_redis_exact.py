@@ -12,8 +12,8 @@ from redis_servers import RedisServer, shared_server
 from store_registry import on_every_binary, page
 
 from scrapy_neardup.stores import StoreOptions
-from scrapy_neardup.stores.redis import RedisStore
-from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Reason
 
 K = 3

@@ -9,11 +9,11 @@ from matching_pages import Known, like
 
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims, Entry
-from scrapy_neardup.stores.redis_layout import MOST_COMPARED, Layout
-from scrapy_neardup.stores.redis_rivals import MOST_LOOKED_AT, Rivals
-from scrapy_neardup.stores.redis_values import feature_keys
+from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.redis.cluster_values import Arrival, Attempt, Claims, Entry
+from scrapy_neardup.stores.redis.layout import MOST_COMPARED, Layout
+from scrapy_neardup.stores.redis.rivals import MOST_LOOKED_AT, Rivals
+from scrapy_neardup.stores.redis.values import feature_keys
 from scrapy_neardup.verdict import Page, Weighing
 
 MATCHING = Matching(features=3, shared_features=2, bins=128, bits=4)

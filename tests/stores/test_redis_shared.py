@@ -9,8 +9,11 @@ import pytest
 from store_registry import PLACES, SOMETHING, decision, keys, page
 
 from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.stores import open_store, redis, redis_cluster, redis_notices
-from scrapy_neardup.stores.redis_layout import prefix
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.redis import cluster as redis_cluster
+from scrapy_neardup.stores.redis import notices as redis_notices
+from scrapy_neardup.stores.redis import single as redis
+from scrapy_neardup.stores.redis.layout import prefix
 from scrapy_neardup.verdict import Decision
 
 on_both = pytest.mark.parametrize("name", ["redis", "redis-cluster"])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.stores.rowmap import RowMap
+from scrapy_neardup.stores.embedded.rowmap import RowMap
 
 
 def check(rowmap: RowMap, column: array, rows: set[int]) -> None:

@@ -14,7 +14,7 @@ from store_registry import EVERYTHING, page
 
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.sqlite_file import SQLiteFile
+from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.verdict import Decision
 
 # Where

@@ -12,7 +12,8 @@ import pytest
 from sqlite_files import add, kept
 from store_registry import EVERYTHING, page
 
-from scrapy_neardup.stores import Store, open_store, write_behind
+from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.stores.sqlite import write_behind
 
 
 async def until(condition) -> None:

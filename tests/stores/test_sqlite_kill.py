@@ -26,9 +26,9 @@ import pytest
 import store_writer
 from tried import row
 
-from scrapy_neardup.stores.embedded import EmbeddedIndex
+from scrapy_neardup.stores.embedded.index import EmbeddedIndex
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk
-from scrapy_neardup.stores.sqlite_sums import SUM_BYTES, is_whole
+from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole
 from scrapy_neardup.verdict import Decision, Page
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer forks")

@@ -19,7 +19,7 @@ from scrapy_neardup.crawl.guard import GuardedStore
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import store_admin
-from scrapy_neardup.stores.redis_uri import PARAMETERS
+from scrapy_neardup.stores.redis.uri import PARAMETERS
 from scrapy_neardup.urls import redact_store
 
 SECRET = "S3CRET"

@@ -11,10 +11,10 @@ from contextlib import suppress
 import pytest
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores import write_behind
-from scrapy_neardup.stores.notices import Notice
-from scrapy_neardup.stores.sqlite_file import Changes
-from scrapy_neardup.stores.write_behind import WriteBehind
+from scrapy_neardup.stores.embedded.notices import Notice
+from scrapy_neardup.stores.sqlite import write_behind
+from scrapy_neardup.stores.sqlite.file import Changes
+from scrapy_neardup.stores.sqlite.write_behind import WriteBehind
 
 
 class FlakyFile:

@@ -11,7 +11,7 @@ import time
 import pytest
 from store_registry import page
 
-from scrapy_neardup.detector import Analyser
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import InputError, StoreError
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.record import Record

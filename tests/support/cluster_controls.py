@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scrapy_neardup.stores.redis_cluster import RedisClusterStore
-from scrapy_neardup.stores.redis_cluster_values import Attempt
-from scrapy_neardup.stores.redis_rivals import Kept, Rivals
-from scrapy_neardup.stores.redis_values import matched, verdict
+from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster_values import Attempt
+from scrapy_neardup.stores.redis.rivals import Kept, Rivals
+from scrapy_neardup.stores.redis.values import matched, verdict
 from scrapy_neardup.verdict import Reason
 
 

@@ -23,12 +23,13 @@ from dataclasses import dataclass, field
 from cluster_pages import K, Pages
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores import Matching, StoreOptions, redis_cluster
-from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.redis_cluster import RedisClusterStore
-from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_cluster_values import Attempt
-from scrapy_neardup.stores.redis_layout import Layout
+from scrapy_neardup.stores import Matching, StoreOptions
+from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.redis import cluster as redis_cluster
+from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster_values import Attempt
+from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Decision, Page
 
 ROUNDING = 0.002

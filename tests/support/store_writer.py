@@ -19,7 +19,8 @@ from pathlib import Path
 
 from matching_pages import own_evidence
 
-from scrapy_neardup.stores import Matching, open_store, write_behind
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores.sqlite import write_behind
 from scrapy_neardup.verdict import Page, Weighing
 
 COMMIT_ROWS = 100

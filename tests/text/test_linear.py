@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from scrapy_neardup.detector import Analyser
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.urls import may_hold_address, without_address

@@ -10,7 +10,7 @@ import time
 from typing import Any
 from urllib.parse import quote
 
-from scrapy_neardup.stores.redis_layout import EXCHANGE_SCRIPT
+from scrapy_neardup.stores.redis.layout import EXCHANGE_SCRIPT
 
 MOST_TOPICS = 16_384
 """As a topic is a host's furniture, so many hosts may be crawled at a time. In a broad crawl a

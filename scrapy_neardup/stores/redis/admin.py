@@ -17,11 +17,11 @@ from urllib.parse import unquote
 
 from scrapy_neardup.stores.admin import Bucket, Report
 from scrapy_neardup.stores.base import Matching
-from scrapy_neardup.stores.redis_client import connect, connect_cluster, disconnect
-from scrapy_neardup.stores.redis_counts import cluster_counts, counts
-from scrapy_neardup.stores.redis_errors import explaining
-from scrapy_neardup.stores.redis_layout import WEIGH_SCRIPT, prefix
-from scrapy_neardup.stores.redis_schema import DIGEST
+from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect
+from scrapy_neardup.stores.redis.counts import cluster_counts, counts
+from scrapy_neardup.stores.redis.errors import explaining
+from scrapy_neardup.stores.redis.layout import WEIGH_SCRIPT, prefix
+from scrapy_neardup.stores.redis.schema import DIGEST
 
 _BATCH = 500
 _SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at

@@ -17,8 +17,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.admin import Report
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
-from scrapy_neardup.stores.sqlite import store_path
-from scrapy_neardup.stores.sqlite_guard import (
+from scrapy_neardup.stores.sqlite.guard import (
     beside,
     check_after_crash,
     check_header,
@@ -27,7 +26,8 @@ from scrapy_neardup.stores.sqlite_guard import (
     register,
     release,
 )
-from scrapy_neardup.stores.sqlite_schema import check_version, has_notices, places, recorded
+from scrapy_neardup.stores.sqlite.schema import check_version, has_notices, places, recorded
+from scrapy_neardup.stores.sqlite.store import store_path
 
 _CHUNK = 1 << 14
 

@@ -18,9 +18,9 @@ import numpy as np
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores.base import Matching
-from scrapy_neardup.stores.notices import Notice
+from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.records import ENTRY, Chunk, record_dtype
-from scrapy_neardup.stores.sqlite_guard import (
+from scrapy_neardup.stores.sqlite.guard import (
     beside,
     check_after_crash,
     check_header,
@@ -30,7 +30,7 @@ from scrapy_neardup.stores.sqlite_guard import (
     release,
     unusable,
 )
-from scrapy_neardup.stores.sqlite_schema import (
+from scrapy_neardup.stores.sqlite.schema import (
     CREATE,
     CREATE_NOTICES,
     agree,
@@ -39,7 +39,7 @@ from scrapy_neardup.stores.sqlite_schema import (
     has_notices,
     places,
 )
-from scrapy_neardup.stores.sqlite_sums import SUM_BYTES, is_whole, sum_of, summed
+from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole, sum_of, summed
 
 _CHUNK: Final = 1 << 10
 """Rows that are read at once: what fits into a processor's cache."""

@@ -2,7 +2,7 @@
 --
 -- ARGV: prefix, limit (bits; -1: none is near enough), page id, digests (tag 2, title 2,
 --       content 2), URL or '', lease (ms), retention (s, 0: none),
---       what is stored of it to be compared, and what is at hand for that (redis_evidence.py), '' if
+--       what is stored of it to be compared, and what is at hand for that (evidence.py), '' if
 --       nothing has to be confirmed; its features, one after the other; the key in the order of
 --       each table
 -- Reply: {'new' | 'changed', witness} | {'overflow'}

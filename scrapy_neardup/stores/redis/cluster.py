@@ -16,19 +16,19 @@ from dataclasses import replace
 
 from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.redis_attempts import Attempts, scripts
-from scrapy_neardup.stores.redis_background import Background
-from scrapy_neardup.stores.redis_client import connect_cluster
-from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_cluster_values import Arrival, Attempt, Claims
-from scrapy_neardup.stores.redis_counts import cluster_counts
-from scrapy_neardup.stores.redis_errors import explaining
-from scrapy_neardup.stores.redis_layout import MOST_CONTRADICTED, Layout, prefix
-from scrapy_neardup.stores.redis_notices import exchange, topic_key
-from scrapy_neardup.stores.redis_rivals import Kept, Rivals
-from scrapy_neardup.stores.redis_schema import agree
-from scrapy_neardup.stores.redis_turns import Turn, Turns
-from scrapy_neardup.stores.redis_values import matched, near_reason, verdict
+from scrapy_neardup.stores.redis.attempts import Attempts, scripts
+from scrapy_neardup.stores.redis.background import Background
+from scrapy_neardup.stores.redis.client import connect_cluster
+from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster_values import Arrival, Attempt, Claims
+from scrapy_neardup.stores.redis.counts import cluster_counts
+from scrapy_neardup.stores.redis.errors import explaining
+from scrapy_neardup.stores.redis.layout import MOST_CONTRADICTED, Layout, prefix
+from scrapy_neardup.stores.redis.notices import exchange, topic_key
+from scrapy_neardup.stores.redis.rivals import Kept, Rivals
+from scrapy_neardup.stores.redis.schema import agree
+from scrapy_neardup.stores.redis.turns import Turn, Turns
+from scrapy_neardup.stores.redis.values import matched, near_reason, verdict
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Match, Page, Reason, Verdict
 

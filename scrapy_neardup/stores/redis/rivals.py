@@ -1,7 +1,7 @@
 """Who is in the way of an attempt? What follows from looking at those that it met.
 
 Rule of this room: pure, so that the decisions of the protocol (docs/cluster.md) can be read
-in one place; `redis_cluster.py` makes the calls.
+in one place; `cluster.py` makes the calls.
 
 An attempt that was met is nobody to a page if it has ended, is another page by its digests,
 is no candidate after all, or isn't taken for the same page. All others are its *rivals*:
@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.decision import Comparison, Decided, Rule
 from scrapy_neardup.stores.base import Matching
-from scrapy_neardup.stores.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.redis_cluster_values import (
+from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.redis.cluster_values import (
     Arrival,
     Attempt,
     Claims,
@@ -26,8 +26,8 @@ from scrapy_neardup.stores.redis_cluster_values import (
     Features,
     separate,
 )
-from scrapy_neardup.stores.redis_layout import MOST_COMPARED, MOST_CONTRADICTED
-from scrapy_neardup.stores.redis_values import contradict, feature_keys, id_bytes
+from scrapy_neardup.stores.redis.layout import MOST_COMPARED, MOST_CONTRADICTED
+from scrapy_neardup.stores.redis.values import contradict, feature_keys, id_bytes
 
 MOST_LOOKED_AT = MOST_CONTRADICTED + MOST_COMPARED
 """Attempts, the nearest ones, that are looked at together."""

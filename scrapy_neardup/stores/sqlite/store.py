@@ -24,10 +24,10 @@ from pathlib import Path
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
-from scrapy_neardup.stores.notices import NoticeBoard
-from scrapy_neardup.stores.sqlite_file import SQLiteFile
-from scrapy_neardup.stores.write_behind import WriteBehind
+from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.notices import NoticeBoard
+from scrapy_neardup.stores.sqlite.file import SQLiteFile
+from scrapy_neardup.stores.sqlite.write_behind import WriteBehind
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decision, Page, Verdict
 

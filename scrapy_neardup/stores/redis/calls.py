@@ -15,7 +15,7 @@ from redis import exceptions
 from redis.asyncio import Redis
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis_errors import explained, refused
+from scrapy_neardup.stores.redis.errors import explained, refused
 from scrapy_neardup.urls import redact_store
 
 _MOST_CALLS = 64  # in one pipeline: bounds what is lost with it; more is no faster

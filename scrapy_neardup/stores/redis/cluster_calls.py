@@ -16,7 +16,7 @@ from redis import exceptions
 from redis.asyncio import RedisCluster
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis_errors import explaining
+from scrapy_neardup.stores.redis.errors import explaining
 from scrapy_neardup.urls import redact_store
 
 _CALLS_AT_ONCE = 64  # redis-py opens a connection for each call under way

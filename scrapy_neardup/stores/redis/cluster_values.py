@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
-from scrapy_neardup.stores.redis_evidence import evidence
-from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.stores.redis_values import feature_keys, key_and_digests, url_bytes
+from scrapy_neardup.stores.redis.evidence import evidence
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.values import feature_keys, key_and_digests, url_bytes
 from scrapy_neardup.verdict import Page
 
 TOKEN: Final = 4
@@ -68,7 +68,7 @@ class Arrival:
     limit
         Within how many bits an entry may be that it repeats; -1: none is.
     body
-        What an entry has no room for, as ``lua/cluster_entries.lua`` says.
+        What an entry has no room for, as ``lua/cluster/entries.lua`` says.
     """
 
     page: Page

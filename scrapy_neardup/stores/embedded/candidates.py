@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.stores.base import Matching
-from scrapy_neardup.stores.entries import Arrival, Entries
+from scrapy_neardup.stores.embedded.entries import Arrival, Entries
+from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.records import EXACT_BIT
-from scrapy_neardup.stores.rowmap import RowMap
 from scrapy_neardup.tables import HammingIndex
 
 MOST_CONTRADICTED: Final = 512

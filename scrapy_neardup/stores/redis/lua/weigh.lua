@@ -1,7 +1,7 @@
 -- Some fields of a hash of a table: what their bytes are for, and the longest buckets among them.
 --
 -- Of a cluster, the hashes of table 1 hold what belongs to their entries too; the names of their
--- fields, and what is in a body, are those of cluster_entries.lua.
+-- fields, and what is in a body, are those of cluster/entries.lua.
 --
 -- KEYS: the hash
 -- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of a short page's

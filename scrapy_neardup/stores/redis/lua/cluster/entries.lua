@@ -16,7 +16,7 @@
 
 local KEY = KEYS[1]
 local WIDTH = 31
-local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, redis_cluster.py)
+local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, cluster.py)
 
 local clock = call('TIME')
 local NOW_MS = tonumber(clock[1]) * 1000 + floor(tonumber(clock[2]) / 1000)

@@ -1,4 +1,4 @@
-"""The calls on what a Redis Cluster stores of attempts (`redis_cluster_values.py`).
+"""The calls on what a Redis Cluster stores of attempts (`cluster_values.py`).
 
 Table 1 holds the entry of an attempt, the only place where its fate is decided; the other
 tables, and the lists of those that have a feature, hold claims, which only say where to look.
@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from scrapy_neardup.bounded import Bounded
-from scrapy_neardup.stores.redis_cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis_cluster_values import (
+from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster_values import (
     TOKEN,
     Arrival,
     Attempt,
@@ -24,8 +24,8 @@ from scrapy_neardup.stores.redis_cluster_values import (
     Met,
     separate,
 )
-from scrapy_neardup.stores.redis_layout import Layout
-from scrapy_neardup.stores.redis_values import id_bytes
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.values import id_bytes
 
 _CLEARED = 4096  # attempts of others whose claims were taken away last
 _RENEWED = 32  # leases at once: half of the calls that are made at once
@@ -200,7 +200,7 @@ class Attempts:
     async def settle(
         self, attempt: Attempt, verb: str, time: float = 0
     ) -> tuple[bool, int, Features]:
-        """Confirm, renew, touch, forget or end an entry (``cluster_settle.lua``).
+        """Confirm, renew, touch, forget or end an entry (``lua/cluster/settle.lua``).
 
         Returns
         -------
@@ -252,6 +252,6 @@ def scripts(layout: Layout, record: str) -> dict[str, str]:
         The digest of the namespace's parameters.
     """
     return {
-        verb: layout.script(*(f"cluster_{part}" for part in (*parts, verb)), record=record)
+        verb: layout.script(*(f"cluster/{part}" for part in (*parts, verb)), record=record)
         for verb, parts in _VERBS.items()
     }

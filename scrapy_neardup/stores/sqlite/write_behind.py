@@ -17,8 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, TypeVar
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.notices import Notice
-from scrapy_neardup.stores.sqlite_file import Changes, SQLiteFile
+from scrapy_neardup.stores.embedded.notices import Notice
+from scrapy_neardup.stores.sqlite.file import Changes, SQLiteFile
 
 COMMIT_ROWS: Final = 1000
 """So many changed rows are written without waiting for the clock."""

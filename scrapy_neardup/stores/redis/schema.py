@@ -12,7 +12,7 @@ from typing import Any
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import StoreOptions
-from scrapy_neardup.stores.redis_layout import FORMAT, OPEN_SCRIPT, Layout
+from scrapy_neardup.stores.redis.layout import FORMAT, OPEN_SCRIPT, Layout
 from scrapy_neardup.urls import redact_store
 
 DIGEST = "digest"

@@ -17,16 +17,16 @@ from typing import Any
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.redis_background import Background
-from scrapy_neardup.stores.redis_calls import Scripts
-from scrapy_neardup.stores.redis_client import check_server, connect, disconnect
-from scrapy_neardup.stores.redis_counts import counts
-from scrapy_neardup.stores.redis_errors import RecordLostError, explaining
-from scrapy_neardup.stores.redis_evidence import evidence, resembling, weighing
-from scrapy_neardup.stores.redis_layout import Layout, prefix
-from scrapy_neardup.stores.redis_notices import exchange, topic_key
-from scrapy_neardup.stores.redis_schema import agree
-from scrapy_neardup.stores.redis_values import (
+from scrapy_neardup.stores.redis.background import Background
+from scrapy_neardup.stores.redis.calls import Scripts
+from scrapy_neardup.stores.redis.client import check_server, connect, disconnect
+from scrapy_neardup.stores.redis.counts import counts
+from scrapy_neardup.stores.redis.errors import RecordLostError, explaining
+from scrapy_neardup.stores.redis.evidence import evidence, resembling, weighing
+from scrapy_neardup.stores.redis.layout import Layout, prefix
+from scrapy_neardup.stores.redis.notices import exchange, topic_key
+from scrapy_neardup.stores.redis.schema import agree
+from scrapy_neardup.stores.redis.values import (
     feature_keys,
     id_bytes,
     key_and_digests,
@@ -45,9 +45,9 @@ _SWEEP_PAUSE = 0.2  # seconds between two steps of the sweep, over all crawlers
 _SWEEP_FIELDS = 16
 _SWEEP_MOST = 64  # entries that a step withdraws: about 3 ms of the server
 _VERBS: dict[str, tuple[str, ...]] = {
-    "check_and_add": ("pages", "bodies", "evidence"),
-    **dict.fromkeys(("confirm", "forget", "sweep"), ("pages", "bodies")),
-    "renew": ("pages",),
+    "check_and_add": ("single/pages", "single/bodies", "evidence"),
+    **dict.fromkeys(("confirm", "forget", "sweep"), ("single/pages", "single/bodies")),
+    "renew": ("single/pages",),
 }
 """Verb -> the parts of Lua that its script stands on."""
 
@@ -59,7 +59,7 @@ class RedisStore(Store):
     ----------
     uri
         ``redis://``, ``rediss://``, ``unix://`` or ``redis+sentinel://``; see
-        `scrapy_neardup.stores.redis_client.connect`.
+        `scrapy_neardup.stores.redis.client.connect`.
     layout
         Table design for a namespace that doesn't exist yet.
     """
@@ -155,7 +155,7 @@ class RedisStore(Store):
         )
         await self._scripts.load(
             {
-                verb: self._layout.script(*parts, verb, record=record)
+                verb: self._layout.script(*parts, f"single/{verb}", record=record)
                 for verb, parts in _VERBS.items()
             }
         )

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.stores.base import Matching, contradicts
+from scrapy_neardup.stores.embedded.slots import SketchHeap
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
-from scrapy_neardup.stores.sketches import SketchHeap
 from scrapy_neardup.verdict import Page
 
 _BLOCK: Final = 4096

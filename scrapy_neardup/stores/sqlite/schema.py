@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.stores.sqlite_guard import APPLICATION_ID, damaged
-from scrapy_neardup.stores.sqlite_sums import sum_of
+from scrapy_neardup.stores.sqlite.guard import APPLICATION_ID, damaged
+from scrapy_neardup.stores.sqlite.sums import sum_of
 
 FORMAT_VERSION: Final = 3
 ROW_BITS: Final = 32

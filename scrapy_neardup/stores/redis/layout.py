@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.base import Matching
-from scrapy_neardup.stores.redis_evidence import constants
+from scrapy_neardup.stores.redis.evidence import constants
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
@@ -143,7 +143,7 @@ class Layout:
     def script(self, *parts: str, record: str) -> str:
         """Return the text of a script for this layout: its parts, the verb last.
 
-        `record` is the digest of the namespace's parameters (`redis_schema`). Scripts of
+        `record` is the digest of the namespace's parameters (`schema.py`). Scripts of
         crawls with other parameters differ by it: none finds the other's on a server.
         """
         ranges = ",".join(str(2 ** (_MOST_PREFIX - prefix)) for prefix in self._prefixes)
@@ -166,7 +166,7 @@ class Layout:
         }
         head = "".join(f"local {name} = {value}\n" for name, value in values.items())
         text = "".join(_source(part) for part in ("buckets", *parts))
-        if "pages" in parts:
+        if "single/pages" in parts:
             head += self.permuting
         return head + text
 
@@ -243,7 +243,7 @@ def _half(moves: list[tuple[int, int]], low: int) -> str:
 
 
 def _source(name: str) -> str:
-    return files("scrapy_neardup.stores").joinpath(f"lua/{name}.lua").read_text("utf-8")
+    return files("scrapy_neardup.stores.redis").joinpath(f"lua/{name}.lua").read_text("utf-8")
 
 
 OPEN_SCRIPT = _source("open")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded import EmbeddedIndex, refuse_retention
-from scrapy_neardup.stores.notices import NoticeBoard
-from scrapy_neardup.stores.urlheap import UrlHeap
+from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.notices import NoticeBoard
+from scrapy_neardup.stores.embedded.urls import UrlHeap
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decision, Page, Verdict
 

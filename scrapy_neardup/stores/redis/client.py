@@ -16,8 +16,8 @@ from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
 
 from scrapy_neardup.errors import ConfigurationError, StoreError
-from scrapy_neardup.stores.redis_errors import FAILURES
-from scrapy_neardup.stores.redis_uri import RedisURI
+from scrapy_neardup.stores.redis.errors import FAILURES
+from scrapy_neardup.stores.redis.uri import RedisURI
 from scrapy_neardup.urls import redact_store
 
 logger = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 -- Does a page repeat an entry? Decides as evidence/decision.py does, from the same bytes
 -- (evidence/layout.py) and by the same arithmetic in doubles; what has a name there has it here.
 --
--- Set in front of this text (redis_evidence.py), from these two files: their constants, and
+-- Set in front of this text (evidence.py), from these two files: their constants, and
 --   EVIDENCE_HEAD, PLANE_BYTES  bytes    WORDS  words of a plane    FULL  a word of ones
 --   PLANE  a plane as struct has it      NAMES  name -> number      RULE  name -> what is replied
 -- A plane is a table of words.
@@ -64,7 +64,7 @@ local function aside_of(owners, stored, ...)
   return found
 end
 
--- A page made ready to be compared; `weighing` as redis_evidence.py packs it.
+-- A page made ready to be compared; `weighing` as evidence.py packs it.
 local function comparison(stored, weighing)
   local page = { stored = stored }
   local most, ignored, site, folder, a, b, c, d, at = struct.unpack('<dBBBHHHH', weighing)

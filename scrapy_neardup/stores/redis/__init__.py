@@ -1,0 +1,1 @@
+"""Stores that many crawlers share: one Redis, or a Redis Cluster."""

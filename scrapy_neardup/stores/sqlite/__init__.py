@@ -1,0 +1,1 @@
+"""``sqlite:FILE``: an embedded store that outlives its process."""
