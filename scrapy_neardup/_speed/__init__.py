@@ -1,0 +1,84 @@
+"""Compiled twins of the package's inner loops, where they could be built.
+
+Rule of this room: the pure code is the reference. A compiled function gives the same result as
+its twin, bit for bit, and is taken only if it does so on an example when it is imported; with
+``NEARDUP_PURE=1`` in the environment none is. Nothing here imports another room.
+
+Each ``NAME.pyx`` is a module of its own, with its types in ``NAME.pyi``; ``setup.py`` compiles all
+of them, and does without what it can't compile. ``python -m scrapy_neardup._speed`` says which
+way the package runs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, TypeVar
+
+IS_PURE: Final = os.environ.get("NEARDUP_PURE") == "1"
+"""Whether the environment asks for pure Python."""
+
+NAMES: Final = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.pyi")))
+"""The modules that can be compiled."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_log = logging.getLogger(__name__)
+
+
+def load(name: str) -> ModuleType | None:
+    """Return a compiled module, or None where it wasn't built or pure Python is asked for."""
+    if IS_PURE:
+        return None
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError:
+        return None
+    except (ImportError, ValueError, TypeError) as error:  # built for another Python or lxml
+        refuse(name, str(error))
+        return None
+
+
+def refuse(name: str, reason: str) -> None:
+    """Log that pure Python does the work of a compiled module or function, and why."""
+    _log.warning("scrapy-neardup runs %s in pure Python: %s", name, reason)
+
+
+def faster(pure: _Function, module: str, *example: Any) -> _Function:
+    """Return the compiled twin of a function, or the function itself.
+
+    Parameters
+    ----------
+    pure
+        The function; its twin has the same name, parameters and results.
+    module
+        One of `NAMES`, in which the twin is if it could be compiled.
+    example
+        Arguments; what the twin makes of them is compared with what the function makes of them.
+    """
+    compiled = load(module)
+    if compiled is None:
+        return pure
+    twin: _Function | None = getattr(compiled, pure.__name__, None)
+    if twin is None:
+        refuse(f"{module}.{pure.__name__}", "the module is older than its source: install again")
+        return pure
+    if same(twin(*example), pure(*example)):
+        return twin
+    refuse(f"{module}.{pure.__name__}", "the compiled function gives another result")
+    return pure
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Return whether two results are equal, in type and value, arrays and tuples of them too."""
+    if type(ours) is not type(theirs):
+        return False
+    if isinstance(ours, tuple):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    if hasattr(ours, "dtype"):
+        return bool(ours.dtype == theirs.dtype) and bool(ours.tolist() == theirs.tolist())
+    return bool(ours == theirs)

@@ -1,0 +1,52 @@
+"""The compiled modules: each ``scrapy_neardup/_speed/*.pyx``, where a C compiler is at hand.
+
+They are optional. What can't be compiled is left out, and pure Python gives the same results;
+``NEARDUP_PURE=1`` leaves all of them out. Everything else is in pyproject.toml.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import lxml
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import BaseError
+
+FOLDER = Path("scrapy_neardup", "_speed")
+
+
+class OptionalBuild(build_ext):
+    """Builds what it can, and says what it can't."""
+
+    def initialize_options(self) -> None:
+        """Leave the C that Cython writes out of the source tree."""
+        super().initialize_options()
+        self.cython_c_in_temp = True
+
+    def run(self) -> None:
+        """Build all modules, or none where no compiler can be set up."""
+        try:
+            super().run()
+        except BaseError as error:  # of one module alone, `optional` catches it
+            self.warn(f"no compiled modules, pure Python will do their work: {error}")
+
+
+def modules() -> list[Extension]:
+    """Return one extension for each source file."""
+    if os.environ.get("NEARDUP_PURE") == "1":
+        return []
+    return [
+        Extension(
+            f"scrapy_neardup._speed.{source.stem}",
+            [source.as_posix()],
+            include_dirs=lxml.get_include(),
+            # No debugging symbols: they are nine tenths of a module.
+            extra_compile_args=[] if sys.platform == "win32" else ["-g0"],
+            optional=True,
+        )
+        for source in sorted(FOLDER.glob("*.pyx"))
+    ]
+
+
+setup(ext_modules=modules(), cmdclass={"build_ext": OptionalBuild})
