@@ -30,7 +30,8 @@ from focused_pages import CHANGES, FAMILIES, UNRELATED, VERSIONS, Arrival, arriv
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.parameters import PRESETS, TITLES, Parameters
+from scrapy_neardup.options import OPTIONS, PRESETS
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 
@@ -138,7 +139,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--preset", choices=list(PRESETS), action="append", help="default: all")
-    parser.add_argument("--titles", choices=TITLES, default="learn", help="NEARDUP_TITLES")
+    parser.add_argument(
+        "--titles", choices=OPTIONS["titles"].kind.choices, default="learn", help="NEARDUP_TITLES"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="sites a cell (default 3)")
     parser.add_argument("--pages", type=int, default=60, help="pages a site (default 60)")
     parser.add_argument("--quick", action="store_true", help="few pages, to see that it works")

@@ -32,9 +32,9 @@ from trapsite import Server, TrapSite
 from trapstrengths import PRESETS, Traps
 from traptruth import CLASSES, SORTED, Tally, Truth, judge
 
-from scrapy_neardup.crawl.settings import SETTINGS
+from scrapy_neardup.options import OPTIONS
 
-SIMHASH = {"NEARDUP_METHOD": "simhash"} if "METHOD" in SETTINGS else {}
+SIMHASH = {"NEARDUP_METHOD": "simhash"} if "method" in OPTIONS else {}
 RUNS = {"none": {}, "exact": EXACT, "simhash": PLUGIN | SIMHASH}
 BUDGETS = (0.10, 0.25, 0.50, 0.75, 1.00)
 ENOUGH = 0.99

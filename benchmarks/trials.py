@@ -20,7 +20,8 @@ from sites import WORKERS, Score, Site, Source, load
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.options import PRESETS
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Page, Verdict

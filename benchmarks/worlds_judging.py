@@ -12,7 +12,8 @@ from worlds_site import Page
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.options import PRESETS
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.urls import identity

@@ -96,9 +96,9 @@ class Analyser:
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
-        self._extractor = Extractor(
-            mode="full" if parameters.text == "full" else "main", ignore=tuple(parameters.ignore)
-        )
+        # Of a page whose text comes from the user, the rest is read as of any other.
+        mode = "main" if callable(parameters.text) else parameters.text
+        self._extractor = Extractor(mode=mode, ignore=tuple(parameters.ignore))
         (self._mark,) = token_hashes(_MARK, key=parameters.hash_key).tolist()
 
     def read(self, root: HtmlElement) -> Content:
@@ -262,7 +262,7 @@ def page_id(identity: bytes) -> int:
 def scope_of(url: str | None, scope: str, language: str) -> str:
     """Return whom a page is compared with: all (``""``), a host or domain, a language, both.
 
-    `scope` is one of `scrapy_neardup.parameters.SCOPES`.
+    `scope` is one of `scrapy_neardup.options.SCOPES`.
     """
     kind, _, _ = scope.partition("+")
     site = _SITES[kind](url or "") if kind in _SITES else ""

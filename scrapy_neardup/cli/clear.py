@@ -6,14 +6,13 @@ import click
 
 from scrapy_neardup.cli.common import Unusable
 from scrapy_neardup.cli.loops import run
+from scrapy_neardup.cli.options import setting_option
 from scrapy_neardup.stores.admin import store_admin
 
 
 @click.command()
-@click.option(
-    "--store", "uri", metavar="URI", required=True, help="sqlite:PATH, redis://HOST, ..."
-)
-@click.option("--namespace", metavar="NAME", required=True, help="NEARDUP_NAMESPACE of the crawl.")
+@setting_option("store", "uri", required=True)
+@setting_option("namespace", required=True)
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def clear(*, uri: str, namespace: str, yes: bool) -> None:
     """Forget all pages of one namespace of a store.

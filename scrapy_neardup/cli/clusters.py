@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.features import features_option, size_in_bytes
-from scrapy_neardup.cli.options import given, refuse_given
+from scrapy_neardup.cli.features import size_in_bytes
+from scrapy_neardup.cli.options import given, refuse_given, setting_option
 from scrapy_neardup.cli.resemblance import shingle_size_option, text_options, watched
 from scrapy_neardup.clusters import (
     COMMON,
@@ -33,7 +33,7 @@ from scrapy_neardup.offline.featurefiles import FeatureFiles
 from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
-from scrapy_neardup.text.content import View
+from scrapy_neardup.options import View
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
 _OF_TEXTS = {"shingle_size", "text", "ignore"}
@@ -74,9 +74,10 @@ _UNUSED = {
     help="For features: the INPUTs are what scan printed, or Parquet files of features, and not"
     " pages.",
 )
-@features_option(
-    "For features: K features of S minima each, of which R are shared by pages of a cluster.",
+@setting_option(
+    "features",
     default="6,14,2",
+    help="For features: K features of S minima each, of which pages of a cluster share R.",
 )
 @click.option(
     "--permutations",
@@ -214,7 +215,7 @@ def _clustered(
     method: str,
     threshold: float,
     shingle_size: int,
-    features: tuple[int, int, int],
+    features: str,
     permutations: Permutations,
     shared: int | None,
     modulus: int,

@@ -5,7 +5,6 @@ Rule of this room: as in `scrapy_neardup.cli`; and whatever only one verb needs 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from scrapy_neardup.errors import (
     StoreMismatchError,
 )
 from scrapy_neardup.offline.aside import written_aside
+from scrapy_neardup.options import as_flags
 
 
 class Unusable(click.ClickException):
@@ -43,7 +43,7 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
         StoreMismatchError,
     )
     kind = Unusable if isinstance(error, unusable) else click.ClickException
-    return kind(printable(for_options(str(error))))
+    return kind(printable(as_flags(str(error))))
 
 
 def printable(message: str) -> str:
@@ -53,16 +53,6 @@ def printable(message: str) -> str:
     """
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in message
-    )
-
-
-def for_options(message: str) -> str:
-    """Return `message` with the names of options in place of those of settings.
-
-    Options mirror settings by name: ``NEARDUP_MAX_DISTANCE`` is ``--max-distance``.
-    """
-    return re.sub(
-        r"\bNEARDUP_([A-Z_]+)", lambda name: "--" + name[1].lower().replace("_", "-"), message
     )
 
 

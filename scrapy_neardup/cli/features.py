@@ -1,11 +1,10 @@
-"""What the verbs on min-wise features share: their option, sizes of memory, pairs."""
+"""What the verbs on min-wise features share: sizes of memory, pairs."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 import numpy as np
@@ -13,11 +12,6 @@ import numpy as np
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.clusters import feature_pairs
 from scrapy_neardup.offline.featurefiles import FeatureFiles
-
-
-def features_option(help: str, *, default: str | None = None) -> Callable[[Any], Any]:  # noqa: A002
-    """Return the option --features, Broder's k, s and r, with its help."""
-    return click.option("--features", metavar="K,S,R", callback=_three, default=default, help=help)
 
 
 def print_sharing(inputs: Sequence[str], shared: int | None, max_pairs: int, path: str) -> None:
@@ -49,16 +43,3 @@ def size_in_bytes(value: str) -> int:
     number, unit, binary = found.groups()
     power = " kmgt".index(unit.lower() or " ")
     return int(float(number) * float(1024 if binary else 1000) ** power)
-
-
-def _three(
-    _ctx: click.Context, _param: click.Parameter, value: str | None
-) -> tuple[int, int, int] | None:
-    """Return what people write as 6,14,2; whether it makes sense, others check."""
-    if value is None:
-        return None
-    found = re.fullmatch(r"(\d{1,4}),\s*(\d{1,4}),\s*(\d{1,4})", value)
-    if not found:
-        raise click.BadParameter(f"{value!r} is no K,S,R such as 6,14,2")
-    count, size, shared = map(int, found.groups())
-    return count, size, shared

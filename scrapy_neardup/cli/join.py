@@ -17,7 +17,7 @@ from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.texts import Texts
-from scrapy_neardup.text.content import View
+from scrapy_neardup.options import View
 
 _VALUES = {
     "jaccard": "resemblance",

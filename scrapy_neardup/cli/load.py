@@ -14,7 +14,7 @@ import click
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
-from scrapy_neardup.cli.options import jobs_option, progress_option
+from scrapy_neardup.cli.options import jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.corpora import Corpus
@@ -30,26 +30,11 @@ _IN_FLIGHT = 64
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 @judging_options
-@click.option(
-    "--store",
-    "uri",
-    metavar="URI",
-    required=True,
-    help="Where to: sqlite:PATH, redis://HOST ...; NEARDUP_STORE of the crawl.",
+@setting_option("store", "uri", required=True)
+@setting_option(
+    "namespace", required=True, help="Namespace of the crawl, BOT_NAME.SPIDER unless it is set."
 )
-@click.option(
-    "--namespace",
-    metavar="NAME",
-    required=True,
-    help="NEARDUP_NAMESPACE of the crawl; by default that is BOT_NAME.SPIDER.",
-)
-@click.option(
-    "--expected-pages",
-    metavar="N",
-    type=click.IntRange(1),
-    default=1_000_000,
-    help="How many pages the store is sized for, those of the crawl included.",
-)
+@setting_option("expected_pages")
 @click.option("--scanned", is_flag=True, help="The INPUTs are what scan printed, and not pages.")
 @click.option(
     "--skip",

@@ -1,4 +1,4 @@
-"""The options that several verbs have in the same words.
+"""The options that several verbs have in the same words, settings among them.
 
 Rule of this room: decorators, and what goes for the options of any verb; an option of one
 verb stands at that verb.
@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from scrapy_neardup.options import OPTIONS, PRESETS, Option, as_flags, flag_of
+
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 existing_option = click.option(
@@ -19,13 +21,6 @@ existing_option = click.option(
     metavar="INPUT",
     multiple=True,
     help="Compare the INPUTs with this collection, not with each other; may be repeated.",
-)
-
-ignore_option = click.option(
-    "--ignore",
-    metavar="CSS",
-    multiple=True,
-    help="Leave out the parts of a page that this selector finds; may be repeated.",
 )
 
 jobs_option = click.option(
@@ -68,6 +63,74 @@ def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
         return verb
 
     return decorate
+
+
+def setting_option(
+    name: str,
+    *names: str,
+    help: str | None = None,  # noqa: A002  (as of click)
+    default: str | None = None,
+    required: bool = False,
+) -> Callable[[Verb], Verb]:
+    """Return a setting as an option of a verb.
+
+    Parameters
+    ----------
+    name
+        Of `scrapy_neardup.options.OPTIONS`.
+    names
+        Another name of the verb's parameter, if it isn't this one.
+    help, default
+        Those of the setting, unless the verb has its own.
+    required
+        Whether it must be given.
+    """
+    option = OPTIONS[name]
+    kind = option.kind
+    if default is None and option.default is not None:
+        default = kind.spelt(option.default)
+    sentence = as_flags(help or option.help + _of_presets(option))
+    return click.option(
+        flag_of(option.setting),
+        *names,
+        metavar=None if kind.choices else kind.metavar,
+        type=_type_of(option),
+        default=None if kind.is_list or required else default,
+        multiple=kind.is_list,
+        required=required,
+        help=sentence + " May be repeated." * kind.is_list,
+        envvar=option.setting if name in _FROM_ENVIRONMENT else None,
+        show_envvar=name in _FROM_ENVIRONMENT,
+    )
+
+
+_FROM_ENVIRONMENT = {"hash_key"}
+"""Options better given as environment variables, as others can see a command line."""
+
+
+def _type_of(option: Option) -> click.ParamType[Any] | type[str]:
+    """Return the narrowest type of click's own for an option; `options` checks the rest."""
+    least, most = option.kind.bounds
+    if option.kind.choices:
+        return click.Choice(option.kind.choices)
+    if least is None and most is None:
+        return str
+    return (click.FloatRange if isinstance(option.default, float) else click.IntRange)(least, most)
+
+
+def _of_presets(option: Option) -> str:
+    """Return, as sentences, the defaults of presets that differ."""
+    return "".join(
+        f" With {preset}: {option.kind.spelt(values[option.name])}."
+        for preset, values in PRESETS.items()
+        if option.name in values
+    )
+
+
+def is_given(name: str) -> bool:
+    """Return whether an option of the verb that is running is more than its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
 
 
 def given(names: Collection[str]) -> list[str]:

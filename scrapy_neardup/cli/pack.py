@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
-from scrapy_neardup.cli.options import column_option, progress_option
+from scrapy_neardup.cli.options import column_option, progress_option, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.fpfiles import RawFile
 from scrapy_neardup.offline.packfile import write_pieces
@@ -30,12 +30,9 @@ _AT_ONCE = 1 << 20
     help="The packed file, all or nothing: it is replaced when it is complete; - is standard"
     " output.",
 )
-@click.option(
-    "--max-distance",
-    metavar="K",
-    type=click.IntRange(0, 8),
-    default=3,
-    help="Largest distance that the file can be searched for, 0 to 8 bits. For 0 it holds one"
+@setting_option(
+    "max_distance",
+    help="Largest distance that the file can be searched for, in bits. For 0 it holds one"
     " table: the smallest file, good for unpack and pairs.",
 )
 @click.option(

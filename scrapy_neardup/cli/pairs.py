@@ -14,6 +14,7 @@ from scrapy_neardup.cli.options import (
     output_option,
     progress_option,
     refuse_given,
+    setting_option,
 )
 from scrapy_neardup.offline.pairfiles import WRITERS
 from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
@@ -42,13 +43,7 @@ _OF_FINGERPRINTS = {
     help="For features: share so many.  [default: as scanned]",
     show_default=False,
 )
-@click.option(
-    "--max-distance",
-    metavar="K",
-    type=click.IntRange(0, 8),
-    default=3,
-    help="Largest distance of a pair, 0 to 8 bits.",
-)
+@setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")
 @click.option(
     "--group-equal",
     is_flag=True,

@@ -13,11 +13,10 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.curves import print_filter
-from scrapy_neardup.cli.judging import max_distance_option
-from scrapy_neardup.cli.options import refuse_given
+from scrapy_neardup.cli.options import refuse_given, setting_option
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import HEAD
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.tables import TableDesign
@@ -50,13 +49,9 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     default="1_000_000",
     help="How many pages are kept: 1_000_000, 10M, 8e9.",
 )
-@max_distance_option
-@click.option(
-    "--preset",
-    type=click.Choice(list(PRESETS)),
-    default="best",
-    help="Of NEARDUP_PRESET: its features and sketches are held too; one page in three is taken"
-    " to have furniture that its name gives away.",
+@setting_option("max_distance")
+@setting_option(
+    "preset", help="Preset of the crawl, whose features and sketches the stores hold as well."
 )
 @click.option(
     "--threshold",
@@ -104,7 +99,7 @@ def plan(
         return
     refuse_given("a number of pages", {"minima"})
     designs = list(_designs(pages, max_distance))
-    stores = list(_stores(pages, max_distance, Parameters(**PRESETS[preset]).matching))
+    stores = list(_stores(pages, max_distance, Parameters.of_preset(preset).matching))
     if as_json:
         result = {"pages": pages, "max_distance": max_distance, "preset": preset}
         click.echo(json.dumps({**result, "designs": designs, "stores": stores}, indent=2))

@@ -5,30 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-import click
-
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.options import ignore_option, output_option, progress_option, together
+from scrapy_neardup.cli.options import output_option, progress_option, setting_option, together
 from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.options import OPTIONS
 
 Features = TypeVar("Features")
 
-shingle_size_option = click.option(
-    "--shingle-size",
-    metavar="N",
-    type=click.IntRange(1, 64),
-    default=4,
-    help="Words in a shingle.",
-)
+shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)
 
 text_options = together(
-    click.option(
-        "--text",
-        type=click.Choice(["main", "full"]),
-        default="main",
-        help="The text that is compared: without templates (navigation, footers), or all of it.",
-    ),
-    ignore_option,
+    setting_option("text"),
+    setting_option("ignore"),
     output_option,
     progress_option,
 )

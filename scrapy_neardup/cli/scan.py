@@ -13,7 +13,7 @@ import click
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
-from scrapy_neardup.cli.options import jobs_option, progress_option
+from scrapy_neardup.cli.options import jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.corpora import Corpus
@@ -25,20 +25,8 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
 @judging_options
-@click.option(
-    "--store",
-    "uri",
-    metavar="URI",
-    default="memory:",
-    help="Where fingerprints are kept: memory:, sqlite:PATH, redis://HOST. But for memory: they"
-    " outlast the run: its pages are 'seen' the next time, and others are compared with them.",
-)
-@click.option(
-    "--namespace",
-    metavar="NAME",
-    default="default",
-    help="Which of a store's collections; they never meet.",
-)
+@setting_option("store", "uri", default="memory:")
+@setting_option("namespace", default="default")
 @jobs_option
 @click.option(
     "--output",
@@ -71,7 +59,8 @@ def scan(
     INPUT is a folder of HTML files (in the order of their paths), an HTML file, a WARC file
     (its HTML responses with status 200; needs the extra "warc"), a file of JSON lines,
     {"url": ..., "html" or "text": ...}, or - for JSON lines on standard input. Files may
-    be compressed with gzip.
+    be compressed with gzip. In a --store other than memory: the pages outlast the run: they
+    are 'seen' the next time, and others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE

@@ -10,14 +10,13 @@ import click
 
 from scrapy_neardup.cli.common import Unusable, printable
 from scrapy_neardup.cli.loops import run
+from scrapy_neardup.cli.options import setting_option
 from scrapy_neardup.stores.admin import store_admin
 
 
 @click.command()
-@click.option(
-    "--store", "uri", metavar="URI", required=True, help="sqlite:PATH, redis://HOST, ..."
-)
-@click.option("--namespace", metavar="NAME", help="NEARDUP_NAMESPACE; without it, list them.")
+@setting_option("store", "uri", required=True)
+@setting_option("namespace", help="Namespace to count; without it, list them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     """Show what a store holds: pages, what was dropped, how it was made.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.crawl.budget import GroupBudget
 from scrapy_neardup.crawl.report import KEEP, KEEP_AGAIN, KEEP_BUDGET, KEEP_START
-from scrapy_neardup.crawl.settings import DROP, DROP_ITEMS, DROP_LINKS
+from scrapy_neardup.options import DROP, DROP_ITEMS, DROP_LINKS
 from scrapy_neardup.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Actions:
         self._dropped: Bounded[int, None] = Bounded(REMEMBERED_DROPS)
 
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
-        """Return what to do about a page: one of `settings.ACTIONS`, or why it is kept.
+        """Return what to do about a page: one of `options.ACTIONS`, or why it is kept.
 
         Parameters
         ----------

@@ -23,8 +23,8 @@ from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.crawl.actions import WITHHOLDING
 from scrapy_neardup.crawl.guard import StoreCallFailedError
 from scrapy_neardup.crawl.report import KEEP_PENDING
-from scrapy_neardup.crawl.settings import ACTIONS
 from scrapy_neardup.crawl.waiting import Outcome, Queue, Visit
+from scrapy_neardup.options import ACTIONS
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.crawl import signals
 from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.reading import targets
-from scrapy_neardup.crawl.settings import DROP, FLAG
 from scrapy_neardup.crawl.watch import Watch
+from scrapy_neardup.options import DROP, FLAG
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -38,7 +38,7 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep-again",
     "keep-pending",
 )
-"""What is done about a page, next to `settings.ACTIONS`."""
+"""What is done about a page, next to `options.ACTIONS`."""
 
 STATS = (
     "neardup/pages/checked",

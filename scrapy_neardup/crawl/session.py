@@ -24,9 +24,10 @@ from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.opening import make_store, store_uri
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError
 from scrapy_neardup.crawl.report import KEEP, Judged, Report
-from scrapy_neardup.crawl.settings import DROP, CrawlSettings
+from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
+from scrapy_neardup.options import DROP
 from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 

@@ -19,8 +19,8 @@ from scrapy_neardup.crawl.exceptions import NearDuplicatePage
 from scrapy_neardup.crawl.reading import SKIP_KEY
 from scrapy_neardup.crawl.report import KEEP, Judged
 from scrapy_neardup.crawl.session import VERDICT_KEY, Session
-from scrapy_neardup.crawl.settings import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS
 
 if TYPE_CHECKING:
     from scrapy import Spider

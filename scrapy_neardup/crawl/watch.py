@@ -18,7 +18,7 @@ import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_neardup.bounded import Bounded
-from scrapy_neardup.crawl.settings import DROP
+from scrapy_neardup.options import DROP
 from scrapy_neardup.reports.patterns import pattern_of, split_site
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict

@@ -18,20 +18,16 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.evidence.editions import Editions
 from scrapy_neardup.evidence.furniture import SiteFurniture
 from scrapy_neardup.evidence.places import ChangingPlaces, ConstantPlaces
 from scrapy_neardup.evidence.titles import SiteTitles
+from scrapy_neardup.options import LEARNABLE
 
-FURNITURE: Final = "furniture"
-PLACES: Final = "places"
-TITLES: Final = "titles"
-EDITIONS: Final = "editions"
-
-LEARNABLE: Final = (FURNITURE, PLACES, TITLES, EDITIONS)
+FURNITURE, PLACES, TITLES, EDITIONS = LEARNABLE
 
 _MAX_SITES = 1024
 _MAX_DUMP = 4 << 20

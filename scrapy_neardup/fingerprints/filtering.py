@@ -20,6 +20,7 @@ from scrapy_neardup.fingerprints.broder import acceptance, broder_features, mini
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import features as shingled
+from scrapy_neardup.options import OPTIONS
 
 Hashes = NDArray[np.uint64]
 Permutations = Literal["independent", "one"]
@@ -79,21 +80,15 @@ class Filter(NamedTuple):
         return broder_features(least, self.features, self.size)
 
 
-def checked_filter(numbers: tuple[int, int, int]) -> Filter:
-    """Return the filter of these numbers.
+def checked_filter(numbers: tuple[int, int, int] | str) -> Filter:
+    """Return the filter of k, s and r, or of a text such as ``"6,14,2"``.
 
     Raises
     ------
     ConfigurationError
-        They aren't k, s and r with 1 <= r <= k <= 64 and k * s <= 1,024.
+        They aren't what ``NEARDUP_FEATURES`` may be.
     """
-    kind = Filter(*numbers)
-    if not (1 <= kind.shared <= kind.features <= 64 and 1 <= kind.size * kind.features <= 1024):
-        raise ConfigurationError(
-            "NEARDUP_FEATURES must be three numbers K,S,R: K features of S minima each, at most"
-            f" 1024 in all, of which R (1 to K) are shared; not {numbers!r}"
-        )
-    return kind
+    return Filter(*OPTIONS["features"].read(numbers))
 
 
 def choose_filter(threshold: float, *, minima: int = 84, features: int = 8) -> Filter:

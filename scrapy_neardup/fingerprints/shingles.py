@@ -11,17 +11,17 @@ on the order of the tokens, and no step of it is linear, so repeated tokens don'
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
+from scrapy_neardup.options import OPTIONS, Weighting
 
 Weights: TypeAlias = (
-    Literal["set", "tf", "sqrt", "log"]
-    | Callable[[NDArray[np.uint64], NDArray[np.int64]], NDArray[np.float64]]
+    Weighting | Callable[[NDArray[np.uint64], NDArray[np.int64]], NDArray[np.float64]]
 )
 """How much a shingle counts in a simhash, c being how often it occurs.
 
@@ -74,10 +74,7 @@ def features(
     O(n) up to some 100,000 shingles; see `ascending`. Broder 1997, "On the resemblance and
     containment of documents", section 2, defines the shingling of a document.
     """
-    if not callable(weights) and weights not in ("set", *_SCHEMES):
-        raise ConfigurationError(
-            f"NEARDUP_WEIGHTS must be 'set', 'tf', 'sqrt', 'log' or a callable, not {weights!r}"
-        )
+    weights = OPTIONS["weights"].read(weights)
     hashes = shingle_hashes(tokens, shingle_size)
     if weights == "set":
         return distinct(hashes), None

@@ -30,7 +30,7 @@ from scrapy_neardup.offline.sampling import (
     draw,
     judged,
 )
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Page, Verdict
@@ -268,6 +268,6 @@ def _outcome(
 
 def _configuration(setting: str, value: str, settings: dict[str, Any]) -> Configuration:
     changed = dict(settings)
-    known = dict(PRESETS[changed.pop("NEARDUP_PRESET", "best")])
-    known |= {name.removeprefix("NEARDUP_").lower(): value for name, value in changed.items()}
-    return Configuration((setting, value), settings, Parameters(**known))
+    preset = changed.pop("NEARDUP_PRESET", "best")
+    known = {name.removeprefix("NEARDUP_").lower(): value for name, value in changed.items()}
+    return Configuration((setting, value), settings, Parameters.of_preset(preset, **known))

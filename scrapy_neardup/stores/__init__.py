@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores.base import Matching, Store, StoreOptions, StoreStats, contradicts
+from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, contradicts
 from scrapy_neardup.urls import redact_store
 
 __all__ = [

@@ -35,52 +35,12 @@ So no two stored pages are duplicates under the rule in force.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self
 
-from scrapy_neardup.evidence.layout import HEAD, stored_size
+from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.verdict import Page, Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """What makes an entry a candidate, and what confirms it; by default only k bits do.
-
-    Parameters
-    ----------
-    by_distance
-        Whether an entry within k is a candidate. Where not, only features find candidates;
-        exact pages are compared by equality in any case.
-    features
-        How many features a page has that isn't exact; 0: pages aren't looked up by them.
-    feature_size
-        Minima in a feature (s). A store only records it, as others don't match.
-    shared_features
-        How many of them an entry must share to be a candidate (r of Broder 2000, section 4).
-    bins, bits
-        Of the pages' sketches; 0: they have none, and nothing has to be confirmed.
-    """
-
-    by_distance: bool = True
-    features: int = 0
-    feature_size: int = 0
-    shared_features: int = 1
-    bins: int = 0
-    bits: int = 0
-
-    @property
-    def evidence_sizes(self) -> tuple[int, ...]:
-        """Bytes of what a store keeps to confirm a match, of a short page and of another."""
-        return (HEAD.size, stored_size(self.bins, self.bits)) if self.bins else ()
-
-    def record(self) -> dict[str, str | int | float]:
-        """Return what a store's schema says of it: what differs from the default."""
-        return {
-            part.name: int(getattr(self, part.name))
-            for part in fields(self)
-            if getattr(self, part.name) != part.default
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

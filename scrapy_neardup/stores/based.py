@@ -26,7 +26,8 @@ from scrapy_neardup.errors import (
     StoreCorruptError,
     StoreMismatchError,
 )
-from scrapy_neardup.stores.base import Matching, Store, StoreStats
+from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.stores.base import Store, StoreStats
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 

@@ -1,6 +1,7 @@
 """HTML to visible text to tokens: lxml, and neither Scrapy nor any input or output."""
 
-from scrapy_neardup.text.content import Content, Extractor, View
+from scrapy_neardup.options import View
+from scrapy_neardup.text.content import Content, Extractor
 from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
 from scrapy_neardup.text.links import link_targets
 from scrapy_neardup.text.nesting import lost_content

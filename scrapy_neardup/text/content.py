@@ -9,19 +9,18 @@ import re
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
 from cssselect import HTMLTranslator, SelectorError
 from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.options import View
 from scrapy_neardup.text.clocks import split_clocks
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
 from scrapy_neardup.text.walk import Block, Form, Walked, walk
-
-View = Literal["main", "full"]
 
 MIN_MAIN_TOKENS = 5
 """Minimum tokens of the main view; with fewer, the full view counts."""

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from scrapy_neardup import __version__
 from scrapy_neardup.cli import VERBS, main
-from scrapy_neardup.cli.common import failure, for_options
+from scrapy_neardup.cli.common import failure
 from scrapy_neardup.errors import (
     ConfigurationError,
     InputError,
@@ -18,6 +18,7 @@ from scrapy_neardup.errors import (
     StoreMismatchError,
     StoreUnavailableError,
 )
+from scrapy_neardup.options import as_flags
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,7 +71,7 @@ def test_exit_status(error, status):
 
 def test_settings_are_called_as_the_options_are():
     message = "NEARDUP_MAX_DISTANCE must be 0 to 8, not 9 (see NEARDUP_STORE)"
-    assert for_options(message) == "--max-distance must be 0 to 8, not 9 (see --store)"
+    assert as_flags(message) == "--max-distance must be 0 to 8, not 9 (see --store)"
 
 
 def test_the_command_reference_is_up_to_date():

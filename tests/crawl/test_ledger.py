@@ -13,7 +13,7 @@ from scrapy_neardup.crawl.actions import KEEP
 from scrapy_neardup.crawl.guard import GuardedStore
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.report import KEEP_PENDING, Judged
-from scrapy_neardup.crawl.settings import DROP
+from scrapy_neardup.options import DROP
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_neardup.crawl.settings import SETTINGS, enabled, read_settings, resolve_namespace
+from scrapy_neardup.crawl.settings import enabled, read_settings, resolve_namespace
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.parameters import Parameters
 
 
@@ -26,7 +27,7 @@ def patterns(read):
 
 def test_the_defaults_are_those_of_the_detector():
     assert read().parameters == Parameters()
-    assert read(**dict.fromkeys(SETTINGS)) == read()  # None is unset
+    assert read(**dict.fromkeys(map(str.upper, OPTIONS))) == read()  # None is unset
 
 
 @pytest.mark.parametrize(("name", "texts", "value"), [
@@ -82,7 +83,7 @@ def test_text():
     for own in ("crawl_texts.first_heading", first_heading):
         values = read(TEXT=own)
         assert values.text_of is first_heading
-        assert values.parameters.text == "crawl_texts.first_heading"
+        assert values.parameters.schema()["text"] == "crawl_texts.first_heading"
 
 
 @pytest.mark.parametrize(("value", "expected"), [
@@ -112,10 +113,10 @@ WRONG = [
     ("PRESET", "fast", "'best', 'compact' or 'paper'"),
     ("METHOD", "shingles", "'simhash', 'minwise' or 'both'"),
     ("MIN_RESEMBLANCE", 0, "NEARDUP_MIN_RESEMBLANCE"),
-    ("FEATURES", "many", "three numbers such as '6,14,2'"),
+    ("FEATURES", "many", "three numbers K,S,R such as '6,14,2'"),
     ("FEATURES", "6,14,7", "three numbers K,S,R"),
     ("MIN_RESEMBLANCE", 90, "a number from 0 to 1"),
-    ("SKETCH", "1024 bins", "bins and bits such as '512x2'"),
+    ("SKETCH", "1024 bins", "BINSxBITS such as '512x2'"),
     ("SKETCH", "1000x2", "BINSxBITS"),
     ("EXPECTED_PAGES", 0, "a whole number, 1 or more"),
     ("EXPECTED_PAGES", "many", "a whole number, 1 or more"),
@@ -135,13 +136,13 @@ WRONG = [
     ("WEIGHTS", "idf", "'set', 'tf', 'sqrt', 'log', or a callable or the dotted path of one"),
     ("TEXT", "mian", "'main', 'full', or a callable or the dotted path of one"),
     ("TEXT", "no.such.place", "No module named 'no'"),
-    ("TEXT", "crawl_texts.missing", "doesn't define any object named 'missing'"),
+    ("TEXT", "crawl_texts.missing", "has no attribute 'missing'"),
     ("TEXT", "crawl_texts.__name__", "a callable"),
     ("IGNORE", 5, "a list of texts"),
     ("IGNORE", [5], "a list of texts"),
     ("MIN_TOKENS", -1, "0 to 1000000"),
     ("TITLES", "loose", "'learn', 'strict' or 'ignore'"),
-    ("LEARN", ["habits"], "'furniture' or 'places'"),
+    ("LEARN", ["habits"], "a list of 'furniture', 'places', 'titles' or 'editions'"),
     ("SCOPE", "site", "'all', 'host', 'domain', 'language',"),
     ("DENY", ["("], "unterminated subpattern"),
     ("HASH_KEY", "", "a text or bytes that is not empty"),
@@ -170,7 +171,7 @@ def test_a_wrong_value_is_named_with_what_would_be_right(name, value, wanted):
 
 
 def test_there_is_a_wrong_value_for_every_setting():
-    assert {name for name, _, _ in WRONG} == SETTINGS.keys()
+    assert {name for name, _, _ in WRONG} == {name.upper() for name in OPTIONS}
 
 
 @pytest.mark.parametrize("name", ["STORE", "HASH_KEY"])

@@ -8,7 +8,8 @@ from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import HEAD, LINKS, Head, Planes
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.options import PRESETS
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.urls import Address
@@ -207,7 +208,7 @@ def test_the_schema_tells_fingerprints_apart(change):
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("max_distance", 9), ("max_distance", -1), ("max_distance", True), ("max_distance", "3"),
+        ("max_distance", 9), ("max_distance", -1), ("max_distance", True), ("max_distance", "x"),
         ("shingle_size", 0), ("shingle_size", 2.0), ("weights", "idf"), ("min_tokens", -1),
         ("scope", "site"), ("scope", []), ("store_urls", "yes"),
     ],

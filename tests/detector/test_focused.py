@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_neardup.parameters import PRESETS, Parameters
+from scrapy_neardup.options import PRESETS
+from scrapy_neardup.parameters import Parameters
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))

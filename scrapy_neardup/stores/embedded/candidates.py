@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.records import EXACT_BIT

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.decision import Comparison, Rule
-from scrapy_neardup.stores.base import Matching, StoreOptions, StoreStats
+from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.stores.base import StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.candidates import MOST_CONTRADICTED, Candidates
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
 from scrapy_neardup.stores.records import Chunk

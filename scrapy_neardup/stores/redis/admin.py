@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.admin import Bucket, Report
-from scrapy_neardup.stores.base import Matching
 from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect
 from scrapy_neardup.stores.redis.counts import cluster_counts, counts
 from scrapy_neardup.stores.redis.errors import explaining

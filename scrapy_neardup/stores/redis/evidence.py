@@ -11,7 +11,7 @@ from typing import Final
 
 from scrapy_neardup.evidence import decision, layout
 from scrapy_neardup.evidence.decision import Compared, Names, Rule
-from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.verdict import Page
 
 _WEIGHING: Final = Struct("<d3B4H")

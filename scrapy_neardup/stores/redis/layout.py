@@ -14,7 +14,7 @@ from itertools import combinations
 from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.redis.evidence import constants
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page

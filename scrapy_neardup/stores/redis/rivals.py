@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scrapy_neardup.evidence.decision import Comparison, Decided, Rule
-from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
 from scrapy_neardup.stores.redis.cluster_values import (
     Arrival,

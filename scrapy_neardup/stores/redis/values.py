@@ -5,7 +5,7 @@ Rule of this room: pure; both Redis stores write pages alike.
 
 from __future__ import annotations
 
-from scrapy_neardup.stores.base import Matching
+from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.records import partition
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 

@@ -1,0 +1,321 @@
+"""What the value of an option may be: `Kind`, and the kinds that there are.
+
+Rule of this module: a kind reads plain values, the texts that a command line or the environment
+brings for them, and what it has read before. It knows no option by name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import Any, Final, TypeVar
+
+from scrapy_neardup.errors import ConfigurationError
+
+MIN_BINS: Final = 16
+"""Minimum number of bins of a sketch."""
+
+MAX_BINS: Final = 1024
+"""Maximum number of bins of a sketch, and of minima in all features of a page."""
+
+MAX_FEATURES: Final = 64
+"""Maximum number of features of a page."""
+
+BITS: Final = (1, 2, 4, 8)
+"""Numbers of bits that may be kept of a minimum."""
+
+Value = TypeVar("Value")
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Unit of time -> seconds."""
+
+
+class _ExplainedError(ValueError):
+    """A value can't be used, for a reason that the rule alone doesn't tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What a value may be.
+
+    Parameters
+    ----------
+    wanted
+        The rule in words that follow "must be".
+    parse
+        Returns the value to use; raises ValueError, TypeError or OverflowError if there is none.
+    choices
+        The words among the values.
+    bounds
+        The smallest and the largest number, None where there is no limit.
+    metavar
+        What stands for a value in the help of the command.
+    is_list
+        Whether the command takes one entry of a list at a time.
+    separator
+        What stands between the parts of a value that has some, where it is a text.
+    """
+
+    wanted: str
+    parse: Callable[[Any], Any]
+    choices: tuple[str, ...] = ()
+    bounds: tuple[int | None, int | None] = (None, None)
+    metavar: str = "TEXT"
+    is_list: bool = False
+    separator: str = ","
+
+    def spelt(self, value: object) -> str:
+        """Return a value as a text that reads as this value."""
+        if isinstance(value, tuple):
+            return self.separator.join(map(str, value))
+        return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+    def read(self, name: str, value: object, *, is_secret: bool = False) -> Any:
+        """Return the value to use.
+
+        Raises
+        ------
+        ConfigurationError
+            `value` is something else; the message calls it `name` and doesn't show a secret.
+        """
+        try:
+            return self.parse(value)
+        except _ExplainedError as error:
+            wanted = f"{self.wanted} ({error})"
+        except (TypeError, ValueError, OverflowError):
+            wanted = self.wanted
+        shown = f"a {type(value).__name__}" if is_secret else repr(value)
+        raise ConfigurationError(f"{name} must be {wanted}, not {shown}")
+
+
+def boolean_or(*words: str) -> Kind:
+    """Return the kind of True, False and these words."""
+
+    def parse(value: object) -> bool | str:
+        if isinstance(value, str) and value in words:
+            return value
+        return _valid({"1": True, "true": True, "0": False, "false": False}.get(
+            str(value).strip().lower()
+        ))  # fmt: skip
+
+    wanted = _alternatives("True", "False", *map(repr, words))
+    return Kind(wanted=wanted, parse=parse, choices=("true", "false", *words))
+
+
+def one_of(*words: str) -> Kind:
+    """Return the kind of these words."""
+
+    def parse(value: object) -> str:
+        return _valid(value if isinstance(value, str) and value in words else None)
+
+    return Kind(wanted=_alternatives(*map(repr, words)), parse=parse, choices=words)
+
+
+def some_of(*words: str) -> Kind:
+    """Return the kind of lists of these words."""
+
+    def parse(value: object) -> tuple[str, ...]:
+        entries = _entries(value, str)
+        return _valid(entries if set(entries) <= set(words) else None)
+
+    wanted = f"a list of {_alternatives(*map(repr, words))}"
+    return Kind(wanted=wanted, parse=parse, metavar="NAMES")
+
+
+def callable_or(*words: str) -> Kind:
+    """Return the kind of these words, of callables, and of the dotted paths of callables."""
+
+    def parse(value: object) -> str | Callable[..., Any]:
+        if isinstance(value, str) and value in words:
+            return value
+        if isinstance(value, str):
+            try:
+                value = resolve_name(value)
+            except (ImportError, AttributeError, ValueError) as error:
+                raise _ExplainedError(error) from None
+        if callable(value):
+            return value
+        raise ValueError
+
+    wanted = f"{', '.join(map(repr, words))}, or a callable or the dotted path of one"
+    return Kind(wanted=wanted, parse=parse, choices=words)
+
+
+def whole_number(least: int | None = None, most: int | None = None) -> Kind:
+    """Return the kind of whole numbers from `least` to `most`."""
+
+    def parse(value: Any) -> int:
+        number = int(_valid(None if isinstance(value, (bool, float)) else value))
+        is_allowed = (least is None or least <= number) and (most is None or number <= most)
+        return _valid(number if is_allowed else None)
+
+    wanted = "a whole number"
+    if least is not None:
+        wanted += f", {least} or more" if most is None else f" from {least} to {most}"
+    return Kind(wanted=wanted, parse=parse, bounds=(least, most), metavar="N")
+
+
+def share() -> Kind:
+    """Return the kind of numbers from 0 to 1."""
+
+    def parse(value: Any) -> float:
+        number = _number(value)
+        return _valid(number if 0 <= number <= 1 else None)
+
+    return Kind(wanted="a number from 0 to 1", parse=parse, bounds=(0, 1), metavar="R")
+
+
+def seconds(*, or_zero: bool = False) -> Kind:
+    """Return the kind of times in seconds, above 0 or also 0."""
+
+    def parse(value: Any) -> float:
+        number = _number(value)
+        return _valid(number if 0 < number < math.inf or (or_zero and not number) else None)
+
+    wanted = "0 or a number of seconds" if or_zero else "a number of seconds above 0"
+    return Kind(wanted=wanted, parse=parse, metavar="SECONDS")
+
+
+def duration() -> Kind:
+    """Return the kind of long times: whole seconds, or a text with a unit of `_UNITS`."""
+
+    def parse(value: Any) -> float:
+        text = str(value).strip().lower()
+        unit = _UNITS.get(text[-1:])
+        number = float(text[:-1]) * unit if unit else _number(value)
+        return float(round(_valid(number if not number or number >= 1 else None)))
+
+    wanted = "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'"
+    return Kind(wanted=wanted, parse=parse, metavar="TIME")
+
+
+def feature_numbers() -> Kind:
+    """Return the kind of Broder's k, s and r."""
+
+    def parse(value: Any) -> tuple[int, int, int]:
+        count, size, shared = _whole_numbers(value)
+        is_allowed = 1 <= shared <= count <= MAX_FEATURES and 1 <= count * size <= MAX_BINS
+        return _valid((count, size, shared) if is_allowed else None)
+
+    wanted = (
+        f"three numbers K,S,R such as '6,14,2': 1 to {MAX_FEATURES} features of S minima each, at"
+        f" most {MAX_BINS} in all, of which R (1 to K) are shared"
+    )
+    return Kind(wanted=wanted, parse=parse, metavar="K,S,R")
+
+
+def sketch_numbers() -> Kind:
+    """Return the kind of the bins and bits of a sketch."""
+
+    def parse(value: Any) -> tuple[int, int]:
+        bins, bits = _whole_numbers(value)
+        is_allowed = MIN_BINS <= bins <= MAX_BINS and bins.bit_count() == 1 and bits in BITS
+        return _valid((bins, bits) if is_allowed else None)
+
+    wanted = (
+        f"BINSxBITS such as '512x2': a power of two from {MIN_BINS} to {MAX_BINS}, and"
+        f" {_alternatives(*map(str, BITS))}"
+    )
+    return Kind(wanted=wanted, parse=parse, metavar="BINSxBITS", separator="x")
+
+
+def text(metavar: str = "TEXT") -> Kind:
+    """Return the kind of texts that aren't empty."""
+
+    def parse(value: object) -> str:
+        return _valid(value if isinstance(value, str) and value else None)
+
+    return Kind(wanted="a text that is not empty", parse=parse, metavar=metavar)
+
+
+def path() -> Kind:
+    """Return the kind of paths of files."""
+
+    def parse(value: object) -> str:
+        found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+        return _valid((found and str(found)) or None)
+
+    return Kind(wanted="the path of a file", parse=parse, metavar="FILE")
+
+
+def secret_key() -> Kind:
+    """Return the kind of secrets: bytes, or texts in UTF-8."""
+
+    def parse(value: object) -> bytes:
+        data = value.encode() if isinstance(value, str) else value
+        return _valid(data if isinstance(data, bytes) and data else None)
+
+    return Kind(wanted="a text or bytes that is not empty", parse=parse)
+
+
+def texts(metavar: str) -> Kind:
+    """Return the kind of lists of texts."""
+
+    def parse(value: object) -> tuple[str, ...]:
+        return _entries(value, str)
+
+    return Kind(wanted="a list of texts", parse=parse, metavar=metavar, is_list=True)
+
+
+def patterns() -> Kind:
+    """Return the kind of lists of regular expressions."""
+
+    def parse(value: object) -> tuple[re.Pattern[str], ...]:
+        try:
+            return tuple(map(re.compile, _entries(value, str, re.Pattern)))
+        except re.error as error:
+            raise _ExplainedError(f"{error}: {error.pattern!r}") from None
+
+    return Kind(wanted="a list of regular expressions", parse=parse, is_list=True)
+
+
+def _valid(value: Value | None) -> Value:
+    """Return `value`, unless it is None."""
+    if value is None:
+        raise ValueError
+    return value
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    return _valid(None if isinstance(value, bool) or math.isnan(number) else number)
+
+
+def _whole_numbers(value: Any) -> tuple[int, ...]:
+    """Return whole numbers from a list, or from a text that has ``,`` or ``x`` between them."""
+    parts = re.split("[,x]", value) if isinstance(value, str) else value
+    return tuple(map(whole_number().parse, parts))
+
+
+def _entries(value: object, *types: type) -> tuple[Any, ...]:
+    """Return what is in a list, in a JSON list, or in a text that has commas between entries."""
+    if isinstance(value, str):
+        try:
+            parsed = json.loads(value)
+        except ValueError:
+            parsed = None
+        value = parsed if isinstance(parsed, list) else _split(value)
+    entries = tuple(value) if isinstance(value, Iterable) else (None,)
+    return _valid(entries if all(isinstance(entry, types) for entry in entries) else None)
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that stand outside brackets: ``a{1,3}`` and ``:is(a, b)`` stay whole."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _alternatives(*values: str) -> str:
+    *others, last = values
+    return f"{', '.join(others)} or {last}" if others else last

@@ -1,0 +1,298 @@
+"""Every option, once: its name, type, default, what it may be, and what it does.
+
+Rule of this module: an option is one field of `Judging`, if it decides what counts as a
+near-duplicate, or of `Crawling`. The ``NEARDUP_*`` settings, the options of the command with their
+help, the tables of docs/settings.md and every check are made from these fields. A help text is
+one sentence, in which other options have the names of settings; whatever else there is to say of
+an option stands in docs/settings.md under its name.
+
+Why the defaults are what they are is measured in docs/quality.md.
+"""
+
+# ruff: noqa: RUF009  (_option returns what dataclasses.field does)
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Final, Literal, get_args
+
+from scrapy_neardup import kinds
+from scrapy_neardup.kinds import Kind
+
+View = Literal["main", "full"]
+"""Which text of a page is judged."""
+
+Method = Literal["simhash", "minwise", "both"]
+Titles = Literal["learn", "strict", "ignore"]
+Weighting = Literal["set", "tf", "sqrt", "log"]
+
+SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
+"""The pages that a page is compared with."""
+
+LEARNABLE: Final = ("furniture", "places", "titles", "editions")
+"""What may be learnt of a site."""
+
+ACTIONS: Final = ("drop", "drop-links", "drop-items", "deprioritize", "flag")
+"""What may be done about a near-duplicate."""
+
+DROP, DROP_LINKS, DROP_ITEMS, DEPRIORITIZE, FLAG = ACTIONS
+
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "best": MappingProxyType({}),
+        "compact": MappingProxyType({"method": "simhash", "sketch": (128, 2)}),
+        "paper": MappingProxyType(
+            {"method": "simhash", "min_resemblance": 0.0, "shingle_size": 3}
+        ),
+    }
+)
+"""Name -> what differs from the defaults of `Judging`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option.
+
+    Parameters
+    ----------
+    name
+        As a field: ``max_distance``.
+    kind, default
+        What it may be, and what it is where it isn't set.
+    help
+        What it does, in a sentence.
+    is_secret
+        No message may show its value.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    is_secret: bool
+
+    @property
+    def setting(self) -> str:
+        """Its name as a setting: ``NEARDUP_MAX_DISTANCE``."""
+        return f"NEARDUP_{self.name.upper()}"
+
+    def read(self, value: object) -> Any:
+        """Return the value to use; raise a `ConfigurationError` that names the setting."""
+        if value is None and self.default is None:
+            return None
+        return self.kind.read(self.setting, value, is_secret=self.is_secret)
+
+
+def flag_of(setting: str) -> str:
+    """Return the option of the command that has the name of a setting: ``--max-distance``."""
+    return "--" + setting.removeprefix("NEARDUP_").lower().replace("_", "-")
+
+
+def as_flags(message: str) -> str:
+    """Return `message` with options of the command in place of settings."""
+    return re.sub(r"\bNEARDUP_[A-Z_]+", lambda found: flag_of(found[0]), message)
+
+
+def _option(kind: Kind, default: object, help: str, *, is_secret: bool = False) -> Any:  # noqa: A002
+    return field(default=default, metadata={"kind": kind, "help": help, "is_secret": is_secret})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    """Options whose values are read and checked when they are given."""
+
+    def __post_init__(self) -> None:
+        for name, option in options_of(type(self)).items():
+            object.__setattr__(self, name, option.read(getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging(_Checked):
+    """What counts as a near-duplicate: settings, and options of verbs that judge pages."""
+
+    method: Method = _option(
+        kinds.one_of(*get_args(Method)),
+        "both",
+        "How candidates are found: simhash, fingerprints within NEARDUP_MAX_DISTANCE; minwise,"
+        " shared min-wise features; both, either of them, to be confirmed.",
+    )
+    max_distance: int = _option(
+        kinds.whole_number(0, 8),
+        3,
+        "Maximum Hamming distance of near-duplicates, in bits; in a Redis store at most 6.",
+    )
+    features: tuple[int, int, int] = _option(
+        kinds.feature_numbers(),
+        (8, 8, 1),
+        "Broder's k, s and r: a page has k features of s minima each, and a candidate shares at"
+        " least r of them.",
+    )
+    min_resemblance: float = _option(
+        kinds.share(),
+        0.9,
+        "Minimum estimated resemblance of near-duplicates, of their text and of their text"
+        " without links and page furniture; 0 confirms nothing.",
+    )
+    titles: Titles = _option(
+        kinds.one_of(*get_args(Titles)),
+        "learn",
+        "Whether the texts of two pages must be equal if their titles differ: strict, always;"
+        " ignore, never; learn, where the site's pages show that titles tell them apart.",
+    )
+    learn: Sequence[str] = _option(
+        kinds.some_of(*LEARNABLE),
+        LEARNABLE,
+        "What may be learnt of a site: furniture, the text that its pages share; places, the"
+        " parts of its pages that change with each response; titles, the words of titles that are"
+        " the site's own; editions, the folders whose pages repeat each other.",
+    )
+    sketch: tuple[int, int] = _option(
+        kinds.sketch_numbers(),
+        (512, 2),
+        "Bins of the sketch that a store keeps of a page, and bits of each; three more bits a bin"
+        " say where in the page its shingle stands.",
+    )
+    shingle_size: int = _option(
+        kinds.whole_number(1, 64), 4, "Number of consecutive words in a shingle."
+    )
+    weights: Weighting | Callable[..., Any] = _option(
+        kinds.callable_or(*get_args(Weighting)),
+        "set",
+        "Weight in the fingerprint of a shingle that occurs c times: set, 1; tf, c; sqrt, the"
+        " square root of c; log, 1 + ln c.",
+    )
+    text: View | Callable[..., str] = _option(
+        kinds.callable_or(*get_args(View)),
+        "main",
+        "Text that is judged: main, what is visible without navigation, page header, footer and"
+        " asides; full, all that is visible.",
+    )
+    ignore: Sequence[str] = _option(
+        kinds.texts("CSS"),
+        (),
+        "CSS selectors of parts of a page that are left out: adverts, counters.",
+    )
+    min_tokens: int = _option(
+        kinds.whole_number(0, 1_000_000),
+        32,
+        "Number of words below which pages are near-duplicates only if text, title, images and"
+        " embedded data are equal.",
+    )
+    scope: str = _option(
+        kinds.one_of(*SCOPES),
+        "all",
+        "Pages that a page is compared with: all of them, or those of its host, its registered"
+        " domain, its declared language, or of two of these.",
+    )
+    hash_key: bytes | None = _option(
+        kinds.secret_key(),
+        None,
+        "Secret that fingerprints depend on, so that nobody can craft a page that collides with"
+        " another one.",
+        is_secret=True,
+    )
+    store_urls: bool | Literal["hash"] = _option(
+        kinds.boolean_or("hash"),
+        True,
+        "What a store keeps of a page's URL to explain drops: true, the URL without user name and"
+        " password; hash, a digest; false, nothing.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawling(_Checked):
+    """What else a crawl is told: settings alone, but for the store and the preset."""
+
+    enabled: bool = _option(
+        kinds.boolean_or(), True, "Whether the add-on does anything; False switches it off."
+    )
+    store: str | None = _option(
+        kinds.text("URI"),
+        None,
+        "URI of the store that keeps the fingerprints: memory:, sqlite:PATH, redis://HOST ...",
+        is_secret=True,
+    )
+    namespace: str | None = _option(
+        kinds.text("NAME"),
+        None,
+        "Name of one crawl's memory in the store: crawls of one namespace share it, and others"
+        " never meet it.",
+    )
+    expected_pages: int = _option(
+        kinds.whole_number(1),
+        1_000_000,
+        "Number of pages that the store is sized for; more pages make it slower, not wrong.",
+    )
+    retention: float = _option(
+        kinds.duration(),
+        0.0,
+        "Time after which a Redis store forgets a page that no page has repeated; 0 keeps pages"
+        " for ever.",
+    )
+    base: str | None = _option(
+        kinds.path(),
+        None,
+        "Path of a packed file of old fingerprints, which is read in place and never changed.",
+    )
+    preset: str = _option(
+        kinds.one_of(*PRESETS),
+        "best",
+        "Defaults of other options: best finds candidates by fingerprints and by min-wise"
+        " features and confirms them by sketches of 360 bytes; compact finds them by fingerprints"
+        " and confirms them by 120 bytes; paper decides by fingerprints alone.",
+    )
+    action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")
+    priority_adjust: int = _option(
+        kinds.whole_number(),
+        -10,
+        "Number that the action deprioritize adds to the priority of a near-duplicate's requests.",
+    )
+    group_budget: int = _option(
+        kinds.whole_number(1),
+        1,
+        "Number of pages of a group of near-duplicates that are delivered before the action"
+        " applies.",
+    )
+    deny: Sequence[re.Pattern[str]] = _option(
+        kinds.patterns(),
+        (),
+        "Regular expressions; a page isn't judged if one of them is found in its URL.",
+    )
+    keep_start: bool = _option(
+        kinds.boolean_or(),
+        True,
+        "Whether start requests are delivered even if their pages are near-duplicates.",
+    )
+    on_error: Literal["keep", "close"] = _option(
+        kinds.one_of("keep", "close"),
+        "keep",
+        "What happens if the store fails or takes too long: keep delivers the page unjudged, close"
+        " closes the spider as well.",
+    )
+    timeout: float = _option(kinds.seconds(), 5.0, "Seconds that one call of the store may take.")
+    pending_timeout: float = _option(
+        kinds.seconds(or_zero=True),
+        10.0,
+        "Seconds that a page waits for the callback of a page that it repeats; 0 doesn't wait.",
+    )
+    audit: str | None = _option(
+        kinds.path(), None, "Path of a file to which every verdict is appended."
+    )
+    audit_text: bool = _option(
+        kinds.boolean_or(), False, "Whether the audit file holds the judged texts as well."
+    )
+
+
+def options_of(table: type[_Checked]) -> Mapping[str, Option]:
+    """Return the options of `Judging` or `Crawling`, or of a class made of one, by name."""
+    return {
+        each.name: Option(name=each.name, default=each.default, **each.metadata)
+        for each in fields(table)
+        if each.metadata
+    }
+
+
+OPTIONS: Final[Mapping[str, Option]] = {**options_of(Crawling), **options_of(Judging)}
+"""Name -> option, of both tables."""
