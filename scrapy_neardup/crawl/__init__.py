@@ -9,7 +9,7 @@ The way of a response::
                                              session; remembers a `Judged` for the request;
                                              waits where the verdict depends on a page whose
                                              callback is still running (ledger.py, waiting.py)
-    spider.py      process_spider_input      counts, logs, signals (report.py); drops
+    spider.py      process_spider_input      counts, logs, signals (journal.py); drops
                    process_spider_output     filters what the callback yields; at its end
                                              the page is confirmed; it is withdrawn on failure
                                              and if it is only asked for again (asking.py)

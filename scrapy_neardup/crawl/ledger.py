@@ -20,16 +20,16 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.bounded import Bounded
-from scrapy_neardup.crawl.actions import WITHHOLDING
-from scrapy_neardup.crawl.guard import StoreCallFailedError
-from scrapy_neardup.crawl.report import KEEP_PENDING
+from scrapy_neardup.crawl.actions import KEEP_PENDING, WITHHOLDING
+from scrapy_neardup.crawl.opening import StoreCallFailedError
 from scrapy_neardup.crawl.waiting import Outcome, Queue, Visit
 from scrapy_neardup.options import ACTIONS
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
-    from scrapy_neardup.crawl.guard import GuardedStore
-    from scrapy_neardup.crawl.report import Judged, Report
+    from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.crawl.opening import GuardedStore
 
 CONFIRM_SECONDS = 0.1
 """How long a confirmation may wait for others. A process that is killed loses so much."""
@@ -81,9 +81,9 @@ class Ledger:
         0: they don't wait.
     """
 
-    def __init__(self, store: GuardedStore, report: Report, *, patience: float) -> None:
+    def __init__(self, store: GuardedStore, journal: Journal, *, patience: float) -> None:
         self._store = store
-        self._report = report
+        self._journal = journal
         self._patience = patience
         self._pending: dict[int, Entry] = {}
         self._processed: dict[int, None] = {}
@@ -131,7 +131,7 @@ class Ledger:
         finally:
             visit.pass_on()
         if outcome is Outcome.LATE:
-            self._report.late(verdict)
+            self._journal.late(verdict)
             action = KEEP_PENDING
         if verdict.is_duplicate and verdict.match is not None:
             self._repeated(verdict.match.page_id, url, delivered=action not in WITHHOLDING)
@@ -226,7 +226,7 @@ class Ledger:
         if visit.deadline <= asyncio.get_running_loop().time():
             return Outcome.LATE
         if not waited:
-            self._report.count("pages/waited")
+            self._journal.count("pages/waited")
         return await entry.queue.join(visit)
 
     def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Entry | None:
@@ -269,7 +269,7 @@ class Ledger:
     def _withdraw(self, entry: Entry) -> None:
         if not entry.failed:
             entry.failed = True
-            self._report.count("pages/withdrawn")
+            self._journal.count("pages/withdrawn")
         entry.ending = self._spawn(self._forget(entry))
 
     def _spawn(self, ending: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -306,4 +306,4 @@ class Ledger:
         for visit in [v for v in self._asking.values() if v.asked < entry.withdrawal]:
             await visit.answered.wait()
         if (orphaned := matched - entry.spared) > 0:
-            self._report.orphaned(entry.url, entry.page_id, orphaned, entry.dropped)
+            self._journal.orphaned(entry.url, entry.page_id, orphaned, entry.dropped)

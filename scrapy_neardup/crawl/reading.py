@@ -1,7 +1,7 @@
-"""Response to content, or the reason why there is none to judge.
+"""Response to page, or the verdict that there is none to judge.
 
-Rule of this module: no store and no verdict. Whatever goes wrong with a page becomes an
-`UnjudgedError` with its reason; the page itself is delivered.
+Rule of this module: no store. Whatever goes wrong with a response becomes a verdict with its
+reason; the response itself is delivered.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from scrapy_neardup.text import (
     lost_content,
     parse_html,
 )
-from scrapy_neardup.verdict import Reason
+from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from lxml.html import HtmlElement
     from scrapy import Request
     from scrapy.http import Response
 
     from scrapy_neardup.analysis import Analyser
+    from scrapy_neardup.crawl.settings import CrawlSettings
     from scrapy_neardup.text import Content
 
 logger = logging.getLogger(__name__)
@@ -57,23 +57,36 @@ class Reader:
     ----------
     analyser
         Reads the tree that Scrapy parses for the spider anyway.
-    text_of
-        The user's view of a page's text (``NEARDUP_TEXT``), in place of the analyser's.
-    deny
-        URLs that match any of these are not judged.
+    settings
+        ``NEARDUP_TEXT``, the user's view of a page's text in place of the analyser's;
+        ``NEARDUP_DENY``; and whether the audit wants texts.
     """
 
-    def __init__(
-        self,
-        analyser: Analyser,
-        *,
-        text_of: Callable[[Response], str] | None,
-        deny: Sequence[re.Pattern[str]],
-    ) -> None:
+    def __init__(self, analyser: Analyser, settings: CrawlSettings) -> None:
         self._analyser = analyser
-        self._text_of = text_of
-        self._deny = deny
+        self._text_of = settings.text_of
+        self._deny = settings.deny
+        self._keeps_text = settings.audit_text
         self._complained = False
+
+    def page(
+        self, identity: int, request: Request, response: Response
+    ) -> tuple[Page | Verdict, str | None]:
+        """Return what is judged of a response, or the verdict that it can't be; and its text.
+
+        The text is for the audit, and None unless that wants it.
+        """
+        try:
+            content = self.read(request, response)
+        except UnjudgedError as error:
+            return unjudged(identity, error.reason, str(error)), None
+        text = content.text if self._keeps_text else None
+        try:
+            return self._analyser.page(content, page_id=identity, url=response.url), text
+        except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
+            # All that is left is a callable of the user's in the fingerprint.
+            self._complain("NEARDUP_WEIGHTS", response, error)
+            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), text
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.
@@ -96,7 +109,7 @@ class Reader:
             content = replace(content, blocks=(own,))
         return content
 
-    def complain(self, setting: str, response: Response, error: Exception) -> None:
+    def _complain(self, setting: str, response: Response, error: Exception) -> None:
         """Log, once in a crawl and with the traceback, that a callable of the user's failed."""
         if not self._complained:
             logger.error(
@@ -118,13 +131,18 @@ class Reader:
         try:
             text = text_of(response)
         except Exception as error:
-            self.complain("NEARDUP_TEXT", response, error)
+            self._complain("NEARDUP_TEXT", response, error)
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.TEXT_ERROR, detail) from error
         if not isinstance(text, str):
             detail = f"the callable returned {type(text).__name__}, not str"
             raise UnjudgedError(Reason.TEXT_ERROR, detail)
         return text
+
+
+def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
+    """Return the verdict that a page can't be judged."""
+    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
 
 
 def targets(response: Response) -> set[str]:

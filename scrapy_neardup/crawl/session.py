@@ -7,7 +7,6 @@ judged new has something to end (`ledger.py`).
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from contextlib import suppress
 from functools import partial
@@ -15,39 +14,29 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.analysis import Analyser, page_id
-from scrapy_neardup.crawl.actions import Actions
+from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain, Output
-from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.eligibility import Eligibility
-from scrapy_neardup.crawl.guard import PAUSE_SECONDS, StoreCallFailedError
+from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.opening import make_store, store_uri
-from scrapy_neardup.crawl.reading import Reader, UnjudgedError
-from scrapy_neardup.crawl.report import KEEP, Judged, Report
+from scrapy_neardup.crawl.opening import Faults, StoreCallFailedError, make_store, store_uri
+from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
+from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.options import DROP
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Decision, Reason, Verdict
+from scrapy_neardup.verdict import Page, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.text import Content
-
 logger = logging.getLogger(__name__)
 
 VERDICT_KEY = "neardup"
 """``response.meta[VERDICT_KEY]`` is the page's `Verdict`."""
-
-STORE_ERROR = "neardup_store_error"
-"""Why the spider closes when the store makes it close."""
-
-MOST_SAID = 8
-"""Ways in which the store failed that are logged at ERROR, each once; further ones at DEBUG."""
 
 
 class Session:
@@ -62,58 +51,37 @@ class Session:
 
     Raises
     ------
-    ConfigurationError
-        For a store URI, namespace, base or selector that can't be used.
-    InputError, StoreMismatchError
-        The base can't be read, or its fingerprints aren't comparable.
+    NeardupError
+        For a selector that can't be used, and as `make_store`.
     """
 
     def __init__(self, crawler: Crawler, settings: CrawlSettings) -> None:
         self._crawler = crawler
         self.settings = settings
-        self.report = Report(crawler)
+        self.journal = Journal(crawler)
         self._uri = store_uri(crawler, settings)
-        self._store = make_store(crawler, settings, self._store_failed)
-        self.ledger = Ledger(self._store, self.report, patience=settings.pending_timeout)
+        self._faults = Faults(crawler, self.journal, self._uri, settings.on_error)
+        self._store = make_store(crawler, settings, self._faults.failed)
+        self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         analyser = Analyser(settings.parameters)
-        self._reader = Reader(analyser, text_of=settings.text_of, deny=settings.deny)
-        self._detector = Detector(analyser, self._store, on_learnt=self._learnt)
+        self._reader = Reader(analyser, settings)
+        self._detector = Detector(analyser, self._store, on_learnt=self.journal.learnt)
         self._actions = Actions(settings)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
-        self._failures_logged: set[str] = set()
-        self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Open the store and the audit file.
-
-        A server that is away keeps no crawl from starting unless ``NEARDUP_ON_ERROR`` says
-        so. A store that refuses (other parameters, a wrong password, a lock) always does.
-
-        Raises
-        ------
-        NeardupError
-            With what to do about it.
-        """
+        """Open the store and the audit file; raise `NeardupError` if the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
-            self.report.open_audit(self.settings.audit)
+            self.journal.open_audit(self.settings.audit)
         try:
             await self._store.open()
         except NeardupError as error:
-            away = isinstance(error, StoreUnavailableError)
-            if not away or self.settings.on_error == "close":
-                self.report.close()
+            if not self._faults.lets_start(error):
+                self.journal.close()
                 raise
-            self.report.count("store/errors")
-            self._failures_logged.add(str(error))
-            logger.error(  # noqa: TRY400
-                "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages "
-                "are kept unjudged until the store answers, which is tried every %g s",
-                str(error).rstrip("."),
-                PAUSE_SECONDS,
-            )
         self._eligibility = Eligibility(self._crawler)
 
     async def close(self) -> None:
@@ -127,19 +95,9 @@ class Session:
         try:
             await self._store.close()
         except StoreError as error:
-            self.report.count("store/errors")
+            self.journal.count("store/errors")
             logger.error("%s", error)  # noqa: TRY400
-        self.report.close()
-
-    def _learnt(self, site: str, kind: str, sentence: str) -> None:
-        self.report.count(f"learnt/{kind}")
-        logger.info(
-            "On %s %s; NEARDUP_LEARN without %r switches that off",
-            site.removeprefix("//"),
-            sentence,
-            kind,
-            extra={"spider": self._crawler.spider},
-        )
+        self.journal.close()
 
     def judged(self, response: Response) -> Judged | None:
         """Return what was decided about `response`, if it was judged."""
@@ -158,27 +116,19 @@ class Session:
         if not self._eligibility.admits(request, response):
             return
         identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
-        try:
-            content = self._reader.read(request, response)
-        except UnjudgedError as error:
-            verdict = _unjudged(identity, error.reason, str(error))
-            self._note(request, Judged(verdict=verdict, action=KEEP))
+        page, text = self._reader.page(identity, request, response)
+        if isinstance(page, Verdict):
+            self._note(request, Judged(verdict=page, action=KEEP, text=text))
             return
         verdict, action, entry = await self.ledger.settle(
             identity,
             redact(response.url),
-            judge=partial(self._verdict, identity, content, response),
+            judge=partial(self._verdict, page),
             choose=partial(self._actions.choose, request, earlier=earlier),
         )
         if action == DROP:
             self._actions.dropped(request, identity)
-        judged = Judged(
-            verdict=verdict,
-            action=action,
-            entry=entry,
-            text=content.text if self.settings.audit_text else None,
-        )
-        self._note(request, judged)
+        self._note(request, Judged(verdict=verdict, action=action, entry=entry, text=text))
 
     def end(self, judged: Judged, output: Output) -> None:
         """End the processing of a page; `output` is all that its callback has yielded."""
@@ -191,34 +141,8 @@ class Session:
         request.meta[VERDICT_KEY] = judged.verdict
         self._judged[request] = judged
 
-    async def _verdict(self, identity: int, content: Content, response: Response) -> Verdict:
+    async def _verdict(self, page: Page) -> Verdict:
         try:
-            return await self._detector.judge(content, page_id=identity, url=response.url)
+            return await self._detector.decide(page)
         except StoreCallFailedError as error:
-            return _unjudged(identity, error.reason, str(error))
-        except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
-            # All that is left is a callable of the user's in the fingerprint.
-            self._reader.complain("NEARDUP_WEIGHTS", response, error)
-            return _unjudged(identity, Reason.TEXT_ERROR, repr(error))
-
-    def _store_failed(self, failure: StoreCallFailedError) -> None:
-        self.report.count("store/errors")
-        # A lost connection is often the first that is seen of what the next call then names.
-        known = str(failure) in self._failures_logged or len(self._failures_logged) >= MOST_SAID
-        self._failures_logged.add(str(failure))
-        logger.log(
-            logging.DEBUG if known and not failure.refused else logging.ERROR,
-            "The near-duplicate store %s failed: %s",
-            redact_store(self._uri),
-            failure,
-        )
-        closes = self.settings.on_error == "close" or failure.refused
-        if closes and self._closing is None:
-            # Not awaited: closing waits for the pages that wait for the store.
-            self._closing = asyncio.get_running_loop().create_task(
-                close_spider(self._crawler, STORE_ERROR)
-            )
-
-
-def _unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
-    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
+            return unjudged(page.id, error.reason, str(error))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
+from scrapy_neardup.crawl.actions import KEEP, Judged
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.crawl.exceptions import NearDuplicatePage
 from scrapy_neardup.crawl.reading import SKIP_KEY
-from scrapy_neardup.crawl.report import KEEP, Judged
 from scrapy_neardup.crawl.session import VERDICT_KEY, Session
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS
@@ -59,7 +59,7 @@ class NearDuplicateSpiderMiddleware(Component):
         session = self._session
         if session is None or (judged := session.judged(response)) is None:
             return
-        session.report.page(response, judged)
+        session.journal.page(response, judged)
         if judged.action == DROP:
             raise NearDuplicatePage(response, judged.verdict)
 
@@ -148,13 +148,13 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
     if isinstance(entry, Request):
         _disinherit(entry, response)
         if action == DROP_LINKS:
-            session.report.count("requests/dropped")
+            session.journal.count("requests/dropped")
             return False
         if action == DEPRIORITIZE:
             entry.priority += session.settings.priority_adjust
-            session.report.count("requests/deprioritized")
+            session.journal.count("requests/deprioritized")
     elif action == DROP_ITEMS and entry is not None:
-        session.report.count("items/dropped")
+        session.journal.count("items/dropped")
         return False
     return True
 

@@ -26,7 +26,7 @@ from scrapy_neardup.verdict import Decision, Verdict
 if TYPE_CHECKING:
     from scrapy import Spider
 
-    from scrapy_neardup.crawl.report import Judged
+    from scrapy_neardup.crawl.actions import Judged
 
 logger = logging.getLogger(__name__)
 

@@ -208,7 +208,7 @@ def test_start_requests_are_judged_and_never_dropped(crawl, site):
 
 def test_the_first_drop_is_logged_at_info_and_the_rest_at_debug(crawl, site):
     outcome = crawl(Visit, "/a/1", "/a/2", "/a/3", "/a/4")
-    ours = "scrapy_neardup.crawl.report"
+    ours = "scrapy_neardup.crawl.journal"
     [first] = outcome.logged("INFO", ours)
     rest = outcome.logged("DEBUG", ours)
     assert first.endswith("DEBUG and counted in the stats, NEARDUP_AUDIT lists all")

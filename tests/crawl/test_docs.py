@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_neardup.crawl.downloader import PRIORITY as DOWNLOADER_PRIORITY
-from scrapy_neardup.crawl.report import STATS
+from scrapy_neardup.crawl.journal import STATS
 from scrapy_neardup.crawl.spider import PRIORITY as SPIDER_PRIORITY
 from scrapy_neardup.options import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Reason

@@ -3,11 +3,13 @@
 import pytest
 from crawl_spiders import Visit
 from scrapy.http import HtmlResponse
+from scrapy.settings import Settings
 from site_server import Answer
 from undeclared_pages import ENCODINGS, SENTENCES, page_of
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.reading import Reader
+from scrapy_neardup.crawl.settings import read_settings
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
 
@@ -31,6 +33,6 @@ def test_a_crawl_reads_what_a_scan_reads(language, encoding, header):
     headers = {} if header is None else {"Content-Type": header.format(encoding)}
     response = HtmlResponse("http://h.test", body=body, headers=headers)
     response.request = Visit("http://h.test").request(response, "/", 0)
-    content = Reader(analyser, text_of=None, deny=()).read(response.request, response)
+    content = Reader(analyser, read_settings(Settings())).read(response.request, response)
     assert content == analyser.read(parse_html(body, encoding))
     assert content == analyser.read(parse_html(page_of(language)))

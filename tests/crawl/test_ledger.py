@@ -9,10 +9,9 @@ from crawl_stores import ToyStore
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.crawl.actions import KEEP
-from scrapy_neardup.crawl.guard import GuardedStore
+from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
 from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.report import KEEP_PENDING, Judged
+from scrapy_neardup.crawl.opening import GuardedStore
 from scrapy_neardup.options import DROP
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page

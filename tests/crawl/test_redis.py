@@ -13,7 +13,7 @@ from crawl_spiders import Visit
 from redis_servers import RedisServer, free_port, shared_cluster, shared_server
 from site_server import Answer
 
-from scrapy_neardup.crawl import guard
+from scrapy_neardup.crawl import opening
 
 SECRET = "hunter2"
 names = (f"crawl{number}" for number in itertools.count())
@@ -52,12 +52,12 @@ class Impatient(Visit):
 
     @classmethod
     def from_crawler(cls, crawler, *arguments, **keywords):
-        cls.usual = guard.PAUSE_SECONDS
-        guard.PAUSE_SECONDS = cls.pause
+        cls.usual = opening.PAUSE_SECONDS
+        opening.PAUSE_SECONDS = cls.pause
         return super().from_crawler(crawler, *arguments, **keywords)
 
     def closed(self, reason):
-        guard.PAUSE_SECONDS = self.usual
+        opening.PAUSE_SECONDS = self.usual
 
 
 def does(action):

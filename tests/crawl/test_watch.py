@@ -7,7 +7,7 @@ from crawl_spiders import Visit
 from site_server import page, text
 
 from scrapy_neardup.crawl import watch
-from scrapy_neardup.crawl.report import Judged
+from scrapy_neardup.crawl.actions import Judged
 from scrapy_neardup.crawl.watch import CROWD, MANY_NEW, MAX_WARNINGS, WATCHED, Watch
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 

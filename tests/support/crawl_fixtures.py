@@ -7,7 +7,7 @@ import pytest
 from crawl_client import Worker
 from site_server import Site
 
-from scrapy_neardup.crawl.report import STATS
+from scrapy_neardup.crawl.journal import STATS
 
 
 @pytest.fixture(scope="session")

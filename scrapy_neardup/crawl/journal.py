@@ -7,11 +7,11 @@ user name and password.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ParamSpec
 
 from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.crawl import signals
+from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
 from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.watch import Watch
@@ -25,20 +25,11 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.ledger import Entry
+    from scrapy_neardup.crawl.actions import Judged
 
 logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
-
-KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
-    "keep",
-    "keep-budget",
-    "keep-start",
-    "keep-again",
-    "keep-pending",
-)
-"""What is done about a page, next to `options.ACTIONS`."""
 
 STATS = (
     "neardup/pages/checked",
@@ -64,7 +55,7 @@ STATS = (
     "neardup/store/errors",
     "neardup/audit/errors",
 )
-"""All stats; each is a name that `Report.count` is called with, less its prefix."""
+"""All stats; each is a name that `Journal.count` is called with, less its prefix."""
 
 REMEMBERED_LINKS = 100_000
 """Maximum addresses remembered of those that dropped pages led to; 20 MB."""
@@ -78,19 +69,7 @@ _ENDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A page's verdict and what is to be done about it."""
-
-    verdict: Verdict
-    action: str
-    entry: Entry | None = None
-    """Where it is pending: it has to be confirmed or withdrawn."""
-    text: str | None = None
-    """The judged text, if the audit wants it."""
-
-
-class Report:
+class Journal:
     """Tells about one crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
@@ -136,6 +115,17 @@ class Report:
                 text=judged.text,
                 links=links,
             )
+
+    def learnt(self, site: str, kind: str, sentence: str) -> None:
+        """Tell what has been learnt of a site; see `scrapy_neardup.detector.Learnt`."""
+        self.count(f"learnt/{kind}")
+        logger.info(
+            "On %s %s; NEARDUP_LEARN without %r switches that off",
+            site.removeprefix("//"),
+            sentence,
+            kind,
+            extra={"spider": self._crawler.spider},
+        )
 
     def late(self, verdict: Verdict) -> None:
         """Tell that a page is delivered as time is up for the one that it repeats."""
