@@ -5,7 +5,6 @@ Rule of this room: no Scrapy, no files, no clock.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +15,16 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.evidence.decision import Comparison
 from scrapy_neardup.evidence.furniture import FEWEST, Marks
 from scrapy_neardup.evidence.layout import HEAD, Head
-from scrapy_neardup.evidence.sites import EDITIONS, FURNITURE, PLACES, TITLES, Site, Sites
+from scrapy_neardup.evidence.sites import (
+    EDITIONS,
+    FURNITURE,
+    MAX_STATES,
+    PLACES,
+    TITLES,
+    Lesson,
+    Site,
+    Sites,
+)
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Page, Verdict, Weighing
 
@@ -37,10 +45,18 @@ class Detector:
     ----------
     on_learnt
         Called once a site and kind of knowledge, when it begins to count.
+    job
+        What this run and a later one that goes on with it have in common, of all that share the
+        store; None: no run goes on with this one. Of two at once only one may have it.
     """
 
     def __init__(
-        self, analyser: Analyser, store: Store, *, on_learnt: Learnt | None = None
+        self,
+        analyser: Analyser,
+        store: Store,
+        *,
+        on_learnt: Learnt | None = None,
+        job: str | None = None,
     ) -> None:
         self.analyser = analyser
         self.store = store
@@ -48,7 +64,7 @@ class Detector:
         self._on_learnt = on_learnt
         self._sites = Sites()
         self._told: set[tuple[str, str]] = set()
-        self._name = secrets.token_hex(4)
+        self._job = job
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
         """Judge a page and remember it if it is new; see `decide`."""
@@ -68,7 +84,7 @@ class Detector:
             return await self.store.check_and_add(page)
         name = page.address.site
         if name not in self._sites:
-            await self._exchange(name)
+            await self._meet(name)
         site = self._sites[name]
         verdict = await self.store.check_and_add(
             replace(page, weighing=self._weighing(page, site))
@@ -78,15 +94,18 @@ class Detector:
         return replace(verdict, witness=b"")
 
     async def close(self) -> None:
-        """Leave what was learnt in the store, for other crawlers and for a crawl that goes on.
+        """Leave what was learnt in the store, for other crawlers and for a run that goes on.
 
         Raises
         ------
         StoreError
             The store failed.
         """
-        for name in self._sites.names():
-            await self.store.exchange(name, self._name, self._sites[name].dump())
+        left = MAX_STATES if self._job is not None else 0
+        for name, site in self._sites.items():
+            await self.store.exchange(name, site.member, site.dump())
+            if left > 0 and (left := left - len(state := site.state())) > 0:
+                await self.store.exchange(self._topic(name), site.member, state)
 
     def _weighing(self, page: AnalysedPage, site: Site) -> Weighing:
         settings, learns, folder = self.analyser.parameters, self._learns, page.address.folder
@@ -126,14 +145,18 @@ class Detector:
             (other.path, other.query, other.name) == (head.path, head.query, head.name)
         )
         # One page that is new each time it is met doesn't show what others share.
-        if verdict.decision is Decision.NEW and not is_met_again:
+        if (
+            verdict.decision is Decision.NEW
+            and not is_met_again
+            and site.is_due(page.id, Lesson.ALONE)
+        ):
             site.titles.learn(head.title)
             if shingled is not None:
                 site.furniture.learn(page.address.folder, shingled.shingles)
                 site.constants.learn(head.places[: len(shingled.texts)], shingled.texts)
                 pages = site.furniture.pages
                 told = pages == FEWEST or not pages % _EXCHANGE_PAGES
-        if not comparable:
+        if not comparable or not site.is_due(page.id, Lesson.BESIDE):
             return told
         if (
             head.query == other.query
@@ -160,10 +183,25 @@ class Detector:
             self._on_learnt(page.address.site, kind, sentence)
         return True
 
+    def _topic(self, name: str) -> str:
+        """Return where the state of a site is left for the next run."""
+        return f"{name} of {self._job}"
+
+    async def _meet(self, name: str) -> None:
+        """Go on with a site as an earlier run has left it, or hear of it from other crawlers."""
+        if self._job is not None:
+            with suppress(StoreError):
+                for state in await self.store.exchange(self._topic(name), "", None):
+                    if (site := Site.restored(state)) is not None:
+                        self._sites[name] = site
+                        # From now on it is behind; of a run that is killed nothing is left.
+                        await self.store.exchange(self._topic(name), site.member, b"")
+        await self._exchange(name)
+
     async def _exchange(self, name: str) -> None:
         """Tell other crawlers what was learnt of a site, and hear what they have learnt."""
         site = self._sites[name]
         mine = site.dump()
         with suppress(StoreError):  # what is missed is heard the next time
-            heard = await self.store.exchange(name, self._name, mine)
+            heard = await self.store.exchange(name, site.member, mine)
             site.add_others(value for value in heard if value != mine)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -23,7 +24,12 @@ from scrapy.utils.job import job_dir
 
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.settings import resolve_namespace
-from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
+from scrapy_neardup.errors import (
+    ConfigurationError,
+    NeardupError,
+    StoreError,
+    StoreUnavailableError,
+)
 from scrapy_neardup.offline.packfile import open_packed
 from scrapy_neardup.stores import Store, StoreStats, open_store
 from scrapy_neardup.stores.based import BasedStore
@@ -157,7 +163,7 @@ class GuardedStore(Store):
         """Count what is held."""
         return await self._store.stats()
 
-    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post and read on the store's notice board, within the limits."""
         return await self._call(self._store.exchange, topic, member, value)
 
@@ -278,6 +284,27 @@ def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
         return settings.store
     folder = job_dir(crawler.settings)
     return "memory:" if folder is None else f"sqlite:{Path(folder, 'neardup.sqlite').absolute()}"
+
+
+def job_of(crawler: Crawler, uri: str) -> str | None:
+    """Return what this crawl and a later run of it have in common; see `Detector`.
+
+    Whoever opens a file is alone with it, so that the next one to open it goes on. On a server a
+    crawl is known by its ``JOBDIR``, which holds its name.
+    """
+    if uri.partition(":")[0].lower() in {"memory", "sqlite"}:
+        return "one at a time"
+    if (folder := job_dir(crawler.settings)) is None:
+        return None
+    file = Path(folder, "neardup.job")
+    try:
+        with file.open("x") as made:
+            made.write(secrets.token_hex(8))
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise ConfigurationError(f"JOBDIR: can't write {str(file)!r} ({error.strerror})") from None
+    return file.read_text()
 
 
 def make_store(

@@ -19,7 +19,13 @@ from scrapy_neardup.crawl.asking import AskedAgain, Output
 from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.opening import Faults, StoreCallFailedError, make_store, store_uri
+from scrapy_neardup.crawl.opening import (
+    Faults,
+    StoreCallFailedError,
+    job_of,
+    make_store,
+    store_uri,
+)
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.detector import Detector
@@ -65,7 +71,9 @@ class Session:
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         analyser = Analyser(settings.parameters)
         self._reader = Reader(analyser, settings)
-        self._detector = Detector(analyser, self._store, on_learnt=self.journal.learnt)
+        self._detector = Detector(
+            analyser, self._store, on_learnt=self.journal.learnt, job=job_of(crawler, self._uri)
+        )
         self._actions = Actions(settings)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None

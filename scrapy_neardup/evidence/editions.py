@@ -46,6 +46,16 @@ class Editions:
         """Return what is known."""
         return sorted(self.known)
 
+    def state(self) -> tuple[list[int], list[tuple[int, list[int]]]]:
+        """Return what is known, and the pages that have been seen for what isn't yet."""
+        return self.dump(), [(apart, sorted(pages)) for apart, pages in self._pages.items()]
+
+    def restore(self, state: tuple[list[int], list[tuple[int, list[int]]]]) -> None:
+        """Go on from a `state`."""
+        known, seen = state
+        self.known = frozenset(known)
+        self._pages.update((apart, set(pages)) for apart, pages in seen)
+
     def add_others(self, dumps: list[list[int]]) -> None:
         """Take over what others know."""
         self.known = self.known.union(*dumps)

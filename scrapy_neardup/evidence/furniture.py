@@ -16,8 +16,10 @@ others have.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from operator import is_not
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +47,9 @@ _MAX_SHINGLES = 8192
 
 _MAX_FOLDERS = 256
 """Folders of a site that are remembered: those seen last."""
+
+MAX_STATE = 8 << 20
+"""Maximum bytes of the arrays of one site that a crawl leaves for its next run."""
 
 _NOTHING = np.empty(0, np.uint64)
 
@@ -89,10 +94,11 @@ class Counts:
         return is_batch
 
     def furniture(self) -> NDArray[np.uint64]:
-        """Return the shingles on a quarter of the pages or more, ascending."""
-        if self.pages < FEWEST:
+        """Return the shingles on a quarter of the pages that were counted, ascending."""
+        pages = self.pages - len(self._waiting)
+        if pages < FEWEST:
             return _NOTHING
-        found = self.counts >= max(SHARE * self.pages, FEWEST - 1)
+        found = self.counts >= max(SHARE * pages, FEWEST - 1)
         return self.shingles[found]
 
     def merged(self, others: Iterable[Counts]) -> Counts:
@@ -122,6 +128,38 @@ class Counts:
             counted = np.frombuffer(dumped[4:], _COUNTED)
             counts.sum(counted["shingle"].astype(np.uint64), counted["count"])
         return counts
+
+    def state(self) -> dict[str, Any]:
+        """Return all that is known, to go on from; see `restored`."""
+        return {"pages": self.pages, "arrays": [_written(array) for array in self._arrays]}
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Counts:
+        """Return counts that go on from a `state`.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            It is no such state.
+        """
+        counts = cls()
+        counts.pages = float(state["pages"])
+        shingles, times, *waiting = state["arrays"]
+        counts.shingles = _read(shingles, "<u8").astype(np.uint64)
+        counts.counts = _read(times, "<f4").astype(np.float32)
+        counts._waiting = [_read(each, "<u8").astype(np.uint64) for each in waiting]
+        if len(counts.shingles) != len(counts.counts):
+            raise ValueError("as many counts as shingles are needed")
+        return counts
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self._arrays)
+
+    @property
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [self.shingles, self.counts, *self._waiting]
 
     def _count(self) -> None:
         pages = len(self._waiting)
@@ -221,6 +259,14 @@ def common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.u
     return found
 
 
+def _written(array: NDArray[Any]) -> str:
+    return b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
+
+
+def _read(text: str, kind: str) -> NDArray[Any]:
+    return np.frombuffer(b64decode(text, validate=True), kind)
+
+
 class SiteFurniture:
     """The furniture of a site and of the folders in it."""
 
@@ -278,6 +324,25 @@ class SiteFurniture:
         """Take over what others have counted, in place of what they had before."""
         self._others = [Counts.load(bytes.fromhex(value)) for value in dumps]
         self._found.pop("", None)
+
+    def state(self) -> dict[str, Any]:
+        """Return all that was counted here, to go on from: of `MAX_STATE` bytes at most.
+
+        Where that isn't enough, the folders that were seen last are in it.
+        """
+        folders: list[tuple[str, dict[str, Any]]] = []
+        left = MAX_STATE - self.site.nbytes
+        for folder, counts in reversed(self._counts.items()):
+            if (left := left - counts.nbytes) < 0:
+                break
+            folders.append((folder, counts.state()))
+        return {"site": self.site.state(), "folders": folders[::-1]}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a `state`; raise as `Counts.restored` does."""
+        self.site = Counts.restored(state["site"])
+        for folder, counts in state["folders"]:
+            self._counts[folder] = Counts.restored(counts)
 
     def _furniture(self, folder: str, counts: Counts) -> NDArray[np.uint64]:
         if folder not in self._found:

@@ -111,6 +111,11 @@ class ChangingPlaces:
         """Return what was seen here."""
         return {str(place): counts for place, counts in self._seen.items()}
 
+    def restore(self, dump: dict[str, list[float]]) -> None:
+        """Go on from what was dumped by an earlier run."""
+        self._seen.update((int(place), list(counts)) for place, counts in dump.items())
+        self._count()
+
     def add_others(self, dumps: list[dict[str, list[float]]]) -> None:
         """Take over what others have seen, in place of what they had before."""
         self._others = dumps
@@ -152,6 +157,11 @@ class ConstantPlaces:
     def dump(self) -> dict[str, list[int]]:
         """Return what was seen here."""
         return {str(place): counts for place, counts in self._seen.items()}
+
+    def restore(self, dump: dict[str, list[int]]) -> None:
+        """Go on from what was dumped by an earlier run."""
+        self._seen.update((int(place), list(counts)) for place, counts in dump.items())
+        self._count()
 
     def add_others(self, dumps: list[dict[str, list[int]]]) -> None:
         """Take over what others have seen, in place of what they had before."""

@@ -1,7 +1,11 @@
-"""What is learnt of each site, and how crawlers tell each other.
+"""What is learnt of each site, how crawlers tell each other, and how a crawl goes on.
 
 Rule of this module: bounded; what is learnt is used when two pages are compared, and never enters
 what a store keeps of either.
+
+Of a site a crawl says two things: to other crawlers what it has found out (`Site.dump`), and to
+its own next run all that it knows (`Site.state`), so that a crawl that is stopped and resumed
+judges as one that is not.
 
 Each kind of knowledge can be left out (``NEARDUP_LEARN``):
 
@@ -16,33 +20,69 @@ Each kind of knowledge can be left out (``NEARDUP_LEARN``):
 from __future__ import annotations
 
 import json
+import secrets
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
+from enum import IntFlag
 from typing import Any
 
 from scrapy_neardup.bounded import Bounded
 from scrapy_neardup.evidence.editions import Editions
-from scrapy_neardup.evidence.furniture import SiteFurniture
+from scrapy_neardup.evidence.furniture import MAX_STATE, SiteFurniture
 from scrapy_neardup.evidence.places import ChangingPlaces, ConstantPlaces
 from scrapy_neardup.evidence.titles import SiteTitles
 from scrapy_neardup.options import LEARNABLE
 
 FURNITURE, PLACES, TITLES, EDITIONS = LEARNABLE
 
+MAX_STATES = 64 << 20
+"""Maximum bytes that a crawl leaves for its next run, of all sites."""
+
 _MAX_SITES = 1024
 _MAX_DUMP = 4 << 20
 """Maximum bytes of what another crawler says of a site."""
+_MAX_STATE = 2 * MAX_STATE
+"""Maximum bytes of what an earlier run says of a site, as text."""
+_MAX_PAGES = 1024
+"""Maximum pages of a site that are known to have been learnt from."""
+
+
+class Lesson(IntFlag):
+    """What a page can teach, each of them once."""
+
+    ALONE = 1
+    """What it shares with others of its site."""
+    BESIDE = 2
+    """How it differs from another one at its path."""
 
 
 class Site:
-    """What one site has shown."""
+    """What one site has shown.
+
+    Attributes
+    ----------
+    member
+        The name under which this crawl says to others what it has learnt of the site.
+    """
 
     def __init__(self) -> None:
+        self.member = secrets.token_hex(4)
+        self._taught: Bounded[int, int] = Bounded(_MAX_PAGES)
         self.furniture = SiteFurniture()
         self.places = ChangingPlaces()
         self.constants = ConstantPlaces()
         self.titles = SiteTitles()
         self.editions = Editions()
+
+    def is_due(self, page_id: int, lesson: Lesson) -> bool:
+        """Return whether a page hasn't taught this yet; it is noted that it does now.
+
+        A page is judged more than once where it was withdrawn, or waited for one that was.
+        """
+        taught = self._taught.get(page_id, 0)
+        self._taught[page_id] = taught | lesson
+        return not taught & lesson
 
     def dump(self) -> bytes:
         """Return what was learnt here, for other crawlers and later ones."""
@@ -54,9 +94,38 @@ class Site:
 
         What can't be read is passed over.
         """
-        read = [loaded for value in dumps if (loaded := _load(value)) is not None]
+        read = [loaded for value in dumps if (loaded := _load(value, _MAX_DUMP)) is not None]
         for name, part in self._parts().items():
-            part.add_others([each[name] for each in read if name in each])
+            with suppress(ValueError, TypeError, AttributeError):
+                part.add_others([each[name] for each in read if name in each])
+
+    def state(self) -> bytes:
+        """Return all that is known here, for this crawl's next run."""
+        parts = {
+            "member": self.member,
+            "taught": list(self._taught.items()),
+            "furniture": self.furniture.state(),
+            "places": self.places.dump(),
+            "constants": self.constants.dump(),
+            "titles": self.titles.dump(),
+            "editions": self.editions.state(),
+        }
+        return zlib.compress(json.dumps(parts).encode(), 1)
+
+    @classmethod
+    def restored(cls, state: bytes) -> Site | None:
+        """Return the site that goes on from what `state` wrote; None if that can't be read."""
+        site = cls()
+        if (parts := _load(state, _MAX_STATE)) is None:
+            return None
+        try:
+            site.member = str(parts.pop("member"))
+            site._taught.update(parts.pop("taught"))
+            for name, part in site._parts().items():
+                part.restore(parts[name])
+        except (KeyError, ValueError, TypeError, AttributeError):
+            return None
+        return site
 
     def _parts(self) -> dict[str, Any]:
         return {
@@ -68,9 +137,9 @@ class Site:
         }
 
 
-def _load(dump: bytes) -> dict[str, Any] | None:
+def _load(dump: bytes, most: int) -> dict[str, Any] | None:
     try:
-        unpacked = zlib.decompressobj().decompress(dump, _MAX_DUMP)
+        unpacked = zlib.decompressobj().decompress(dump, most)
         parts = json.loads(unpacked)
     except (zlib.error, ValueError):
         return None
@@ -93,6 +162,9 @@ class Sites:
         self._sites.move_to_end(name)
         return self._sites[name]
 
-    def names(self) -> list[str]:
-        """Return the names of the sites that are remembered."""
-        return list(self._sites)
+    def __setitem__(self, name: str, site: Site) -> None:
+        self._sites[name] = site
+
+    def items(self) -> list[tuple[str, Site]]:
+        """Return the sites that are remembered, by name, the one seen last first."""
+        return list(reversed(self._sites.items()))

@@ -75,6 +75,12 @@ class SiteTitles:
         """Return how many titles were counted here, and in how many each word is."""
         return self._pages, {str(word): count for word, count in self._words.items()}
 
+    def restore(self, dump: tuple[float, dict[str, float]]) -> None:
+        """Go on from what was dumped by an earlier run."""
+        self._pages, words = dump
+        self._words.update((int(word), count) for word, count in words.items())
+        self._common = None
+
     def add_others(self, dumps: list[tuple[float, dict[str, float]]]) -> None:
         """Take over what others have counted, in place of what they had before."""
         self._others = dumps

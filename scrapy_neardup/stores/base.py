@@ -137,16 +137,18 @@ class Store(Protocol):
         self,
         topic: str,  # noqa: ARG002
         member: str,  # noqa: ARG002
-        value: bytes,
+        value: bytes | None,
     ) -> list[bytes]:
         """Post `value` under the name `member`, and read what all members have posted.
+
+        With None nothing is posted.
 
         A notice board beside the fingerprints: each member's latest value of a topic, its
         own included, in no particular order. Members that posted nothing for a day may be
         gone, and so may any of more than 64. To post the same value again changes nothing.
         A store that keeps nothing else than fingerprints returns the own value.
         """
-        return [value]
+        return [] if value is None else [value]
 
     async def __aenter__(self) -> Self:
         await self.open()

@@ -109,7 +109,7 @@ class BasedStore(Store):
         """Count what the store holds; the base isn't counted."""
         return await self._store.stats()
 
-    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post and read on the store's notice board."""
         return await self._store.exchange(topic, member, value)
 

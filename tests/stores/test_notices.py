@@ -22,6 +22,9 @@ async def test_members_read_what_all_have_posted(store):
     assert sorted(await store.exchange("x", "a", b"1")) == [b"1", b"2"]
     assert sorted(await store.exchange("x", "a", b"\xff\0")) == [b"2", b"\xff\0"]
     assert await store.exchange("y", "b", b"") == [b""]
+    assert sorted(await store.exchange("x", "c", None)) == [b"2", b"\xff\0"]
+    assert sorted(await store.exchange("x", "b", b"2")) == [b"2", b"\xff\0"]
+    assert await store.exchange("z", "b", None) == []
     assert (await store.stats()).pages == 0
 
 

@@ -89,7 +89,7 @@ class MemoryStore(Store):
         opened = self._open()
         return opened.index.stats(other_bytes=opened.urls.nbytes + opened.notices.nbytes)
 
-    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post `value`, and read what all members have posted: those of this process."""
         return self._open().notices.post(topic, member, value)[0]
 

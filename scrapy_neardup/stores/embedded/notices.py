@@ -36,8 +36,12 @@ class NoticeBoard:
         """Bytes of the values held."""
         return sum(len(value) for members in self._topics.values() for value in members.values())
 
-    def post(self, topic: str, member: str, value: bytes) -> tuple[list[bytes], list[Notice]]:
-        """Post a value; return all of the topic, and what changed on the board."""
+    def post(
+        self, topic: str, member: str, value: bytes | None
+    ) -> tuple[list[bytes], list[Notice]]:
+        """Post a value, if there is one; return all of the topic, and what changed."""
+        if value is None:
+            return list(self._topics.get(topic, {}).values()), []
         members = self._topics.pop(topic, {})
         self._topics[topic] = members
         changed = []

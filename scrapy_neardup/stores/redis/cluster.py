@@ -172,7 +172,7 @@ class RedisClusterStore(Store):
         with explaining(self._uri):
             return await cluster_counts(self._client, self._prefix)
 
-    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`."""
         key = f"{{{topic_key(self._prefix, topic)}}}"
         with explaining(self._uri):

@@ -24,8 +24,11 @@ def topic_key(prefix: str, topic: str) -> str:
     return f"{prefix}notices:{quote(topic, safe='', errors='surrogatepass')}"
 
 
-async def exchange(client: Any, key: str, member: str, value: bytes) -> list[bytes]:
+async def exchange(client: Any, key: str, member: str, value: bytes | None) -> list[bytes]:
     """Post a value and return all of the topic; see `Store.exchange`."""
+    if value is None:
+        read: list[bytes] = await client.hvals(key)
+        return read
     name = member.encode("utf-8", "surrogatepass")
     values: list[bytes] = await client.eval(
         EXCHANGE_SCRIPT, 1, key, name, value, _DAY, _MOST_MEMBERS

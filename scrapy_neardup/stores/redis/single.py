@@ -143,7 +143,7 @@ class RedisStore(Store):
         with explaining(self._uri):
             return await counts(self._client, self._prefix)
 
-    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post a value and read those of all members; see `Store.exchange`."""
         with explaining(self._uri):
             return await exchange(self._client, topic_key(self._prefix, topic), member, value)

@@ -162,7 +162,7 @@ class SQLiteStore(Store):
         opened = self._open()
         return opened.index.stats(other_bytes=opened.notices.nbytes)
 
-    async def exchange(self, topic: str, member: str, value: bytes) -> list[bytes]:
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post `value`, durable within a second, and read what all members have posted.
 
         Raises

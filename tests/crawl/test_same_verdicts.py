@@ -1,0 +1,191 @@
+"""One order of pages has one outcome: in a crawl, a stopped one, `scan`, and on every store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import ExitStack
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+import scrapy
+from click.testing import CliRunner
+from crawl_spiders import Visit
+from site_server import Answer
+from store_registry import PLACES
+
+from scrapy_neardup.analysis import AnalysedPage, Analyser
+from scrapy_neardup.cli import main
+from scrapy_neardup.detector import Detector
+from scrapy_neardup.offline.record import Record
+from scrapy_neardup.offline.scan import analyse, judge
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.verdict import Verdict
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+
+from worlds import FAMILIES
+from worlds_site import Page
+
+MIXED = {
+    "timed-pages-mixed": 12,
+    "advert-plain": 12,
+    "clock-60": 12,
+    "related-links-plain": 12,
+    "editions-120-number": 16,
+    "two-lines-end-short-pages": 10,
+    "photos-10-own": 20,
+    "archives-40-10": 20,
+    "few-words": 8,
+}
+"""Made-up sites (``benchmarks/worlds.py``), and how many contents of each."""
+
+KEYS = ("page", "verdict", "reason", "rule", "of", "distance", "resemblance")
+
+
+@cache
+def mixed() -> list[Page]:
+    """Return pages of several sites, as they come in turns."""
+    chance = Random(1)
+    sites, pages = [], []
+    for name, most in MIXED.items():
+        shown = FAMILIES[name].world(1).pages
+        contents = list(dict.fromkeys(page.content for page in shown))[:most]
+        sites.append(iter([page for page in shown if page.content in contents]))
+    while sites:
+        site = chance.choice(sites)
+        some = list(islice(site, chance.randint(1, 6)))
+        pages += some
+        if not some:
+            sites.remove(site)
+    return pages
+
+
+@cache
+def analysed() -> list[tuple[str, AnalysedPage | Verdict]]:
+    """Return the address of each page, and what a store may know of it."""
+    analyser = Analyser(Parameters())
+    records = [Record(page=each.url, url=each.url, html=each.html.encode()) for each in mixed()]
+    return [(record.page, analyse(record, analyser)) for record in records]
+
+
+Told = list[tuple[object, ...]]
+
+
+async def judged(uri: str, *stops: int) -> Told:
+    """Judge the pages on a store that is closed, and opened again, before some of them."""
+    parameters = Parameters()
+    analyser = Analyser(parameters)
+    pages, told = analysed(), []
+    for start, end in zip((0, *stops), (*stops, len(pages)), strict=True):
+        async with open_store(
+            uri, schema=parameters.schema(), matching=parameters.matching
+        ) as store:
+            detector = Detector(analyser, store, job="test")
+            for url, page in pages[start:end]:
+                verdict = await judge(page, detector)
+                match = verdict.match
+                told.append((
+                    url, verdict.decision, verdict.reason, verdict.rule or None,
+                    match and match.url, match and match.distance, match and match.resemblance,
+                ))  # fmt: skip
+            await detector.close()
+    return told
+
+
+@pytest.fixture(scope="module")
+def expected() -> Told:
+    """Return what is told of each page with a store in memory."""
+    return asyncio.run(judged("memory:"))
+
+
+def test_the_pages_show_a_bit_of_everything(expected):
+    decisions = [each[1] for each in expected]
+    rules = {each[3] for each in expected}
+    assert len(expected) > 250
+    assert 100 < decisions.count("duplicate") < 200
+    assert {"equal", "alike", "same-core"} <= rules
+
+
+@pytest.mark.parametrize("name", ["sqlite", "redis", "redis-cluster"])
+def test_every_store_tells_the_same(name, expected):
+    with PLACES[name]() as place:
+        assert asyncio.run(judged(place.uri)) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "stops"),
+    [
+        ("sqlite", (7,)),
+        ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
+        ("redis", (40, 101, 230)),
+    ],
+)
+def test_a_run_that_is_stopped_and_resumed_tells_the_same(name, stops, expected):
+    with PLACES[name]() as place:
+        assert asyncio.run(judged(place.uri, *stops)) == expected
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_scan_tells_the_same(jobs, expected, tmp_path):
+    lines = (json.dumps({"url": page.url, "html": page.html}) + "\n" for page in mixed())
+    (tmp_path / "pages.jsonl").write_text("".join(lines))
+    result = CliRunner().invoke(main, ["scan", str(tmp_path / "pages.jsonl"), f"--jobs={jobs}"])
+    assert [tuple(map(row.get, KEYS)) for row in map(json.loads, result.stdout.splitlines())] == (
+        expected
+    )
+
+
+class InOrder(Visit):
+    """Requests pages of many hosts in order, through the site as their proxy."""
+
+    name = "in-order"
+
+    async def start(self):
+        yield scrapy.Request(self.site + "/start.json", dont_filter=True)
+
+    def request(self, response, path, priority):
+        return scrapy.Request(path, self.page, priority=priority, meta={"proxy": self.site})
+
+
+ONE_BY_ONE = {
+    "CONCURRENT_REQUESTS": 1,
+    "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue",  # hosts don't take turns
+    "NEARDUP_KEEP_START": False,
+}
+
+
+def crawled(crawl, site, settings):
+    """Return what the audit of a crawl tells, which goes on until no page is left."""
+    for page in mixed():
+        site.routes[page.url] = Answer(page.html, headers={"Content-Type": "text/html"})
+    audit = Path(settings["NEARDUP_AUDIT"])
+    while True:
+        outcome = crawl(InOrder, *(page.url for page in mixed()), settings=ONE_BY_ONE | settings)
+        if outcome.reason == "finished":
+            break
+    lines = map(json.loads, audit.read_text().splitlines())
+    return [tuple(map(line.get, KEYS)) for line in lines if line["reason"] != "not-html"]
+
+
+def test_a_crawl_tells_the_same(crawl, site, expected, tmp_path):
+    audit = {"NEARDUP_AUDIT": str(tmp_path / "audit.jsonl")}
+    assert crawled(crawl, site, audit) == expected
+
+
+@pytest.mark.parametrize("name", ["sqlite", "redis"])
+def test_a_crawl_that_is_stopped_and_resumed_tells_the_same(name, crawl, site, expected, tmp_path):
+    with ExitStack() as stack:
+        settings = {
+            "NEARDUP_AUDIT": str(tmp_path / "audit.jsonl"),
+            "JOBDIR": str(tmp_path / "job"),
+            "CLOSESPIDER_PAGECOUNT": 120,
+        }
+        if name == "redis":
+            settings["NEARDUP_STORE"] = stack.enter_context(PLACES[name]()).uri
+        assert crawled(crawl, site, settings) == expected
