@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
@@ -31,12 +31,13 @@ from scrapy_neardup.fingerprints import (
 from scrapy_neardup.fingerprints.minwise import owners
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Block, Content, Extractor, Form
+from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.urls import (
     Address,
-    host,
+    Extent,
     may_hold_address,
     redact,
-    registered_domain,
+    site,
     without_address,
 )
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-MIN_JUDGED_TOKENS = 5
+MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
 nothing."""
 
@@ -60,8 +61,6 @@ _NOTHING = np.empty(0, np.uint64)
 
 _MARK = "qzqxqvqz"
 """A word that no page has, between the blocks of one."""
-
-_SITES = {"host": host, "domain": registered_domain}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +263,6 @@ def scope_of(url: str | None, scope: str, language: str) -> str:
 
     `scope` is one of `scrapy_neardup.options.SCOPES`.
     """
-    kind, _, _ = scope.partition("+")
-    site = _SITES[kind](url or "") if kind in _SITES else ""
-    return f"{site} {language}" if scope.endswith("language") else site
+    extent, _, _ = scope.partition("+")
+    name = site(url, cast("Extent", extent)) if extent in get_args(Extent) else ""
+    return f"{name} {language}" if scope.endswith("language") else name

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.evidence.decision import Comparison
-from scrapy_neardup.evidence.furniture import FEWEST, Marks
+from scrapy_neardup.evidence.furniture import MIN_PAGES, Marks
 from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.evidence.sites import (
     EDITIONS,
@@ -131,7 +131,7 @@ class Detector:
             editions=site.editions.known if EDITIONS in learns and not strict else frozenset(),
             young_site=site.titles.young,
             young_folder=strict
-            or (page.shingled is not None and site.furniture.pages_of(folder) < FEWEST),
+            or (page.shingled is not None and site.furniture.pages_of(folder) < MIN_PAGES),
         )
 
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict) -> bool:
@@ -155,7 +155,7 @@ class Detector:
                 site.furniture.learn(page.address.folder, shingled.shingles)
                 site.constants.learn(head.places[: len(shingled.texts)], shingled.texts)
                 pages = site.furniture.pages
-                told = pages == FEWEST or not pages % _EXCHANGE_PAGES
+                told = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
         if not comparable or not site.is_due(page.id, Lesson.BESIDE):
             return told
         if (

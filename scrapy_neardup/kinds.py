@@ -17,6 +17,9 @@ from typing import Any, Final, TypeVar
 
 from scrapy_neardup.errors import ConfigurationError
 
+MAX_DISTANCE: Final = 8
+"""Maximum Hamming distance that tables are designed for, in bits."""
+
 MIN_BINS: Final = 16
 """Minimum number of bins of a sketch."""
 

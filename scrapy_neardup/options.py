@@ -119,7 +119,7 @@ class Judging(_Checked):
         " shared min-wise features; both, either of them, to be confirmed.",
     )
     max_distance: int = _option(
-        kinds.whole_number(0, 8),
+        kinds.whole_number(0, kinds.MAX_DISTANCE),
         3,
         "Maximum Hamming distance of near-duplicates, in bits; in a Redis store at most 6.",
     )

@@ -10,13 +10,15 @@ import json
 import re
 from functools import cache
 from hashlib import blake2b, sha1
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
+
+Extent = Literal["server", "host", "domain"]
 
 
 def redact(url: str) -> str:
@@ -79,21 +81,35 @@ def identity(url: str) -> bytes:
     return url.encode("utf-8", "surrogatepass")
 
 
-def host(url: str) -> str:
-    """Return the lower-cased host name of `url`, or ``""`` where there is none."""
+def site(url: str | None, extent: Extent = "server") -> str:
+    """Return the site of `url`, in lower case; ``""`` where there is none.
+
+    Parameters
+    ----------
+    extent
+        How far a site goes:
+
+        ========== ====================================================================
+        ``server`` host and port, without the usual port: whose habits are learnt together
+        ``host``   the name of the host, whatever the port
+        ``domain`` the registered domain (``example.co.uk``), or else the host; private
+                   suffixes count, so ``alice.github.io`` and ``bob.github.io`` are two sites
+        ========== ====================================================================
+
+    Notes
+    -----
+    User names, passwords and a dot at the end of a host have no part in it.
+    """
     try:
-        return (urlsplit(url).hostname or "").rstrip(".")
+        parts = urlsplit(url or "")
+        name, port = (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
         return ""
-
-
-def registered_domain(url: str) -> str:
-    """Return the registered domain of `url` (``example.co.uk``), or else its host.
-
-    Private suffixes count (``alice.github.io`` and ``bob.github.io`` are two sites).
-    """
-    name = host(url)
-    return _suffixes()(name).top_domain_under_public_suffix or name
+    if extent == "domain":
+        return _suffixes()(name).top_domain_under_public_suffix or name
+    if extent == "host" or port in {None, _USUAL_PORTS.get(parts.scheme)}:
+        return name
+    return f"{name}:{port}"
 
 
 def may_hold_address(url: str | None, *texts: str) -> bool:
@@ -131,7 +147,7 @@ class Address(NamedTuple):
     Parameters
     ----------
     site
-        Host and port in lower case, ``//example.com:8080``; ``""`` where there is none.
+        The site, as `site` returns it for a server: ``//example.com:8080``; or ``""``.
     folder
         The site, and the path up to its last slash.
     path
@@ -161,24 +177,25 @@ class Address(NamedTuple):
             parts = urlsplit(url or "")
         except ValueError:
             return cls("", "", 0, 0, 0, 0)
-        host = parts.netloc.rpartition("@")[2].lower()
-        site = f"//{host}" if host else ""
+        server = f"//{site(url)}" if site(url) else ""
         path = _SESSION_IN_PATH.sub("", parts.path[:_MAX_ADDRESS])
-        steps = [site, *(step for step in path.split("/") if step)]
+        steps = [server, *(step for step in path.split("/") if step)]
         query = sorted(
             part
             for part in parts.query[:_MAX_ADDRESS].split("&")
             if part and not _is_session(*part.partition("=")[::2])
         )
         return cls(
-            site,
-            f"{site}{path.rpartition('/')[0]}/",
-            _hash(site + path, 8),
+            server,
+            f"{server}{path.rpartition('/')[0]}/",
+            _hash(server + path, 8),
             _hash(f"{steps[-1]}?{'&'.join(query)}", 2),
             sum(_hash(step, 4) for step in steps) % 2**32,
             _hash("&".join(part for part in query if not _ORDER.match(part)), 2),
         )
 
+
+_USUAL_PORTS = {"http": 80, "https": 443}
 
 _MAX_ADDRESS = 2_000
 """Maximum characters of a path or query that are looked at."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, Self
 
+from scrapy_neardup.options import OPTIONS
+
 
 class Decision(StrEnum):
     """What was decided about a page."""
@@ -87,8 +89,8 @@ class Weighing:
         its furniture, aren't.
     """
 
-    min_resemblance: float = 0.9
-    titles: str = "learn"
+    min_resemblance: float = OPTIONS["min_resemblance"].default
+    titles: str = OPTIONS["titles"].default
     furniture: Furniture | None = None
     changing: frozenset[int] = frozenset()
     common: frozenset[int] = frozenset()

@@ -33,7 +33,7 @@ from scrapy_neardup.offline.featurefiles import FeatureFiles
 from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
-from scrapy_neardup.options import View
+from scrapy_neardup.options import OPTIONS, View
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
 _OF_TEXTS = {"shingle_size", "text", "ignore"}
@@ -98,7 +98,7 @@ _UNUSED = {
     "--threshold",
     metavar="T",
     type=float,
-    default=0.9,
+    default=OPTIONS["min_resemblance"].default,
     help="The least resemblance of two pages of a cluster, above 0, up to 1.",
 )
 @click.option(

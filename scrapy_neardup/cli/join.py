@@ -17,7 +17,7 @@ from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.texts import Texts
-from scrapy_neardup.options import View
+from scrapy_neardup.options import OPTIONS, View
 
 _VALUES = {
     "jaccard": "resemblance",
@@ -47,7 +47,7 @@ _OF_STRINGS = {"distance", "gram_size"}
     "--threshold",
     metavar="T",
     type=float,
-    default=0.9,
+    default=OPTIONS["min_resemblance"].default,
     help="The least similarity of a pair: up to 1, for overlap a number of shingles.",
 )
 @shingle_size_option

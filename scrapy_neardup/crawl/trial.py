@@ -26,7 +26,7 @@ from scrapy_neardup.crawl.addon import Addon
 from scrapy_neardup.crawl.session import VERDICT_KEY
 from scrapy_neardup.crawl.settings import read_settings
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.urls import host, redact
+from scrapy_neardup.urls import redact, site
 from scrapy_neardup.verdict import Decision, Verdict
 
 USER_AGENT = f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"
@@ -117,7 +117,7 @@ class TrialSpider(Spider):
     def __init__(self, url: str, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._first = url
-        name = host(url).removeprefix("www.")
+        name = site(url, "host").removeprefix("www.")
         self.allowed_domains = [name, f"www.{name}"]
         self._links = LinkExtractor()
 
@@ -127,10 +127,13 @@ class TrialSpider(Spider):
 
     def parse(self, response: Response) -> Iterator[Request]:
         """Follow the links of a page."""
-        if isinstance(response, HtmlResponse) and host(response.url) in self.allowed_domains:
+        if isinstance(response, HtmlResponse) and self._is_allowed(response.url):
             for link in self._links.extract_links(response):
-                if host(link.url) in self.allowed_domains:
+                if self._is_allowed(link.url):
                     yield Request(link.url)
+
+    def _is_allowed(self, url: str) -> bool:
+        return site(url, "host") in self.allowed_domains
 
 
 @dataclass
@@ -210,7 +213,7 @@ def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
     NeardupError
         Not a single page was got; the message says why.
     """
-    if not url.lower().startswith(("http://", "https://")) or not host(url):
+    if not url.lower().startswith(("http://", "https://")) or not site(url, "host"):
         raise ConfigurationError(f"{url!r} is no address to begin at: give http:// or https://")
     known = Settings({**_POLITE, "DOWNLOAD_DELAY": delay}, priority="project")
     return _run(known, TrialSpider, {"url": url}, terms)

@@ -31,8 +31,8 @@ from scrapy_neardup.fingerprints.shingles import ascending, distinct
 SHARE = 0.25
 """Of a group's kept pages, that furniture is on."""
 
-FEWEST = 4
-"""Pages of a group before any of it is furniture; and pages that furniture is on, less one."""
+MIN_PAGES = 4
+"""Minimum pages of a group before a shingle is furniture; it must be on all but one of them."""
 
 _RARE = SHARE / 4
 """What is on fewer of the pages isn't counted on."""
@@ -96,9 +96,9 @@ class Counts:
     def furniture(self) -> NDArray[np.uint64]:
         """Return the shingles on a quarter of the pages that were counted, ascending."""
         pages = self.pages - len(self._waiting)
-        if pages < FEWEST:
+        if pages < MIN_PAGES:
             return _NOTHING
-        found = self.counts >= max(SHARE * pages, FEWEST - 1)
+        found = self.counts >= max(SHARE * pages, MIN_PAGES - 1)
         return self.shingles[found]
 
     def merged(self, others: Iterable[Counts]) -> Counts:

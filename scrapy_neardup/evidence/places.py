@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from scrapy_neardup.bounded import Bounded
-from scrapy_neardup.evidence.decision import MIN_CORE_BINS
+from scrapy_neardup.evidence.decision import EQUAL_ROWS, MIN_CORE_BINS
 from scrapy_neardup.evidence.layout import BORDER, LINKS, MAX_TRACKED, NAMED, Head, Planes
 
 MAX_SHARE = 0.25
@@ -30,9 +30,6 @@ SHOWN = 4
 
 _CHANGED = 0.5
 """Minimum share of a place's bins that differ where it has changed."""
-
-_OTHERWISE = 0.01
-"""Maximum share of differing shingles in the rest of two responses with the same page."""
 
 _CONSTANT = 0.75
 """Minimum surplus of pages with the usual text of a place, as a share of all."""
@@ -206,6 +203,6 @@ def changes(ours: bytes, theirs: bytes, *, bins: int, bits: int) -> frozenset[in
             rest &= ~held
     if rest.bit_count() < max(MIN_CORE_BINS, (1 - 2 * MAX_SHARE) * core.bit_count()):
         return None
-    if (differing & rest).bit_count() > _OTHERWISE * accident * rest.bit_count():
+    if (differing & rest).bit_count() > EQUAL_ROWS * accident * rest.bit_count():
         return None
     return frozenset(changed)

@@ -10,11 +10,9 @@ import re
 from collections.abc import Iterable
 
 from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.evidence.furniture import MIN_PAGES
 from scrapy_neardup.evidence.layout import hash_words
 from scrapy_neardup.fingerprints import token_hashes
-
-MIN_PAGES = 4
-"""Pages of a site before any word can be its own."""
 
 COMMON = 0.5
 """Share of a site's titles that hold a word from which on it is the site's own."""

@@ -20,6 +20,7 @@ from scrapy_neardup.fingerprints.broder import acceptance, broder_features, mini
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import features as shingled
+from scrapy_neardup.kinds import MAX_FEATURES
 from scrapy_neardup.options import OPTIONS
 
 Hashes = NDArray[np.uint64]
@@ -122,7 +123,7 @@ def choose_filter(threshold: float, *, minima: int = 84, features: int = 8) -> F
     True
     """
     minima = whole_number("the number of minima", minima, least=1)
-    features = whole_number("the number of features", features, least=1, most=64)
+    features = whole_number("the number of features", features, least=1, most=MAX_FEATURES)
     if not 0 < threshold < 1:
         raise ConfigurationError(f"the threshold must be above 0 and below 1, not {threshold!r}")
     grid = (np.arange(_GRID) + 0.5) / _GRID

@@ -39,9 +39,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
-
-_FEWEST, _MOST = 16, 1024
-"""Bins of a sketch."""
+from scrapy_neardup.kinds import BITS, MAX_BINS, MIN_BINS
 
 _RANK_BITS = 53
 """A minimum is the number of its throw (11 bits), then the low bits of its hash: they share
@@ -85,9 +83,10 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
     -----
     O(n + bins * log(bins)) expected; 1,000 shingles take 10 to 50 µs.
     """
-    if not _FEWEST <= bins <= _MOST or bins & (bins - 1):
+    if not MIN_BINS <= bins <= MAX_BINS or bins & (bins - 1):
         raise ConfigurationError(
-            f"the bins of a sketch must be a power of two from {_FEWEST} to {_MOST}, not {bins}"
+            f"the bins of a sketch must be a power of two from {MIN_BINS} to {MAX_BINS},"
+            f" not {bins}"
         )
     if not len(shingles):
         raise NoFeaturesError("a set without shingles has no sketch")
@@ -321,5 +320,5 @@ def _count_differing(words: NDArray[np.unsignedinteger], bits: int) -> NDArray[n
 
 
 def _check_bits(bits: int) -> None:
-    if bits not in {1, 2, 4, 8}:
+    if bits not in BITS:
         raise ConfigurationError(f"the bits of a minimum must be 1, 2, 4 or 8, not {bits}")

@@ -7,6 +7,7 @@ from importlib import import_module
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, contradicts
 from scrapy_neardup.urls import redact_store
 
@@ -63,19 +64,13 @@ def open_store(
         raise ConfigurationError(
             f"NEARDUP_STORE: no store for {shown}; its scheme must be one of {known}"
         ) from None
-    if not 0 <= max_distance <= 8:
-        raise ConfigurationError(f"NEARDUP_MAX_DISTANCE must be 0 to 8 bits, not {max_distance}")
-    if expected_pages < 1:
-        raise ConfigurationError(
-            f"NEARDUP_EXPECTED_PAGES must be a positive number, not {expected_pages}"
-        )
     if isinstance(factory, str):
         module, _, name = factory.partition(":")
         factory = getattr(import_module(module), name)
     options = StoreOptions(
         namespace=namespace,
-        max_distance=max_distance,
-        expected_pages=expected_pages,
+        max_distance=OPTIONS["max_distance"].read(max_distance),
+        expected_pages=OPTIONS["expected_pages"].read(expected_pages),
         retention=retention,
         schema=dict(schema or {}) | (matching or Matching()).record(),
         matching=matching or Matching(),

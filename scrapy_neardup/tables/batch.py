@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.arguments import hashes, whole_number
+from scrapy_neardup.kinds import MAX_DISTANCE
 from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.ranges import ranges
 
@@ -104,7 +105,7 @@ class BatchSearch:
         design: TableDesign | None = None,
     ) -> None:
         queries = hashes("queries", queries)
-        max_distance = whole_number("max_distance", max_distance, least=0, most=8)
+        max_distance = whole_number("max_distance", max_distance, least=0, most=MAX_DISTANCE)
         self._order = np.argsort(queries, kind="stable")
         ordered = queries[self._order]
         self._starts = np.flatnonzero(np.diff(ordered, prepend=~ordered[:1]))

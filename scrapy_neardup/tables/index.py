@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.arguments import filled, hashes, whole_number
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.kinds import MAX_DISTANCE
 from scrapy_neardup.tables.design import MOST_PROBES, TableDesign
 from scrapy_neardup.tables.permutations import masks_within
 
@@ -101,7 +102,7 @@ class HammingIndex:
         design: TableDesign | None = None,
         max_bucket: int | None = None,
     ) -> None:
-        max_distance = whole_number("max_distance", max_distance, least=0, most=8)
+        max_distance = whole_number("max_distance", max_distance, least=0, most=MAX_DISTANCE)
         expected = whole_number("expected", expected, least=0)
         if max_bucket is not None:
             max_bucket = whole_number("max_bucket, if not None,", max_bucket, least=1)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.urls import host, redact, registered_domain, without_address
+from scrapy_neardup.urls import redact, site, without_address
 
 
 @pytest.mark.parametrize(
@@ -31,21 +31,21 @@ def test_redact_never_shows_the_password(user, rest):
 
 
 @pytest.mark.parametrize(
-    ("url", "name", "domain"),
+    ("url", "server", "host", "domain"),
     [
-        ("https://Shop.Example.co.uk:8443/x", "shop.example.co.uk", "example.co.uk"),
-        ("http://alice.github.io/", "alice.github.io", "alice.github.io"),
-        ("http://127.0.0.1:8000/", "127.0.0.1", "127.0.0.1"),
-        ("http://localhost/", "localhost", "localhost"),
-        ("http://example.com./", "example.com", "example.com"),
-        ("http://[::1]/", "::1", "::1"),
-        ("http://[bad/", "", ""),
-        ("page.html", "", ""),
+        ("https://A.Example.co.uk:443/x", "a.example.co.uk", "a.example.co.uk", "example.co.uk"),
+        ("http://alice.github.io:80/", "alice.github.io", "alice.github.io", "alice.github.io"),
+        ("http://127.0.0.1:8000/", "127.0.0.1:8000", "127.0.0.1", "127.0.0.1"),
+        ("http://localhost/", "localhost", "localhost", "localhost"),
+        ("http://me:secret@example.com./", "example.com", "example.com", "example.com"),
+        ("http://[::1]/", "::1", "::1", "::1"),
+        ("http://[bad/", "", "", ""),
+        ("http://a.example:bad/", "", "", ""),
+        ("page.html", "", "", ""),
     ],
 )
-def test_host_and_registered_domain(url, name, domain):
-    assert host(url) == name
-    assert registered_domain(url) == domain
+def test_the_site_of_a_page(url, server, host, domain):
+    assert [site(url), site(url, "host"), site(url, "domain")] == [server, host, domain]
 
 
 @pytest.mark.parametrize(

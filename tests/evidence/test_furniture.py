@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from made_evidence import plane
 from resembling_sets import HASH_SETS
 
-from scrapy_neardup.evidence.furniture import FEWEST, Counts, Marks, SiteFurniture, common
+from scrapy_neardup.evidence.furniture import MIN_PAGES, Counts, Marks, SiteFurniture, common
 from scrapy_neardup.fingerprints import one_permutation_sketch
 
 
@@ -130,11 +130,11 @@ def test_folders_do_not_mix():
 def test_pages_of_a_folder_are_counted():
     site = SiteFurniture()
     assert site.pages_of("//a/x/") == 0
-    for page in range(FEWEST):
+    for page in range(MIN_PAGES):
         site.learn("//a/x/", shingles(page))
-    assert site.pages_of("//a/x/") == FEWEST
+    assert site.pages_of("//a/x/") == MIN_PAGES
     assert site.pages_of("//a/y/") == 0
-    assert site.pages == FEWEST
+    assert site.pages == MIN_PAGES
 
 
 def test_what_a_folder_adds_changes_with_the_site_and_with_it():

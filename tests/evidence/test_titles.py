@@ -2,7 +2,8 @@
 
 import pytest
 
-from scrapy_neardup.evidence.titles import MIN_PAGES, SiteTitles, title_words
+from scrapy_neardup.evidence.furniture import MIN_PAGES
+from scrapy_neardup.evidence.titles import SiteTitles, title_words
 
 
 def words(title, *headings):
