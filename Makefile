@@ -66,6 +66,6 @@ clean: ## remove caches and build products; .venv stays
 
 # .ready-test: the environment holds the package with its extra "test"; base: without extras.
 # What is compiled is compiled again when its source has changed.
-$(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard scrapy_neardup/_speed/*.pyx)
+$(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard scrapy_neardup/_speed/*.px*)
 	@$(PYTHON) tools/environment.py $(VENV) $(filter-out base,$*)
 	@touch $@

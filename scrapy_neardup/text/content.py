@@ -20,7 +20,8 @@ from scrapy_neardup.options import View
 from scrapy_neardup.text.clocks import split_clocks
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
-from scrapy_neardup.text.walk import Block, Form, Walked, walk
+from scrapy_neardup.text.walk import Block, Form, Walked
+from scrapy_neardup.text.walking import walk
 
 MIN_MAIN_TOKENS = 5
 """Minimum tokens of the main view; with fewer, the full view counts."""

@@ -1,0 +1,491 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+"""HTML tree to blocks: `scrapy_neardup.text.walk` over lxml's own tree.
+
+Rule of this module: of libxml2's nodes fields are read and nothing is written; no function of
+libxml2 is called and nothing is linked to it. What stands in a tree from HTML by exception alone
+(namespaces, entities, values in pieces) is left to the Python code: `walk` then returns None.
+
+`set_up` takes the tables of the Python code; nothing is said twice.
+
+The methods have the names of those of ``_Walker`` there and do the same in the same order, on
+UTF-8: text becomes a string when its block ends.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memset, strcmp, strlen, strstr
+from lxml.includes.etreepublic cimport LXML_VERSION_STRING, _Element
+from lxml.includes.tree cimport xmlAttr, xmlNode
+
+BUILT_WITH = LXML_VERSION_STRING.decode()
+"""The version of lxml whose headers described the nodes."""
+
+
+class _Unusual(Exception):
+    """A tree that the Python code has to read."""
+
+
+include "utf8.pxi"
+include "elements.pxi"
+
+cdef tuple forms
+cdef object new_tuple = tuple.__new__
+cdef object Block, Walked, image_source, is_state, is_day
+cdef Py_ssize_t max_title
+cdef double link_share
+cdef int max_depth
+cdef bytes line_end
+
+
+def set_up(tags, walk):
+    """Take the tables and helpers of the modules `scrapy_neardup.text.tags` and `walk`."""
+    global landmarks, section_roles, beside_roles, max_name, is_named, forms, Block, Walked
+    global image_source, is_state, is_day, max_title, link_share, max_depth, line_end
+    check_kinds(tags.Kind, walk.Form)
+    fill_tags(
+        tags.KINDS,
+        (
+            (tags.SECTIONS, SECTION), (walk._CELLS, CELL), (walk._BESIDE, BESIDE),
+            (walk._NAMED_INLINE, NAMED_INLINE), ({"img", "source", "embed"}, SHOWS),
+            ({"img"}, IMAGE),
+        ),
+    )
+    fill_sources(tags.SOURCES)
+    landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES
+    beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
+    forms, Block, Walked = tuple(walk.Form), walk.Block, walk.Walked
+    image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day
+    max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
+    line_end = walk.LINE_END.encode()
+
+
+cdef struct Around:
+    int depth
+    int form
+    uint32_t place
+    bint in_section
+
+
+cdef class Walker:
+    """One pass over one tree; `scrapy_neardup.text.walk._Walker` says what its fields are."""
+
+    cdef bint furniture, in_section, joins, in_row
+    cdef int form, link_depth, heading_depth, svg_depth
+    cdef uint32_t place
+    cdef size_t linked, characters
+    cdef Around* around
+    cdef size_t around_count, around_room
+    cdef Buffer parts, link, heading, run
+    cdef list blocks, headings, sources
+    cdef set data
+    cdef str title
+    cdef int linked_days
+
+    def __cinit__(self, bint furniture):
+        self.furniture = furniture
+        self.blocks, self.headings, self.sources = [], [], []
+        self.data = set()
+        self.title = ""
+
+    def __dealloc__(self):
+        free(self.around)
+        free(self.parts.data)
+        free(self.link.data)
+        free(self.heading.data)
+        free(self.run.data)
+
+    cdef object walk(self, const xmlNode* root):
+        cdef const xmlNode* node
+        cdef const xmlNode* parent = root
+        cdef int depth = 1
+        if self.start(root, 1):
+            node = root.children
+            while True:
+                while node == NULL:
+                    self.end(depth)
+                    depth -= 1
+                    if not depth:
+                        break
+                    node, parent = parent.next, parent.parent
+                if not depth:
+                    break
+                if node.type == 3 or node.type == 4:
+                    node = self.text_from(node)
+                elif node.type == 1:
+                    if self.start(node, depth + 1):
+                        if node.children != NULL:
+                            depth += 1
+                            parent, node = node, node.children
+                            continue
+                        self.end(depth + 1)
+                    node = node.next
+                elif node.type == 8 or node.type == 7:
+                    node = node.next
+                else:
+                    raise _Unusual
+            self.flush()
+        return Walked(
+            self.blocks, self.title, self.headings, self.sources, self.data, self.linked_days
+        )
+
+    # ---- elements ----
+
+    cdef bint start(self, const xmlNode* element, int depth) except -1:
+        """Open an element; return whether what it holds is to be read."""
+        cdef const Tag* tag
+        cdef const Name* name
+        if element.ns != NULL:
+            raise _Unusual
+        tag = find_tag(<const char*>element.name)
+        if tag.kind == BLOCK or tag.kind == PLAIN:
+            self.block(element, tag, depth)
+        elif tag.kind == INLINE:
+            if tag.flags & NAMED_INLINE and element.properties != NULL:
+                name = find_name(get(element, b"class"))
+                if name.named or find_name(get(element, b"id")).named:
+                    self.open(element, tag, get(element, b"class"), depth, NAMED)
+        elif tag.kind == LINK:
+            if not self.link_depth and get(element, b"href") != NULL:
+                self.link_depth = depth
+                self.link.size = 0
+        elif tag.kind == BREAK:
+            put(&self.parts, PyBytes_AS_STRING(line_end), PyBytes_GET_SIZE(line_end))
+        else:
+            return self.special(element, tag, depth)
+        return True
+
+    cdef inline int end(self, int depth) except -1:
+        """Close the element at this depth."""
+        cdef Around* last
+        if self.around_count and self.around[self.around_count - 1].depth == depth:
+            self.flush()
+            self.around_count -= 1
+            last = &self.around[self.around_count]
+            self.form, self.place, self.in_section = last.form, last.place, last.in_section
+        if self.link_depth == depth:
+            self.link_depth = 0
+            self.linked_days += self.is_day()
+        elif self.heading_depth == depth:
+            self.heading_depth = 0
+            heading = PyUnicode_DecodeUTF8(self.heading.data, self.heading.size, NULL)
+            self.headings.append(
+                (" ".join(heading[:max_title].split()), self.form == OF_FURNITURE)
+            )
+        elif self.svg_depth == depth:
+            self.svg_depth = 0
+        return 0
+
+    cdef int block(self, const xmlNode* element, const Tag* tag, int depth) except -1:
+        """Open an element that separates words."""
+        cdef int form = CONTENT, role = 0
+        cdef bint in_section = tag.flags & SECTION, own
+        cdef const char* classes = NULL
+        cdef const char* identity = NULL
+        cdef const char* roles = NULL
+        cdef const char* name
+        cdef const xmlAttr* attribute = element.properties
+        while attribute != NULL:
+            if attribute.ns != NULL:
+                raise _Unusual
+            name = <const char*>attribute.name
+            if name[0] == c"c" and strcmp(name, b"class") == 0:
+                classes = value_of(attribute)
+            elif name[0] == c"i" and strcmp(name, b"id") == 0:
+                identity = value_of(attribute)
+            elif name[0] == c"r" and strcmp(name, b"role") == 0:
+                roles = value_of(attribute)
+            attribute = attribute.next
+        if roles != NULL and roles[0] or tag.kind == FURNITURE or tag.kind == ENDS:
+            if roles != NULL:
+                role = role_of(roles)
+            in_section = in_section or role & SECTION_ROLE
+            own = tag.kind == ENDS and not (self.in_section or depth > max_depth)
+            if tag.kind == FURNITURE or role & LANDMARK or own:
+                form = OF_FURNITURE if self.furniture else CONTENT
+                if tag.flags & BESIDE or role & BESIDE_ROLE:
+                    form = NAMED
+        if form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
+            if find_name(classes).named or find_name(identity).named:
+                form = NAMED
+        self.open(element, tag, classes, depth, form)
+        self.in_section = self.in_section or in_section
+        return 0
+
+    cdef int open(
+        self, const xmlNode* element, const Tag* tag, const char* classes, int depth, int form
+    ) except -1:
+        """Begin a block, and what holds until the element ends."""
+        cdef Around* around
+        cdef const Name* name
+        cdef uint32_t step
+        if self.parts.size:
+            self.flush()
+        if self.around_count == self.around_room:
+            around = <Around*>realloc(self.around, (2 * self.around_room + 64) * sizeof(Around))
+            if around == NULL:
+                raise MemoryError
+            self.around, self.around_room = around, 2 * self.around_room + 64
+        around = &self.around[self.around_count]
+        around.depth, around.form = depth, self.form
+        around.place, around.in_section = self.place, self.in_section
+        self.around_count += 1
+        self.form = max(self.form, form)
+        self.joins = tag.flags & CELL
+        if not self.joins:
+            self.in_row = False
+        name = find_name(classes)
+        step = crc(~self.place, b"/", 1)
+        step = crc(step, <const char*>element.name, strlen(<const char*>element.name))
+        step = crc(step, b".", 1)
+        self.place = ~crc(step, name.value + name.size, name.step_size)
+        return 0
+
+    cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:
+        """Open an element of one of the rarer kinds; return whether what it holds is read."""
+        cdef const char* value
+        if tag.kind == TIME:
+            self.open(element, tag, get(element, b"class"), depth, CLOCK)
+            return True
+        if tag.kind == FURNITURE or tag.kind == ENDS:
+            self.block(element, tag, depth)
+            return True
+        if tag.kind == HEADING:
+            self.block(element, tag, depth)
+            if not self.heading_depth:
+                self.heading_depth = depth
+                self.heading.size = 0
+            return True
+        if tag.kind == SVG:
+            self.block(element, tag, depth)
+            self.svg_depth = self.svg_depth or depth
+            return True
+        if tag.kind == TEMPLATE:
+            value = get(element, b"shadowrootmode")
+            if value == NULL or not value[0]:
+                return False
+            self.block(element, tag, depth)
+            return True
+        if tag.kind == IGNORED:
+            self.flush()
+        elif tag.kind == TITLE:
+            if not (self.title or self.svg_depth):
+                self.title = " ".join(self.strings(element)[:max_title].split())
+        elif tag.kind == SCRIPT:
+            self.script(element)
+        elif tag.kind == MEDIA:
+            put(&self.parts, b"\n", 1)
+            self.media(element)
+            self.media_within(element, SHOWS)
+        elif tag.kind == NOSCRIPT:
+            self.media_within(element, IMAGE)
+        return False
+
+    cdef str strings(self, const xmlNode* element):
+        """Return all the text in an element."""
+        cdef const xmlNode* node = element.children
+        self.run.size = 0
+        while node != NULL:
+            if node.type == 3 or node.type == 4:
+                put(&self.run, <const char*>node.content, strlen(<const char*>node.content))
+            elif node.type != 1 and node.type != 7 and node.type != 8:
+                raise _Unusual
+            node = following(node, element)
+        return PyUnicode_DecodeUTF8(self.run.data, self.run.size, NULL)
+
+    cdef int script(self, const xmlNode* element) except -1:
+        cdef const char* kind
+        cdef const xmlNode* node = element.children
+        cdef bint is_json, may_be_state = False
+        if self.form == OF_FURNITURE:
+            return 0
+        kind = get(element, b"type")
+        is_json = kind != NULL and b"json" in (<bytes>kind).lower()
+        if not is_json and get(element, b"src") != NULL:
+            return 0
+        self.run.size = 0
+        while node != NULL and (node.type == 3 or node.type == 4):
+            put(&self.run, <const char*>node.content, strlen(<const char*>node.content))
+            node = node.next
+        if node != NULL and node.type != 1 and node.type != 7 and node.type != 8:
+            raise _Unusual
+        put(&self.run, b"", 1)  # `strstr` wants an end
+        if not is_json:  # the two patterns of `is_state` begin with these
+            may_be_state = (
+                strstr(self.run.data, b"__") != NULL or strstr(self.run.data, b"nitial") != NULL
+            )
+        if is_json or may_be_state:
+            code = PyUnicode_DecodeUTF8(self.run.data, self.run.size - 1, NULL)
+            if is_json or is_state(code):
+                self.data.add(" ".join(code.split()))
+        return 0
+
+    cdef int media_within(self, const xmlNode* element, int flag) except -1:
+        cdef const xmlNode* node = element.children
+        while node != NULL:
+            if node.type == 1:
+                if node.ns != NULL:
+                    raise _Unusual
+                if find_tag(<const char*>node.name).flags & flag:
+                    self.media(node)
+            elif node.type != 3 and node.type != 4 and node.type != 7 and node.type != 8:
+                raise _Unusual
+            node = following(node, element)
+        return 0
+
+    cdef int media(self, const xmlNode* element) except -1:
+        cdef int i
+        cdef const char* value
+        if element.properties == NULL:
+            return 0
+        if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
+            return 0
+        for i in range(source_count):
+            value = get(element, source_names[i])
+            if value != NULL and value[0]:
+                self.source(value)
+        return 0
+
+    cdef int source(self, const char* value) except -1:
+        """Add an address as it stands, if there is nothing in it to look at; see `image_source`."""
+        cdef bint in_furniture = self.form == OF_FURNITURE
+        cdef const uint8_t* at = <const uint8_t*>value
+        cdef bint is_plain = at[0] != c"."
+        while is_plain and at[0]:
+            # A scheme, a query, a fragment, a list, white space; anything but ASCII.
+            is_plain = (
+                33 <= at[0] < 127 and at[0] != c":" and at[0] != c"?" and at[0] != c"#"
+                and at[0] != c","
+            )
+            at += 1
+        source = PyUnicode_DecodeUTF8(value, strlen(value), NULL)
+        if is_plain:
+            self.sources.append((source, in_furniture))
+        else:
+            for found in image_source(source):
+                self.sources.append((found, in_furniture))
+        return 0
+
+    # ---- text ----
+
+    cdef const xmlNode* text_from(self, const xmlNode* node) except? NULL:
+        """Read the text that begins with this node; return the first node behind it."""
+        cdef const xmlNode* first = node
+        cdef const char* content
+        node = node.next
+        if node == NULL or node.type != 3 and node.type != 4:
+            content = <const char*>first.content
+            if content != NULL:
+                self.text(content, strlen(content))
+            return node
+        self.run.size = 0
+        while first != NULL and (first.type == 3 or first.type == 4):
+            content = <const char*>first.content
+            if content != NULL:
+                put(&self.run, content, strlen(content))
+            first = first.next
+        self.text(self.run.data, self.run.size)
+        return first
+
+    cdef inline int text(self, const char* text, size_t size) except -1:
+        cdef const uint8_t* start = <const uint8_t*>text
+        cdef const uint8_t* end = start + size
+        cdef size_t length
+        put(&self.parts, text, size)
+        strip(&start, &end)
+        if start == end:
+            return 0
+        length = characters(start, end)
+        self.characters += length
+        if self.link_depth:
+            self.linked += length
+            put(&self.link, text, size)
+        if self.heading_depth:
+            put(&self.heading, text, size)
+        return 0
+
+    cdef int flush(self) except -1:
+        """End the block that is being read, if there is one."""
+        cdef int form = self.form
+        if self.characters:
+            if form == CONTENT and self.linked >= link_share * self.characters:
+                form = LINKS
+            text = PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL)
+            joined = self.joins and self.in_row
+            self.blocks.append(
+                new_tuple(Block, (text, forms[form], self.place, joined))
+            )
+            self.in_row = True
+            self.characters = self.linked = 0
+        self.parts.size = 0
+        if self.heading_depth:
+            put(&self.heading, b" ", 1)
+        return 0
+
+    cdef bint is_day(self) except -1:
+        """Return whether the link's text is the number of a day."""
+        cdef const uint8_t* start = <const uint8_t*>self.link.data
+        cdef const uint8_t* end = start + self.link.size
+        if not self.link.size:
+            return False
+        strip(&start, &end)
+        if end - start > 8:  # two characters
+            return False
+        return is_day(PyUnicode_DecodeUTF8(<const char*>start, end - start, NULL))
+
+
+cdef inline const xmlNode* following(const xmlNode* node, const xmlNode* top) noexcept nogil:
+    """Return the next node within `top`, in the order of the page, or NULL."""
+    if node.type == 1 and node.children != NULL:
+        return node.children
+    while node != top:
+        if node.next != NULL:
+            return node.next
+        node = node.parent
+    return NULL
+
+
+cdef bint is_dot(const char* length) noexcept nogil:
+    """Return whether an image of this width or height is too small to show anything."""
+    cdef const uint8_t* start = <const uint8_t*>length
+    cdef const uint8_t* end
+    if length == NULL:
+        return False
+    end = start + strlen(length)
+    strip(&start, &end)
+    return end - start == 1 and (start[0] == c"0" or start[0] == c"1")
+
+
+def walk(_Element root, *, bint furniture):
+    """Return what a page says, or None where the Python code has to read it."""
+    if root._c_node == NULL or root._c_node.type != 1:
+        return None
+    cdef Walker walker = Walker(furniture)
+    try:
+        return walker.walk(root._c_node)
+    except (_Unusual, UnicodeDecodeError):
+        return None
+
+
+def is_laid_out_as_built(_Element parent, _Element first, _Element second):
+    """Return whether nodes are where the headers said, given an element and its two children.
+
+    The pointers that are compared are known; none is followed.
+    """
+    cdef const xmlNode* above = parent._c_node
+    cdef const xmlNode* left = first._c_node
+    cdef const xmlNode* right = second._c_node
+    return (
+        above._private == <void*>parent
+        and left._private == <void*>first
+        and right._private == <void*>second
+        and above.type == left.type == right.type == 1
+        and above.children == left
+        and above.last == right
+        and left.parent == above
+        and left.next == right
+        and right.prev == left
+        and left.name == right.name
+        and left.ns == NULL
+    )

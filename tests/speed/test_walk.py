@@ -1,0 +1,93 @@
+"""The compiled walk finds what the walk in Python finds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+from mutated_pages import pages
+
+from scrapy_neardup import _speed
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.text import Extractor, parse_html, walking
+from scrapy_neardup.text.walk import walk
+
+compiled = walking._compiled
+pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
+
+
+@given(pages, st.booleans())
+def test_the_walks_agree(html, furniture):
+    try:
+        root = parse_html(html)
+    except InputError:
+        return
+    found = compiled.walk(root, furniture=furniture)
+    assert found is not None
+    expected = walk(root, furniture=furniture)
+    assert found == expected
+    assert [*map(type, found.blocks)] == [*map(type, expected.blocks)]
+    assert [type(block.form) for block in found.blocks] == [
+        type(block.form) for block in expected.blocks
+    ]
+
+
+@pytest.mark.parametrize("depth", [10, 255, 3000])
+def test_a_deep_tree(depth):
+    root = parse_html("<div>" * depth + "x" + "</div>y" * 3)
+    assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+
+
+def test_more_names_than_are_remembered():
+    html = "".join(f"<div class='c{number:x}y'>w{number}</div>" for number in range(5_000))
+    root = parse_html(html)
+    for _ in range(2):
+        assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        "<html xmlns='http://www.w3.org/1999/xhtml'><p>a</p></html>",
+        "<html><s:svg xmlns:s='http://www.w3.org/2000/svg'>a</s:svg></html>",
+        "<html><image xmlns:x='http://www.w3.org/1999/xlink' x:href='a.svg'/></html>",
+        "<!DOCTYPE html [<!ENTITY e 'x'>]><html>a&e;b</html>",
+    ],
+)
+def test_what_html_does_not_make_is_left_to_python(xml):
+    root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False))
+    assert compiled.walk(root, furniture=True) is None
+    assert walking.walk(root, furniture=True) == walk(root, furniture=True)
+
+
+def test_neighbouring_texts_are_one():
+    root = etree.fromstring("<html>a <![CDATA[ b]]> <p> c<!-- --> <?x?> d</p></html>")
+    assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+
+
+def test_other_trees_are_refused(monkeypatch, caplog):
+    monkeypatch.setattr(walking.etree, "LXML_VERSION", (9, 0, 0, 0))
+    assert walking._load() is None
+    (line,) = caplog.messages
+    assert "in pure Python: it was not tried with lxml (9, 0, 0, 0)" in line
+
+
+def test_a_walk_that_differs_is_refused(monkeypatch, caplog):
+    monkeypatch.setattr(compiled, "walk", lambda root, furniture: None)
+    assert walking._load() is None
+    assert "it finds something else on a page" in caplog.text
+
+
+def test_nodes_that_lie_elsewhere_are_noticed():
+    root = parse_html("<p>a</p><p>b</p>")[0]
+    assert compiled.is_laid_out_as_built(root, root[0], root[1])
+    assert not compiled.is_laid_out_as_built(root, root[1], root[0])
+
+
+def test_ignored_elements():
+    root = parse_html("<p class=x>a</p><p>b c d e f g</p>")
+    assert Extractor(ignore=(".x",)).extract(root).text == "b c d e f g"
+
+
+def test_pure_python_is_taken_if_asked_for(monkeypatch):
+    monkeypatch.setattr(_speed, "IS_PURE", True)
+    assert walking._load() is None
