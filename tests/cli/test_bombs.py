@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import struct
 import subprocess
 import sys
 import zlib
@@ -15,6 +16,8 @@ import pytest
 from scrapy_neardup.offline.record import MAX_PAGE
 
 COMMAND = Path(sys.executable).with_name("scrapy-neardup")
+GZIP = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
+"""Header: deflate, nothing said of the file."""
 LENGTH = 10 * MAX_PAGE
 MOST_MEMORY = 6 * MAX_PAGE
 """Bytes of a process that has Python, numpy and lxml in it, and some parts of a page."""
@@ -22,11 +25,18 @@ MOST_MEMORY = 6 * MAX_PAGE
 
 def bomb(*heads: bytes, tail: bytes = b"", length: int = LENGTH) -> bytes:
     """Return gzip of the heads, that many letters, and the tail."""
-    packer = zlib.compressobj(9, wbits=31)
-    parts = [packer.compress(head) for head in heads]
-    megabyte = b"a" * (1 << 20)
-    parts += [packer.compress(megabyte) for _ in range(length >> 20)]
-    return b"".join([*parts, packer.compress(tail), packer.flush()])
+    packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    head, megabyte = b"".join(heads), b"a" * (1 << 20)
+    start = packer.compress(head) + packer.flush(zlib.Z_FULL_FLUSH)
+    # After a full flush nothing refers to what was before: the same block does again and again.
+    block = packer.compress(megabyte) + packer.flush(zlib.Z_FULL_FLUSH)
+    times, size = length >> 20, len(head) + length + len(tail)
+    checksum = zlib.crc32(head)
+    for _ in range(times):
+        checksum = zlib.crc32(megabyte, checksum)
+    end = packer.compress(tail) + packer.flush()
+    trailer = struct.pack("<II", zlib.crc32(tail, checksum), size)
+    return GZIP + start + block * times + end + trailer
 
 
 def warc(headers: bytes, body: bytes | None, *, end: bytes = b"") -> bytes:

@@ -60,7 +60,7 @@ def test_one_design_is_the_default(call, pages, max_distance):
 
 
 def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
-    pages, numbers = 20_000, random.Random(1)
+    pages, numbers = 10_000, random.Random(1)
 
     async def fill(uri):
         async with open_store(uri, expected_pages=pages) as store:
@@ -80,7 +80,7 @@ def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
 
 
 def test_what_a_page_takes_is_what_redis_takes(call):
-    pages, numbers = 50_000, random.Random(1)
+    pages, numbers = 10_000, random.Random(1)
     left = iter(range(pages))
 
     async def fill(store):

@@ -87,10 +87,9 @@ def test_settings_are_those_of_the_filter(start, pages):
         (("http://a.example", "-s", "NEARDUP_TITLES=x"), 2, "NEARDUP_TITLES must be"),
     ],
 )
-def test_what_cannot_be_tried_is_named(start, tmp_path, arguments, status, message):
+def test_what_cannot_be_tried_is_named(call, tmp_path, arguments, status, message):
     (tmp_path / "there").touch()
-    _, err = ended(start("try", *arguments), status)
-    assert message in err
+    assert message in call("try", *arguments, status=status).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 

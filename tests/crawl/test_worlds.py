@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,17 +32,20 @@ NOT_YET = [
 ]
 """Families that lose pages, or of which too few repetitions are found, with the code as it is."""
 
-LEFT_OUT = re.compile(
-    r"products-.*(-100-|-8$)|archives-.*-25|one-script-20|content-in-(toc|promo|banner)|one-host-content"
-)
-"""Families between others of their kind, to keep the tests short."""
-
-JUDGED = [
-    name for name, family in FAMILIES.items() if not (family.numbers_alone or LEFT_OUT.match(name))
-]
+JUDGED = [name for name, family in FAMILIES.items() if not family.numbers_alone]
+LAST_OF_ITS_KIND = {name.rpartition("-")[0] or name: name for name in JUDGED}.values()
+"""Of families whose names differ in the last word only, one."""
 
 
-@pytest.mark.parametrize("name", JUDGED)
+def families():
+    """Return all families; most that have others of their kind are for long runs alone."""
+    short = {*LAST_OF_ITS_KIND, *NOT_YET}
+    return [
+        pytest.param(name, marks=() if name in short else pytest.mark.stress) for name in JUDGED
+    ]
+
+
+@pytest.mark.parametrize("name", families())
 def test_nothing_is_lost_and_most_repetitions_are_found(name):
     family = FAMILIES[name]
     pages = family.world(SEED).pages
