@@ -9,11 +9,9 @@ from contextlib import ExitStack
 
 import pytest
 from crawl_client import Worker
-from crawl_spiders import Visit
+from crawl_spiders import Impatient, Visit
 from redis_servers import RedisServer, free_port, shared_cluster, shared_server
-from site_server import Answer
-
-from scrapy_neardup.crawl import opening
+from site_server import does
 
 SECRET = "hunter2"
 names = (f"crawl{number}" for number in itertools.count())
@@ -43,31 +41,6 @@ def workers():
         for process in processes:
             stack.callback(process.close)
         yield processes
-
-
-class Impatient(Visit):
-    """Leaves a broken store alone for no longer than a test can wait."""
-
-    pause = 0.3
-
-    @classmethod
-    def from_crawler(cls, crawler, *arguments, **keywords):
-        cls.usual = opening.PAUSE_SECONDS
-        opening.PAUSE_SECONDS = cls.pause
-        return super().from_crawler(crawler, *arguments, **keywords)
-
-    def closed(self, reason):
-        opening.PAUSE_SECONDS = self.usual
-
-
-def does(action):
-    """Return a route that does something before it answers."""
-
-    def answer(_request):
-        action()
-        return Answer("{}", headers={"Content-Type": "application/json"})
-
-    return answer
 
 
 def waits(seconds):

@@ -116,7 +116,7 @@ def pairs(draw):
     return Matching(features=1, bins=bins, bits=bits), page, theirs
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=150)
 @given(pairs(), st.integers(0, 3), st.booleans())
 def test_scripts_decide_as_python_does(pair, distance, same):
     matching, page, stored = pair

@@ -6,6 +6,7 @@ A group is *lost* if none of its pages was delivered.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 import socket
@@ -14,32 +15,17 @@ import time
 
 import pytest
 import redis
-from crawl_spiders import Visit
+from crawl_spiders import Impatient
 from redis_servers import RedisServer, free_port
-from site_server import Answer
+from site_server import does
 
-from scrapy_neardup.crawl import guard
+from scrapy_neardup.stores.admin import store_admin
 
 PASSWORD = "hunter2"
 LONGEST = 60
 """Seconds that a crawl of this size may take, whatever its store does."""
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(300)]
-
-
-class Impatient(Visit):
-    """Leaves a broken store alone for no longer than a test can wait."""
-
-    pause = 0.3
-
-    @classmethod
-    def from_crawler(cls, crawler, *arguments, **keywords):
-        cls.usual = guard.PAUSE_SECONDS
-        guard.PAUSE_SECONDS = cls.pause
-        return super().from_crawler(crawler, *arguments, **keywords)
-
-    def closed(self, reason):
-        guard.PAUSE_SECONDS = self.usual
 
 
 def client(server: RedisServer) -> redis.Redis:
@@ -134,6 +120,16 @@ def emptied(server) -> None:
     client(server).flushall()
 
 
+def cleared(server) -> None:
+    async def run() -> None:
+        uri = f"redis://:{server.password}@127.0.0.1:{server.port}/0"
+        async with store_admin(uri) as admin:
+            [namespace] = await admin.namespaces()
+            await admin.clear(namespace)
+
+    asyncio.run(run())
+
+
 def scripts_flushed(server) -> None:
     client(server).script_flush()
 
@@ -165,18 +161,11 @@ FAULTS = {
     "another password": (other_password, same_password),
     "rights revoked": (revoked, granted),
     "FLUSHALL": (emptied, nothing),
+    "clear": (cleared, nothing),
     "SCRIPT FLUSH": (scripts_flushed, nothing),
     "values garbled": (garbled, nothing),
     "connections killed": (disconnected, nothing),
 }
-
-
-def does(action):
-    def answer(_request):
-        action()
-        return Answer("{}", headers={"Content-Type": "application/json"})
-
-    return answer
 
 
 def crawled(what, crawl, site, uri, tried, *, begins, ends) -> None:

@@ -5,19 +5,32 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from contextlib import suppress
+from itertools import count
+from statistics import median
 
 import pytest
 import redis
 from cluster_stress import Storm
-from race import race
+from race import Race, race
+from race_processes import race_of_processes
 from redis_servers import RedisCluster, RedisServer, running_cluster
 
-from scrapy_neardup.stores import Matching
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.verdict import Page
 
 PAGES = int(os.environ.get("STRESS_PAGES", "20000"))
-"""Pages of a race on one Redis; a cluster gets a fifth of them."""
+"""Pages of a race on one Redis with one kind of trouble; a cluster gets a fifth of them."""
+ALL_PAGES = int(os.environ.get("STRESS_ALL_PAGES", "20000"))
+"""The same of the race with every kind of trouble."""
+LEG = 50_000
+"""Pages of a race that are met, and judged, at a time."""
+DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 PLAIN = Matching()
 CONFIRMED = Matching(features=4, bins=64, bits=4)
+LONGEST_CALL = 70
+"""Seconds: how long a store may try, and some more."""
 CALLED = {PLAIN: "", CONFIRMED: ", features and evidence"}
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(3600)]
@@ -49,11 +62,13 @@ async def stopped(place, _stores) -> None:
 
 
 async def restarted(place, _stores) -> None:
-    place.stop(9)
-    place.start()
+    """Kill a server, of a cluster a master, and start it anew; its log is whole."""
+    node = random.choice(nodes(place))
+    node.stop(9)
+    node.start()
     while True:
         try:
-            place.client().ping()
+            node.client().ping()
         except redis.exceptions.BusyLoadingError:
             await asyncio.sleep(0.05)
         else:
@@ -82,22 +97,27 @@ def again_and_again(trouble, place, pause=1.0):
     return run
 
 
-def check(what: str, uri: str, storm: Storm, trouble, tried) -> None:
-    result = asyncio.run(race(uri, storm, trouble))
-    found = result.findings
+def check(what: str, tried, *races: Race) -> None:
+    found, calls = [each.findings for each in races], [each.calls for each in races]
+    longest = max(each.longest for each in calls)
     tried(
         what,
-        found.pages,
-        both=len(found.both_kept) + len(found.both_dropped),
-        nothing=len(found.dropped_for_nothing),
-        errors=result.errors,
-        longest=result.longest,
+        sum(each.pages for each in found),
+        both=sum(len(each.both_kept) + len(each.both_dropped) for each in found),
+        nothing=sum(len(each.dropped_for_nothing) for each in found),
+        errors=sum(each.errors for each in calls),
+        longest=longest,
     )
-    assert not result.raised
-    assert found.outcomes["new"]
-    assert found.outcomes["duplicate"]
-    assert found.both_kept == found.both_dropped == found.dropped_for_nothing == []
-    assert result.longest < 70
+    for each in found:
+        assert each.outcomes["new"]
+        assert each.outcomes["duplicate"]
+        assert each.both_kept == each.both_dropped == each.dropped_for_nothing == []
+    assert not any(each.raised for each in calls)
+    assert longest < LONGEST_CALL
+
+
+def called(what: str, trouble, matching: Matching) -> str:
+    return f"{what}: {trouble.__name__.replace('_', ' ')}{CALLED[matching]}"
 
 
 @pytest.mark.parametrize("matching", [PLAIN, CONFIRMED], ids=["plain", "confirmed"])
@@ -106,12 +126,9 @@ def check(what: str, uri: str, storm: Storm, trouble, tried) -> None:
 )
 def test_on_one_redis(trouble, matching, tried):
     storm = Storm(seed=random.randrange(10**6), pages=PAGES, matching=matching)
-    log = ("--appendonly", "yes", "--appendfsync", "always") if trouble is restarted else ()
-    with RedisServer(*log) as server:
-        what = f"race on one Redis: {trouble.__name__.replace('_', ' ')}"
-        check(
-            f"{what}{CALLED[matching]}", server.uri, storm, again_and_again(trouble, server), tried
-        )
+    with RedisServer(*(DURABLE if trouble is restarted else ())) as server:
+        result = asyncio.run(race(server.uri, storm, again_and_again(trouble, server)))
+    check(called("race on one Redis", trouble, matching), tried, result)
 
 
 @pytest.mark.parametrize("matching", [PLAIN, CONFIRMED], ids=["plain", "confirmed"])
@@ -122,11 +139,93 @@ def test_on_one_redis(trouble, matching, tried):
 def test_on_a_cluster(trouble, matching, tried):
     storm = Storm(seed=random.randrange(10**6), pages=PAGES // 5, matching=matching, tasks=16)
     with running_cluster() as cluster:
-        what = f"race on a cluster: {trouble.__name__.replace('_', ' ')}"
-        check(
-            f"{what}{CALLED[matching]}",
-            cluster.uri,
-            storm,
-            again_and_again(trouble, cluster),
-            tried,
-        )
+        result = asyncio.run(race(cluster.uri, storm, again_and_again(trouble, cluster)))
+    check(called("race on a cluster", trouble, matching), tried, result)
+
+
+def all_of(*troubles):
+    async def one_of_them(place, stores) -> None:
+        await random.choice(troubles)(place, stores)
+
+    return one_of_them
+
+
+GROUNDS = {
+    "one Redis": (
+        RedisServer,
+        all_of(connections_killed, scripts_flushed, stopped, restarted),
+        ALL_PAGES,
+        64,
+    ),
+    "a cluster": (
+        running_cluster,
+        all_of(connections_killed, scripts_flushed, stopped, restarted, slots_moved),
+        ALL_PAGES // 5,
+        16,
+    ),
+}
+"""What is run, what goes wrong there, pages, groups of pages at a time."""
+
+
+@pytest.mark.parametrize("matching", [PLAIN, CONFIRMED], ids=["plain", "confirmed"])
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_processes_and_servers_are_killed(ground, matching, tried):
+    """All kinds of trouble, and crawlers killed while they judge."""
+    running, trouble, pages, tasks = GROUNDS[ground]
+    legs = [min(LEG, pages - start) for start in range(0, pages, LEG)]
+    with running(*DURABLE) as place:
+        results = [
+            asyncio.run(
+                race_of_processes(
+                    place.uri,
+                    Storm(seed=random.randrange(10**6), pages=leg, matching=matching, tasks=tasks),
+                    again_and_again(trouble, place)([]),
+                )
+            )
+            for leg in legs
+        ]
+    assert all(each.killed for each in results)
+    check(f"race on {ground}: everything, crawlers killed{CALLED[matching]}", tried, *results)
+
+
+RESET_AFTER, RECOVERED_WITHIN, STEADY = 6, 5, 0.9
+"""Seconds; seconds; share of the calls a second before the reset."""
+
+
+def test_a_reset_client_is_soon_as_fast_as_before(tried):
+    """Calls a second, in seconds that begin every quarter of one."""
+
+    async def run(uri: str) -> list[float]:
+        clock = asyncio.get_running_loop().time
+        made: list[float] = []
+        async with open_store(uri, namespace="reset") as store:
+            fingerprints = (n * 0x9E3779B97F4A7C15 % 2**64 for n in count(1))
+            start = clock()
+
+            async def judge() -> None:
+                while clock() < start + RESET_AFTER + RECOVERED_WITHIN:
+                    one = next(fingerprints)
+                    with suppress(StoreError):
+                        await store.check_and_add(Page(id=one, fingerprint=one))
+                        made.append(clock() - start)
+
+            judging = asyncio.gather(*(judge() for _ in range(64)))
+            await asyncio.sleep(RESET_AFTER)
+            await store._client.aclose()
+            await judging
+        return made
+
+    def calls(made: list[float], begin: float) -> int:
+        return sum(begin <= each < begin + 1 for each in made)
+
+    with running_cluster() as cluster:
+        made = asyncio.run(run(cluster.uri))
+    before = median(calls(made, begin / 4) for begin in range(4, 4 * (RESET_AFTER - 1)))
+    recovered = (
+        begin / 4
+        for begin in range(4 * (RECOVERED_WITHIN - 1) + 1)
+        if calls(made, RESET_AFTER + begin / 4) >= STEADY * before
+    )
+    after = next(recovered, None)
+    assert after is not None
+    tried("reset under load: nine tenths of the calls a second again", len(made), longest=after)

@@ -39,8 +39,10 @@ class Pages:
         """Return groups to be met together; pages of two groups aren't near-duplicates."""
         make = self._fingerprints if self._matching == Matching() else self._variants
         made: list[list[Page]] = []
-        while sum(map(len, made)) < self._count:
+        left = self._count
+        while left > 0:
             made.append(make())
+            left -= len(made[-1])
         return made
 
     def changed(self, page: Page) -> Page:

@@ -3,6 +3,8 @@
 import scrapy
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from scrapy_neardup.crawl import opening
+
 
 class Visit(scrapy.Spider):
     """Requests ``paths`` one after the other, and notes which of them a callback sees.
@@ -43,3 +45,18 @@ class Visit(scrapy.Spider):
 
     def path_of(self, response):
         return response.url.removeprefix(self.site)
+
+
+class Impatient(Visit):
+    """Leaves a broken store alone for no longer than a test can wait."""
+
+    pause = 0.3
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        cls.usual = opening.PAUSE_SECONDS
+        opening.PAUSE_SECONDS = cls.pause
+        return super().from_crawler(crawler, *arguments, **keywords)
+
+    def closed(self, reason):
+        opening.PAUSE_SECONDS = self.usual

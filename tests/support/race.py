@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from cluster_pages import K, Pages
@@ -17,6 +19,53 @@ from cluster_stress import Findings, Run, Storm, judge
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.verdict import Page
+
+
+@dataclass
+class Calls:
+    """What became of calls of stores."""
+
+    longest: float = 0.0
+    """Seconds of the longest call."""
+    errors: int = 0
+    """Calls that failed as stores may fail."""
+    raised: Counter[str] = field(default_factory=Counter)
+    """Anything else that was raised."""
+
+    async def made(self, call: Awaitable):
+        """Return what a call returns; None if it fails."""
+        clock = asyncio.get_running_loop().time
+        start = clock()
+        try:
+            return await call
+        except StoreError:
+            self.errors += 1
+        except Exception as error:  # noqa: BLE001, that is what is looked for
+            self.raised[repr(error)[:100]] += 1
+        finally:
+            self.longest = max(self.longest, clock() - start)
+
+    async def meet(self, store: Store, run: Run) -> None:
+        """Judge a page, confirm it if it is new, and note all of that in its run."""
+        clock = asyncio.get_running_loop().time
+        run.start = clock()
+        verdict = await self.made(store.check_and_add(run.page))
+        if verdict is None:
+            return
+        run.end, run.outcome = clock(), str(verdict.decision)
+        run.match = verdict.match.page_id if verdict.match else None
+        if run.outcome == "new":
+            await self._confirm(store, run)
+
+    async def _confirm(self, store: Store, run: Run) -> None:
+        for _ in range(100):
+            errors = self.errors
+            await self.made(store.confirm(run.page.id))
+            if self.errors == errors:
+                return
+            await asyncio.sleep(0.1)
+        run.ended_from = run.end  # it may lapse
 
 
 @dataclass
@@ -24,68 +73,60 @@ class Race:
     """What happened."""
 
     findings: Findings
-    longest: float
-    """Seconds of the longest call."""
-    errors: int
-    """Calls that failed as stores may fail."""
-    raised: Counter[str] = field(default_factory=Counter)
-    """Anything else that was raised."""
+    calls: Calls
+    killed: int = 0
+    """Crawlers that were killed."""
 
 
-async def race(uri: str, storm: Storm, trouble=None) -> Race:  # noqa: C901, one story
-    """Let crawlers meet the pages of a storm, while ``trouble(stores)`` goes on beside them."""
+def opened(uri: str, storm: Storm) -> Store:
+    """Return a crawler's store in a storm, to be opened."""
     options = {"namespace": f"race-{storm.seed}", "max_distance": K, "matching": storm.matching}
-    stores = [open_store(uri, **options) for _ in range(storm.crawlers)]
+    return open_store(uri, **options)
+
+
+async def race(uri: str, storm: Storm, trouble=None) -> Race:
+    """Let crawlers meet the pages of a storm, while ``trouble(stores)`` goes on beside them."""
+    stores = [opened(uri, storm) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
-    chance, clock = random.Random(storm.seed), asyncio.get_running_loop().time
-    runs: list[Run] = []
-    done = Race(Findings(), 0.0, 0)
-    free = asyncio.Semaphore(storm.tasks)
+    chance, calls = random.Random(storm.seed), Calls()
 
-    async def called(call):
-        start = clock()
-        try:
-            return await call
-        except StoreError:
-            done.errors += 1
-        except Exception as error:  # noqa: BLE001, that is what is looked for
-            done.raised[repr(error)[:100]] += 1
-        finally:
-            done.longest = max(done.longest, clock() - start)
+    async def meet(run: Run) -> None:
+        await calls.meet(chance.choice(stores), run)
 
-    async def meet(page) -> None:
-        store = chance.choice(stores)
-        run = Run(page, clock())
-        runs.append(run)
-        verdict = await called(store.check_and_add(page))
-        if verdict is None:
-            return
-        run.end, run.outcome = clock(), str(verdict.decision)
-        run.match = verdict.match.page_id if verdict.match else None
-        if run.outcome == "new":
-            await confirm(store, run)
-
-    async def confirm(store: Store, run: Run) -> None:
-        for _ in range(100):
-            errors = done.errors
-            await called(store.confirm(run.page.id))
-            if done.errors == errors:
-                return
-            await asyncio.sleep(0.1)
-        run.ended_from = run.end  # it may lapse
-
-    async def meet_group(pages) -> None:
-        async with free:
-            await asyncio.gather(*map(meet, pages))
-
-    beside = asyncio.create_task(trouble(stores)) if trouble else None
-    groups = Pages(storm.seed, storm.pages, storm.matching).groups()
-    await asyncio.gather(*map(meet_group, groups))
-    if beside is not None:
-        beside.cancel()
-        await asyncio.gather(beside, return_exceptions=True)
+    async with beside(trouble(stores) if trouble else None):
+        runs = await meet_all(storm, meet)
     for store in stores:
         await store.close()
-    done.findings = judge(storm, runs)
-    return done
+    return Race(judge(storm, runs), calls)
+
+
+async def meet_all(storm: Storm, meet: Callable[[Run], Awaitable[None]]) -> list[Run]:
+    """Meet the pages of a storm, those of a group at the same time; return what happened."""
+    clock = asyncio.get_running_loop().time
+    free = asyncio.Semaphore(storm.tasks)
+    runs: list[Run] = []
+
+    async def meet_group(pages: list[Page]) -> None:
+        async with free:
+            mine = [Run(page, clock()) for page in pages]
+            runs.extend(mine)
+            await asyncio.gather(*map(meet, mine))
+
+    groups = Pages(storm.seed, storm.pages, storm.matching).groups()
+    await asyncio.gather(*map(meet_group, groups))
+    return runs
+
+
+@asynccontextmanager
+async def beside(work: Awaitable | None):
+    """Do some work without end, for the length of an ``async with`` block."""
+    task = asyncio.create_task(work) if work is not None else None
+    try:
+        yield
+    finally:
+        if task is not None:
+            task.cancel()
+            [ended] = await asyncio.gather(task, return_exceptions=True)
+            if not isinstance(ended, asyncio.CancelledError):
+                raise ended

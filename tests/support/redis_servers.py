@@ -167,11 +167,11 @@ def _until(holds, seconds: float = START_SECONDS) -> None:
 
 
 @contextmanager
-def running_cluster(masters: int = 3, replicas: int = 0, binary: str | None = None):
+def running_cluster(*options: str, masters: int = 3, replicas: int = 0, binary: str | None = None):
     """Run a cluster for the length of a ``with`` block."""
     with ExitStack() as stack:
         nodes = [
-            stack.enter_context(RedisServer(*RedisCluster.OPTIONS, binary=binary))
+            stack.enter_context(RedisServer(*RedisCluster.OPTIONS, *options, binary=binary))
             for _ in range(masters + replicas)
         ]
         cluster = RedisCluster(nodes, masters)

@@ -37,7 +37,20 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
+EMPTY = Answer("{}", headers={"Content-Type": "application/json"})
+"""What is no page."""
+
 Route = Answer | str | Callable[[BaseHTTPRequestHandler], Answer]
+
+
+def does(action: Callable[[], object]) -> Route:
+    """Return a route that does something before it answers."""
+
+    def answer(_request: BaseHTTPRequestHandler) -> Answer:
+        action()
+        return EMPTY
+
+    return answer
 
 
 class Server(ThreadingHTTPServer):
@@ -96,7 +109,7 @@ class Site:
             case [group, variant] if variant.isdigit():
                 return page(text(group, int(variant)))
             case [name] if name.endswith(".json"):
-                return Answer("{}", headers={"Content-Type": "application/json"})
+                return EMPTY
             case _:
                 return Answer("", status=404)
 
