@@ -41,7 +41,6 @@ from real_pages import (
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import parse_html
@@ -66,7 +65,7 @@ async def judge(folder: str, count: str, preset: str, uri: str, namespace: str) 
         for _ in root.iter():
             pass
     walked = time.process_time_ns()
-    parameters = Parameters(**PRESETS[preset])
+    parameters = Parameters.of_preset(preset)
     async with open_store(uri, namespace=namespace, matching=parameters.matching) as store:
         stages = Stages(parameters, store)
         urls = [f"http://site.test{path}" for path in pages]
