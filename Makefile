@@ -11,17 +11,19 @@ BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes 
 	stores redis_store redis_sketches joins xiao containment feature_clusters \
 	filter_curve batch packed focused worlds report)
 COST := benchmarks/cost.py benchmarks/crawl.py
+FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help example site test lint docs bench bench-quick stress matrix clean
+.PHONY: help example site test test-bench lint docs bench bench-quick stress matrix clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
 		do printf 'make %-12s %s\n' "$$name" "$$text"; done
 	@echo 'Variables: PYTHON=python3 (makes .venv), PORT=8000 (of make site),'
 	@echo '           STORE=redis (make example with two crawlers on one Redis server),'
+	@echo '           FULL=1 (make stress at full size, which takes hours)'
 	@echo '           SITES="DIR..." TRUTH=DIR (make bench measures quality and cost on these pages)'
 
 # The extra "test" brings a Redis server, for machines that have none.
@@ -33,9 +35,12 @@ site: $(VENV)/.ready-base ## serve that site, to crawl it by hand
 	@echo 'In another terminal: cd example_project && ../$(BIN)/scrapy crawl docs -a site=http://127.0.0.1:$(PORT)/'
 	@cd example_project && ../$(BIN)/python -m docsite --port $(PORT)
 
-test: $(VENV)/.ready-test ## run all tests
+test: $(VENV)/.ready-test ## run the tests
 	@$(BIN)/python -m scrapy_neardup._speed
 	@$(BIN)/python -m pytest -n 2
+
+test-bench: $(VENV)/.ready-test ## test that the benchmarks run
+	@$(BIN)/python -m pytest -n 2 -m benchmark
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the layers of the package
 	$(BIN)/ruff check .
@@ -57,7 +62,7 @@ bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
 		$(BIN)/python $$script --quick; done
 
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
-	@$(BIN)/python -m pytest -n 2 -m stress
+	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 -m stress
 
 matrix: $(VENV)/.ready-base ## run the tests with the oldest and the newest of what is supported
 	@$(BIN)/python tools/matrix.py $(ROW)

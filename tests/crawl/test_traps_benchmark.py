@@ -187,6 +187,7 @@ def test_an_example_tells_both_resemblances(alike):
     assert str(example).startswith(f"J = {example.resemblance:.3f} (as served")
 
 
+@pytest.mark.benchmark
 def test_a_quick_run(tmp_path):
     later = "later:NEARDUP_ACTION=deprioritize,NEARDUP_PRIORITY_ADJUST=-1000"
     options = ["--quick", "--runs=simhash", "--run", later, "--examples=1"]

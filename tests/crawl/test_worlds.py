@@ -101,6 +101,7 @@ def test_the_tally_of_a_crawl_that_is_known():
     assert both.worst == 0
 
 
+@pytest.mark.benchmark
 def test_a_crawl_counts_what_reaches_the_callback(tmp_path):
     families = ["campaigns", "kinds-own", "products-by-number-60"]
     command = [sys.executable, BENCHMARKS / "worlds.py", "--crawl", "--quick", "--family"]

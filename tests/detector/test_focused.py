@@ -41,6 +41,7 @@ def test_simhash_alone_loses_what_differs_in_a_name():
     assert count.lost.total() > count.pages.total() // 10
 
 
+@pytest.mark.benchmark
 def test_a_quick_run():
     command = [sys.executable, "-B", BENCHMARKS / "focused.py", "--quick", "--preset", "paper"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -16,6 +16,8 @@ from scrapy_neardup.stores.redis.layout import Layout, prefix
 from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Page
 
+pytestmark = pytest.mark.benchmark
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
