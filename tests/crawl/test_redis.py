@@ -199,7 +199,7 @@ def test_a_server_that_comes_up_later_is_used_then(crawl, site):
     with RedisServer() as server:
         server.stop()
         site.routes["/up.json"] = does(server.start)
-        site.routes["/later.json"] = waits(Impatient.pause)
+        site.routes["/later.json"] = waits(2 * Impatient.pause)
         paths = ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3", "/a/4"]
         outcome = crawl(Impatient, *paths, settings={"NEARDUP_STORE": server.uri}, errors=True)
     assert outcome.notes == ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3"]
@@ -213,7 +213,7 @@ def test_a_namespace_that_turns_out_to_be_of_another_kind_ends_the_crawl(crawl, 
         crawl(Visit, settings={"NEARDUP_STORE": server.uri})
         server.stop(signal.SIGKILL)
         site.routes["/up.json"] = does(server.start)
-        site.routes["/later.json"] = waits(Impatient.pause)
+        site.routes["/later.json"] = waits(2 * Impatient.pause)
         settings = {"NEARDUP_STORE": server.uri, "NEARDUP_MAX_DISTANCE": 2}
         paths = ["/up.json", "/later.json", "/a/1", "/b/1"]
         outcome = crawl(Impatient, *paths, settings=settings, errors=True)
@@ -226,7 +226,7 @@ def test_a_server_that_is_killed_and_comes_back(crawl, site):
     with RedisServer("--appendonly", "yes", "--appendfsync", "always") as server:
         site.routes["/kill.json"] = does(lambda: server.stop(signal.SIGKILL))
         site.routes["/start.json?again"] = does(server.start)
-        site.routes["/later.json"] = waits(Impatient.pause)
+        site.routes["/later.json"] = waits(2 * Impatient.pause)
         paths = ["/a/1", "/kill.json", "/a/2", "/b/1", "/c/1", "/start.json?again", "/later.json",
                  "/d/1", "/a/3", "/d/2"]  # fmt: skip
         settings = {"NEARDUP_STORE": server.uri, "NEARDUP_TIMEOUT": 1}
@@ -247,7 +247,7 @@ def test_a_server_that_hangs(crawl, site):
     with RedisServer() as server:
         site.routes["/stop.json"] = does(server.pause)
         site.routes["/go.json"] = does(server.resume)
-        site.routes["/later.json"] = waits(Impatient.pause)
+        site.routes["/later.json"] = waits(2 * Impatient.pause)
         paths = ["/a/1", "/stop.json", "/a/2", "/b/1", "/c/1", "/d/1", "/e/1", "/go.json",
                  "/later.json", "/f/1", "/a/3", "/f/2"]  # fmt: skip
         settings = {"NEARDUP_STORE": server.uri, "NEARDUP_TIMEOUT": 0.1}

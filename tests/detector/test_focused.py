@@ -29,7 +29,7 @@ TOLD_APART = [
 
 
 @pytest.mark.parametrize("family", TOLD_APART)
-@pytest.mark.parametrize("preset", ["best", "compact"])
+@pytest.mark.parametrize("preset", ["best", pytest.param("compact", marks=pytest.mark.stress)])
 def test_no_page_is_lost(preset, family):
     count = judged(family, Parameters(**PRESETS[preset]), seeds=1, pages=12)
     assert not count.lost.total()

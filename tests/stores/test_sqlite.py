@@ -192,7 +192,7 @@ class SQLiteMachine(StoreMachine):
 
 
 def test_every_sequence_of_calls_with_openings_agrees_with_the_model():
-    play(SQLiteMachine, examples=40)
+    play(SQLiteMachine, examples=20)
 
 
 # Made with the same parameters

@@ -58,7 +58,7 @@ def test_reading_and_analysing(name):
     def analyse(root):
         analyser.page(analyser.read(root), page_id=1, url="http://a.example/2024/05/word")
 
-    for size in (5_000, TIMES * 5_000):
+    for size in (2_500, TIMES * 2_500):
         root = parse_html(PAGES[name](size).encode())
         taken.append(seconds(partial(analyse, root)))
     assert taken[1] <= MOST * taken[0], taken

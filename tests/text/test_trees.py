@@ -65,8 +65,8 @@ def test_siblings_and_attributes_take_no_quadratic_time():
     """Thousands of equal siblings of every kind that a template looks at."""
     many = "".join(
         f"<div role=list>a</div><img src={n}><script>b</script><footer>c</footer><i>d</i>"
-        for n in range(20_000)
+        for n in range(5_000)
     )
     page = content(f"<div>{many}</div>")
-    assert len(page.images) == 20_000
-    assert len(normalize(page.text).split()) == 40_010
+    assert len(page.images) == 5_000
+    assert len(normalize(page.text).split()) == 10_010
