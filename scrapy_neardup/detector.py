@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.evidence.decision import Comparison
+from scrapy_neardup.evidence.credit import helped
+from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.evidence.furniture import MIN_PAGES, Marks
 from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.evidence.sites import (
@@ -26,6 +27,7 @@ from scrapy_neardup.evidence.sites import (
     Sites,
 )
 from scrapy_neardup.text import Content
+from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Decision, Page, Verdict, Weighing
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class Detector:
     job
         What this run and a later one that goes on with it have in common, of all that share the
         store; None: no run goes on with this one. Of two at once only one may have it.
+    credits_learnt
+        Whether `Verdict.learnt` is found out: a comparison a kind of knowledge and duplicate.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Detector:
         *,
         on_learnt: Learnt | None = None,
         job: str | None = None,
+        credits_learnt: bool = False,
     ) -> None:
         self.analyser = analyser
         self.store = store
@@ -65,6 +70,7 @@ class Detector:
         self._sites = Sites()
         self._told: set[tuple[str, str]] = set()
         self._job = job
+        self._credits_learnt = credits_learnt
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
         """Judge a page and remember it if it is new; see `decide`."""
@@ -81,17 +87,17 @@ class Detector:
         if isinstance(page, Verdict):
             return page
         if not page.evidence or not isinstance(page, AnalysedPage):
-            return await self.store.check_and_add(page)
+            return self._told_how(page, await self.store.check_and_add(page))
         name = page.address.site
         if name not in self._sites:
             await self._meet(name)
         site = self._sites[name]
-        verdict = await self.store.check_and_add(
-            replace(page, weighing=self._weighing(page, site))
-        )
+        page = replace(page, weighing=self._weighing(page, site))
+        verdict = await self.store.check_and_add(page)
+        told = self._told_how(page, verdict)
         if self._learn(page, site, verdict):
             await self._exchange(name)
-        return replace(verdict, witness=b"")
+        return replace(told, witness=b"")
 
     async def close(self) -> None:
         """Leave what was learnt in the store, for other crawlers and for a run that goes on.
@@ -133,6 +139,30 @@ class Detector:
             young_folder=strict
             or (page.shingled is not None and site.furniture.pages_of(folder) < MIN_PAGES),
         )
+
+    def _told_how(self, page: Page, verdict: Verdict) -> Verdict:
+        """Return the verdict with what led to its match, and what learnt decided."""
+        settings, match = self.analyser.parameters, verdict.match
+        if not verdict.is_duplicate or match is None:
+            return verdict
+        learnt: tuple[str, ...] = ()
+        if self._credits_learnt and page.evidence:
+            bins, bits = settings.sketch
+            learnt = helped(page, verdict, bins=bins, bits=bits)
+        if page.exact:
+            found = "equal"
+        elif settings.method != "minwise" and match.distance <= settings.max_distance:
+            found = "distance"
+        elif isinstance(page, AnalysedPage) and page.address.path == Address.of(match.url).path:
+            found = "address"
+        else:
+            found = "features"
+        threshold = None
+        if verdict.rule == Rule.ALIKE:
+            furniture = page.weighing.furniture
+            is_furniture = furniture is not None and furniture.is_most()
+            threshold = 1.0 if is_furniture else settings.min_resemblance
+        return replace(verdict, found=found, learnt=learnt, threshold=threshold)
 
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict) -> bool:
         """Learn from a page; return whether other crawlers should know soon."""

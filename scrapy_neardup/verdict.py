@@ -176,6 +176,15 @@ class Verdict:
     tokens: int = 0
     witness: bytes = field(default=b"", repr=False)
     """What the store keeps of another page at the same path, if it knows one."""
+    found: str = ""
+    """What led to the match: ``distance``, fingerprints within k bits; ``address``, the same path;
+    ``features``, shared min-wise features; ``equal``, the same digest. ``""`` where it isn't
+    known."""
+    threshold: float | None = None
+    """The resemblance that was needed, where it alone decided."""
+    learnt: tuple[str, ...] = ()
+    """Kinds of knowledge about the site (``NEARDUP_LEARN``) without any of which the page would
+    have been judged new, if that was asked for."""
     detail: str = ""
     """For an unjudged page, what exactly went wrong; for others, in what it was judged as another
     than it is."""
@@ -220,8 +229,16 @@ class Verdict:
                 found = f"at distance {self.match.distance} of {other}"
                 if self.match.resemblance is not None:
                     found += f", resemblance {self.match.resemblance:.3f}"
-                return found + judged
+                return found + _WAYS.get(self.found, "") + judged
             case Decision.UNJUDGED:
                 return f"not judged: {self.reason}" + (f" ({self.detail})" if self.detail else "")
             case _:
                 return f"{self.decision}: {self.reason}"
+
+
+_WAYS = {
+    "distance": ", found by that distance",
+    "features": ", found by shared features",
+    "address": ", found at the same path",
+}
+"""What led to a match, in a sentence."""

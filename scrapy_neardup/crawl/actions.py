@@ -21,6 +21,7 @@ from scrapy_neardup.verdict import Verdict
 if TYPE_CHECKING:
     from scrapy import Request
 
+    from scrapy_neardup.crawl.audit import Said
     from scrapy_neardup.crawl.ledger import Entry
     from scrapy_neardup.crawl.settings import CrawlSettings
     from scrapy_neardup.verdict import Match
@@ -53,8 +54,10 @@ class Judged:
     action: str
     entry: Entry | None = None
     """Where it is pending: it has to be confirmed or withdrawn."""
-    text: str | None = None
-    """The judged text, if the audit wants it."""
+    said: Said | None = None
+    """What the page says, if there is an audit."""
+    seconds: float = 0.0
+    """CPU time that it took to read the page."""
 
 
 class Actions:

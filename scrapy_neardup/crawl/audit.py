@@ -6,9 +6,11 @@ file. A disk that is full ends the audit, never the crawl.
 
 A verdict's line has the keys of the ``scan`` command's output (``page``, ``verdict``,
 ``reason``, ``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and
-``time``, ``id``, ``of_id``, ``action``, of a page that is dropped or flagged ``links``, and, if
-asked, ``text``: the judged text as
-zlib-compressed UTF-8 in base64. A line with ``"event": "orphaned"`` lists
+``time``, ``id``, ``of_id``, ``action``, ``title`` and ``headings``; of a near-duplicate ``found``,
+``learnt`` and ``threshold`` (as in `Verdict`); of a page
+that is dropped or flagged ``links``; and, if asked, ``text``, the judged text as zlib-compressed
+UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
+the reason. A line with ``"event": "orphaned"`` lists
 pages that were dropped as duplicates of a page that was withdrawn later.
 """
 
@@ -19,16 +21,63 @@ import json
 import os
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.text import Form
 
 if TYPE_CHECKING:
+    from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Verdict
 
 MAX_TEXT_BYTES = 64 * 1024
 """How large a page's compressed text may be; the end of a longer one is cut off."""
+
+
+OMITTED = {Form.CLOCK: "clock", Form.LINKS: "links", Form.NAMED: "named as furniture"}
+"""Form of a block -> why it isn't judged, or not as content."""
+
+MAX_SAID = 300
+"""Characters of a title or heading that are written."""
+MAX_HEADINGS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a page says, for an audit.
+
+    Parameters
+    ----------
+    title, headings
+        As a reader sees them.
+    text
+        What is judged, None unless the audit wants it.
+    omitted
+        Start and end of what is left out of the judgement, in characters of `text`, and why.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    text: str | None = None
+    omitted: tuple[tuple[int, int, str], ...] = ()
+
+    @classmethod
+    def of(cls, content: Content, *, with_text: bool) -> Said:
+        """Return what `content` says."""
+        title, headings = content.title[:MAX_SAID], content.headings[:MAX_HEADINGS]
+        headings = tuple(heading[:MAX_SAID] for heading in headings)
+        if not with_text:
+            return cls(title=title, headings=headings)
+        omitted, start = [], 0
+        for block in content.blocks:
+            end = start + len(block.text)
+            if why := OMITTED.get(block.form):
+                omitted.append((start, end, why))
+            start = end + 1  # blocks are lines of `Content.text`
+        text = content.text
+        return cls(title=title, headings=headings, text=text, omitted=tuple(omitted))
 
 
 class AuditFile:
@@ -63,7 +112,7 @@ class AuditFile:
         verdict: Verdict,
         *,
         action: str,
-        text: str | None,
+        said: Said | None = None,
         links: int | None = None,
     ) -> None:
         """Append what was decided about the page at `url`, and what was then done.
@@ -91,13 +140,18 @@ class AuditFile:
             "fingerprint": None if verdict.fingerprint is None else _hex(verdict.fingerprint),
             "tokens": verdict.tokens,
         }
-        if verdict.detail:
-            line["detail"] = verdict.detail
-        if links is not None:
-            line["links"] = links
-        if text is not None:
-            line["text"] = pack_text(text)
-        self._append(line)
+        more: dict[str, Any] = {
+            "found": verdict.found or None,
+            "learnt": verdict.learnt or None,
+            "threshold": verdict.threshold,
+            "detail": verdict.detail or None,
+            "links": links,
+        }
+        if said is not None:
+            more |= {"title": said.title or None, "headings": said.headings or None}
+            if said.text is not None:
+                more |= {"text": pack_text(said.text), "omitted": said.omitted or None}
+        self._append(line | {key: value for key, value in more.items() if value is not None})
 
     def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
         """Append that the kept page at `url` was withdrawn after `count` drops against it.

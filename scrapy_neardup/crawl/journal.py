@@ -7,6 +7,7 @@ user name and password.
 from __future__ import annotations
 
 import logging
+import shlex
 from typing import TYPE_CHECKING, ParamSpec
 
 from scrapy_neardup.bounded import Bounded
@@ -44,6 +45,7 @@ STATS = (
     "neardup/pages/waited",
     "neardup/pages/withdrawn",
     "neardup/pages/orphaned",
+    "neardup/pages/slow",
     "neardup/unjudged/REASON",
     "neardup/distance/N",
     "neardup/rule/NAME",
@@ -56,6 +58,9 @@ STATS = (
     "neardup/audit/errors",
 )
 """All stats; each is a name that `Journal.count` is called with, less its prefix."""
+
+SLOW_SECONDS = 1.0
+"""CPU time of reading a page from which on it is told of."""
 
 REMEMBERED_LINKS = 100_000
 """Maximum addresses remembered of those that dropped pages led to; 20 MB."""
@@ -79,17 +84,18 @@ class Journal:
         self._withheld: Bounded[int, None] = Bounded(REMEMBERED_LINKS)
         self._duplicates_logged = False
         self._late_logged = False
+        self._slow_logged = False
         self._shows_all = "NEARDUP_AUDIT lists all"
         self._watch = Watch(crawler.spider)
 
     def open_audit(self, path: str) -> None:
         """Write the audit file at `path` from now on."""
         self._audit = AuditFile(path)
-        self._shows_all = f"'scrapy-neardup report {path}' shows all"
+        self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows all"
 
     def close(self) -> None:
         """Sum up, and let go of the audit file."""
-        self._watch.sum_up()
+        self._watch.sum_up(self._shows_all)
         self._close_audit()
 
     def count(self, stat: str, number: int = 1) -> None:
@@ -104,6 +110,8 @@ class Journal:
             self.count(f"unjudged/{verdict.reason}")
         else:
             self.count(f"pages/{verdict.decision}")
+        if judged.seconds > SLOW_SECONDS:
+            self._slow(response, judged.seconds)
         self._watch.page(response.url, judged)
         links = self._duplicate(response, judged) if verdict.is_duplicate else None
         if self._audit is not None:
@@ -112,7 +120,7 @@ class Journal:
                 redact(response.url),
                 verdict,
                 action=judged.action,
-                text=judged.text,
+                said=judged.said,
                 links=links,
             )
 
@@ -182,6 +190,21 @@ class Journal:
             signal=signals.near_duplicate, response=response, verdict=verdict, spider=spider
         )
         return links
+
+    def _slow(self, response: Response, seconds: float) -> None:
+        """Tell of a page that took so long to read that the crawl stood still."""
+        self.count("pages/slow")
+        logger.log(
+            logging.DEBUG if self._slow_logged else logging.WARNING,
+            "%s (%d bytes) took %.1f s of CPU to read, in which the crawl stood still. If there "
+            "are many such pages, name them in NEARDUP_DENY; they are counted in "
+            "neardup/pages/slow",
+            redact(response.url),
+            len(response.body),
+            seconds,
+            extra={"spider": self._crawler.spider},
+        )
+        self._slow_logged = True
 
     def _withhold(self, addresses: set[str]) -> int:
         """Return how many of these no dropped page has led to before, as far as remembered."""

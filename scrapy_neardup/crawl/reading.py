@@ -9,10 +9,12 @@ from __future__ import annotations
 import codecs
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from time import thread_time
+from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.http import HtmlResponse
 
+from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.text import (
     Block,
     Form,
@@ -50,6 +52,17 @@ class UnjudgedError(Exception):
         self.detail = detail
 
 
+class Reading(NamedTuple):
+    """What is judged of a response."""
+
+    page: Page | Verdict
+    """The verdict where it can't be judged."""
+    said: Said | None
+    """What it says, if there is an audit."""
+    seconds: float
+    """CPU time that it took to find out, in which nothing else was done."""
+
+
 class Reader:
     """Reads what is to be judged of a response.
 
@@ -59,34 +72,37 @@ class Reader:
         Reads the tree that Scrapy parses for the spider anyway.
     settings
         ``NEARDUP_TEXT``, the user's view of a page's text in place of the analyser's;
-        ``NEARDUP_DENY``; and whether the audit wants texts.
+        ``NEARDUP_DENY``; and what the audit wants.
     """
 
     def __init__(self, analyser: Analyser, settings: CrawlSettings) -> None:
         self._analyser = analyser
         self._text_of = settings.text_of
         self._deny = settings.deny
+        self._keeps_said = settings.audit is not None
         self._keeps_text = settings.audit_text
         self._complained = False
 
-    def page(
-        self, identity: int, request: Request, response: Response
-    ) -> tuple[Page | Verdict, str | None]:
-        """Return what is judged of a response, or the verdict that it can't be; and its text.
+    def page(self, identity: int, request: Request, response: Response) -> Reading:
+        """Return what is judged of a response, or the verdict that it can't be."""
+        start = thread_time()
+        page, said = self._page(identity, request, response)
+        return Reading(page, said, thread_time() - start)
 
-        The text is for the audit, and None unless that wants it.
-        """
+    def _page(
+        self, identity: int, request: Request, response: Response
+    ) -> tuple[Page | Verdict, Said | None]:
         try:
             content = self.read(request, response)
         except UnjudgedError as error:
             return unjudged(identity, error.reason, str(error)), None
-        text = content.text if self._keeps_text else None
+        said = Said.of(content, with_text=self._keeps_text) if self._keeps_said else None
         try:
-            return self._analyser.page(content, page_id=identity, url=response.url), text
+            return self._analyser.page(content, page_id=identity, url=response.url), said
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # All that is left is a callable of the user's in the fingerprint.
             self._complain("NEARDUP_WEIGHTS", response, error)
-            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), text
+            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.

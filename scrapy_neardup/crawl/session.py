@@ -72,7 +72,11 @@ class Session:
         analyser = Analyser(settings.parameters)
         self._reader = Reader(analyser, settings)
         self._detector = Detector(
-            analyser, self._store, on_learnt=self.journal.learnt, job=job_of(crawler, self._uri)
+            analyser,
+            self._store,
+            on_learnt=self.journal.learnt,
+            job=job_of(crawler, self._uri),
+            credits_learnt=settings.audit is not None,
         )
         self._actions = Actions(settings)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
@@ -124,9 +128,10 @@ class Session:
         if not self._eligibility.admits(request, response):
             return
         identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
-        page, text = self._reader.page(identity, request, response)
+        page, said, seconds = self._reader.page(identity, request, response)
+        told = partial(Judged, said=said, seconds=seconds)
         if isinstance(page, Verdict):
-            self._note(request, Judged(verdict=page, action=KEEP, text=text))
+            self._note(request, told(verdict=page, action=KEEP))
             return
         verdict, action, entry = await self.ledger.settle(
             identity,
@@ -136,7 +141,7 @@ class Session:
         )
         if action == DROP:
             self._actions.dropped(request, identity)
-        self._note(request, Judged(verdict=verdict, action=action, entry=entry, text=text))
+        self._note(request, told(verdict=verdict, action=action, entry=entry))
 
     def end(self, judged: Judged, output: Output) -> None:
         """End the processing of a page; `output` is all that its callback has yielded."""

@@ -72,8 +72,11 @@ class Watch:
             self._dropped += judged.action == DROP
             self._is_duplicate(url, judged.verdict)
 
-    def sum_up(self) -> None:
-        """Log one sentence about the crawl, if any page was judged."""
+    def sum_up(self, shows_all: str) -> None:
+        """Log one sentence about the crawl, if any page was judged.
+
+        `shows_all` says what shows all near-duplicates.
+        """
         if not self._checked:
             return
         told = (
@@ -83,6 +86,8 @@ class Watch:
         if self._repeated:
             pattern, count = max(self._repeated.items(), key=lambda entry: entry[1])
             told += f"; {count:,} of them are like {pattern}"
+        if self._duplicates:
+            told += f"; {shows_all}"
         logger.info("%s", told, extra={"spider": self._spider})
 
     def _is_new(self, url: str) -> None:

@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,18 @@ def test_values_are_frozen_and_picklable():
         (
             Verdict(decision=Decision.UNJUDGED, reason=Reason.TIMEOUT, page_id=1, detail="5 s"),
             "not judged: timeout (5 s)",
+        ),
+        (
+            replace(NEAR, found="distance"),
+            "at distance 3 of http://example.com/, found by that distance",
+        ),
+        (
+            replace(NEAR, found="features"),
+            "at distance 3 of http://example.com/, found by shared features",
+        ),
+        (
+            replace(NEAR, found="address", detail="as a month"),
+            "at distance 3 of http://example.com/, found at the same path (as a month)",
         ),
         (
             Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1),

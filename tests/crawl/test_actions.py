@@ -215,6 +215,7 @@ def test_the_first_drop_is_logged_at_info_and_the_rest_at_debug(crawl, site):
     for number, line in zip((2, 3, 4), (first.partition(";")[0], *rest), strict=True):
         assert re.fullmatch(
             f"Near-duplicate page {site.url}/a/{number}, "
-            rf"at distance \d of {site.url}/a/1, resemblance \d\.\d+ \(drop\)",
+            rf"at distance \d of {site.url}/a/1, resemblance \d\.\d+, found by that distance"
+            r" \(drop\)",
             line,
         )

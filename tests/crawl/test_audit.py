@@ -3,6 +3,7 @@ import json
 import random
 import string
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from site_server import page, text
 
-from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, pack_text
+from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, Said, pack_text
+from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 
 DUPLICATE = Verdict(
@@ -33,10 +35,10 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def write(path, *verdicts, text=None):
+def write(path, *verdicts, said=None):
     audit = AuditFile(str(path))
     for verdict in verdicts:
-        audit.verdict("http://h/a", verdict, action="drop", text=text)
+        audit.verdict("http://h/a", verdict, action="drop", said=said)
     audit.close()
 
 
@@ -60,6 +62,26 @@ def test_a_line_says_everything(tmp_path):
     }
 
 
+def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
+    verdict = replace(DUPLICATE, found="features", learnt=("places",), threshold=0.9)
+    blocks = [
+        Block("Äh, text", Form.CONTENT, 1), Block("12:00", Form.CLOCK, 1),
+        Block("more", Form.CONTENT, 1), Block("next", Form.LINKS, 2), Block("ad", Form.NAMED, 3),
+    ]  # fmt: skip
+    content = Content(title="T" * 1000, headings=("One", "Two"), blocks=blocks)
+    write(tmp_path / "a", verdict, said=Said.of(content, with_text=True))
+    write(tmp_path / "a", verdict, said=Said.of(content, with_text=False))
+    with_text, without = lines(tmp_path / "a")
+    assert (with_text["found"], with_text["learnt"]) == ("features", ["places"])
+    assert (with_text["threshold"], with_text["title"]) == (0.9, "T" * 300)
+    assert with_text["headings"] == ["One", "Two"]
+    said = unpack_text(with_text["text"])
+    assert [(said[start:end], why) for start, end, why in with_text["omitted"]] == [
+        ("12:00", "clock"), ("next", "links"), ("ad", "named as furniture"),
+    ]  # fmt: skip
+    assert with_text.keys() - without.keys() == {"text", "omitted"}
+
+
 def test_the_file_is_appended_to_and_a_torn_line_stays_alone(tmp_path):
     path = tmp_path / "a"
     write(path, NEW)
@@ -74,7 +96,7 @@ def test_the_file_is_appended_to_and_a_torn_line_stays_alone(tmp_path):
 
 def test_nothing_is_lost_without_closing(tmp_path):
     audit = AuditFile(str(tmp_path / "a"))
-    audit.verdict("http://h/a", NEW, action="keep", text=None)
+    audit.verdict("http://h/a", NEW, action="keep")
     assert len(lines(tmp_path / "a")) == 1
     audit.close()
 
@@ -112,6 +134,8 @@ def test_the_audit_of_a_crawl(crawl, site, tmp_path):
         * 2
     )
     assert all("text" not in line for line in lines(path))
+    assert lines(path)[2]["found"] == "distance"
+    assert lines(path)[2]["title"] == "Title"
     assert lines(path)[2]["of"] == site.url + "/a/1"
 
 

@@ -118,20 +118,20 @@ def test_a_pattern_that_keeps_coming_is_not_forgotten(warned):
 def test_the_sum(caplog):
     caplog.set_level(logging.INFO)
     watch = Watch(None)
-    watch.sum_up()
+    watch.sum_up("REPORT shows all")
     assert not caplog.records
     watch.page(f"{HOST}/product/0", new())
-    watch.sum_up()
+    watch.sum_up("REPORT shows all")
     assert caplog.messages == [
         "Near-duplicates: 0 of 1 pages, which repeat 0 others; 0 were dropped"
     ]
     watch.page(f"{HOST}/product/1", duplicate(count=1))
     watch.page(f"{HOST}/product/2", duplicate(count=2, action="keep-start"))
     watch.page(f"{HOST}/about", duplicate(count=1))
-    watch.sum_up()
+    watch.sum_up("REPORT shows all")
     assert caplog.messages[-1] == (
         "Near-duplicates: 3 of 4 pages, which repeat 2 others; 2 were dropped; "
-        "2 of them are like /product/N"
+        "2 of them are like /product/N; REPORT shows all"
     )
 
 
@@ -145,5 +145,6 @@ def test_a_crawl_tells_both(crawl, site):
     [told] = outcome.logged("INFO", watch.__name__)
     assert told == (
         f"Near-duplicates: {CROWD + 2} of {CROWD + 4} pages, which repeat 1 others; "
-        f"{CROWD + 2} were dropped; {CROWD + 2} of them are like /product/N"
+        f"{CROWD + 2} were dropped; {CROWD + 2} of them are like /product/N; "
+        "NEARDUP_AUDIT lists all"
     )

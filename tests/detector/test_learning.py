@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import zlib
+from functools import partial
 
 import numpy as np
 import pytest
@@ -35,12 +36,16 @@ def page(seed, advert="", address=None):
     return analyser.page(content, page_id=hash(url) % 2**64, url=url)
 
 
+def make(store):
+    return Detector(Analyser(PARAMETERS), store, job="test", credits_learnt=True)
+
+
 def playing(scenario):
-    """Run a scenario with a store and what makes a detector on it."""
+    """Run a scenario with a store, and what makes a detector on it."""
 
     async def run():
         async with open_store("memory:", matching=PARAMETERS.matching) as store:
-            await scenario(store, lambda: Detector(Analyser(PARAMETERS), store, job="test"))
+            await scenario(store, partial(make, store))
 
     asyncio.run(run())
 
@@ -120,3 +125,19 @@ def test_what_is_left_is_bounded_and_holds_the_folders_seen_last(monkeypatch):
     assert folders == [f"/{n}" for n in range(20)][-len(folders) :]
     assert 5 <= len(folders) < 20
     assert len(zlib.decompress(state)) < 300_000
+
+
+def test_what_was_learnt_is_credited_where_it_decides():
+    async def scenario(store, make):
+        detector, credited = make(), []
+        for number in range(12):
+            again = f"{number}?sid=31415926535897932384"
+            await detector.decide(page(number, advert=number))
+            verdict = await detector.decide(page(number, advert=again, address=again))
+            if verdict.is_duplicate:
+                credited.append(verdict.learnt)
+        assert credited.count(("places",)) > 5
+        equal = await detector.decide(page(11, advert=11, address="11?sid=2718281828459045"))
+        assert (equal.is_duplicate, equal.learnt, equal.threshold) == (True, (), 0.9)
+
+    playing(scenario)

@@ -3,9 +3,10 @@ import json
 import pytest
 from audits import Audit, shop
 
-from scrapy_neardup.crawl.audit import AuditFile
+from scrapy_neardup.crawl.audit import AuditFile, Said
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.reports.audit import entries
+from scrapy_neardup.reports.texts import text_of
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 
 
@@ -17,14 +18,19 @@ def test_what_a_crawl_writes_is_read(tmp_path):
     audit = AuditFile(str(tmp_path / "a"))
     verdict = Verdict(
         decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0xA, fingerprint=0xF,
-        match=Match(page_id=0xB, distance=2, url="http://h/b"),
+        match=Match(page_id=0xB, distance=2, url="http://h/b"), found="features",
+        learnt=("places", "titles"), threshold=0.9,
     )  # fmt: skip
-    audit.verdict("http://h/a", verdict, action="drop", text="some text")
+    said = Said(title="A page", headings=("One", "Two"), text="a text", omitted=((2, 6, "clock"),))
+    audit.verdict("http://h/a", verdict, action="drop", said=said)
     audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
     audit.close()
     with (tmp_path / "a").open("rb") as lines:
         drop, orphaned = entries(lines, "a")
     assert (drop["id"], drop["of_id"], drop["page"]) == (0xA, 0xB, "http://h/a")
+    assert (drop["found"], drop["threshold"]) == ("features", 0.9)
+    assert (drop["learnt"], drop["headings"]) == (["places", "titles"], ["One", "Two"])
+    assert text_of(drop)["omitted"] == [[2, 6, "clock"]]
     assert drop["time"] <= orphaned["time"]
     assert orphaned["pages"] == ["http://h/a"]
 
