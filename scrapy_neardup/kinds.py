@@ -30,7 +30,7 @@ MAX_FEATURES: Final = 64
 """Maximum number of features of a page."""
 
 BITS: Final = (1, 2, 4, 8)
-"""Numbers of bits that may be kept of a minimum."""
+"""Permitted numbers of bits kept of a minimum."""
 
 Value = TypeVar("Value")
 

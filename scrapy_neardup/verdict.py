@@ -20,11 +20,12 @@ class Decision(StrEnum):
     NEW = "new"
     """No page like it is known; it is stored, pending until confirmed."""
     DUPLICATE = "duplicate"
-    """A page like it was kept before: `Verdict.match`."""
+    """A page like it was kept before: see `Verdict.match`."""
     SEEN = "seen"
-    """The same page again (same page id, content within k): never its own duplicate."""
+    """The same page again (the same page id, its content within k), which is never its own
+    duplicate."""
     UNJUDGED = "unjudged"
-    """It can't be judged (`Verdict.reason`); such a page is kept, and nothing is stored."""
+    """It can't be judged, as `Verdict.reason` says; such a page is kept, and nothing is stored."""
 
 
 class Reason(StrEnum):
@@ -155,10 +156,10 @@ class Match:
     """Hamming distance of the fingerprints, in bits."""
     url: str | None = None
     resemblance: float | None = None
-    """Estimated resemblance, 1 for equal sketches; the lower one of text and core. None where
-    nothing was confirmed."""
+    """Estimated resemblance, the lower of text and core: 1 for equal sketches, None where nothing
+    was confirmed."""
     count: int = field(default=0, compare=False)
-    """Which of the pages that were found to repeat it this one is: 1 for the first, 0 where
+    """Number of the page among those that were found to repeat the match: 1 for the first, 0 where
     the store doesn't say."""
 
 
@@ -186,8 +187,8 @@ class Verdict:
     """Kinds of knowledge about the site (``NEARDUP_LEARN``) without any of which the page would
     have been judged new, if that was asked for."""
     detail: str = ""
-    """For an unjudged page, what exactly went wrong; for others, in what it was judged as another
-    than it is."""
+    """What exactly went wrong, for an unjudged page; for others, what was left out before they
+    were judged."""
 
     @classmethod
     def on(  # noqa: PLR0917  (as its fields)

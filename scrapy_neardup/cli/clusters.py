@@ -40,14 +40,14 @@ _OF_TEXTS = {"shingle_size", "text", "ignore"}
 _OF_PAGES = {
     "method", "threshold", "modulus", "common", "memory", "directory", *_OF_FEATURES, *_OF_TEXTS
 }  # fmt: skip
-"""Options that --pairs leaves nothing to do."""
+"""Options that can't be combined with --pairs."""
 _UNUSED = {
     "exact": {"modulus", "common", "memory", "directory", *_OF_FEATURES},
     "disk": _OF_FEATURES,
     "greedy": {"memory", "directory", *_OF_FEATURES},
     "features": {"threshold", "modulus", "common"},
 }
-"""Method -> options that it has no use for."""
+"""Method -> options that it doesn't use."""
 
 
 @click.command()

@@ -12,7 +12,8 @@ from scrapy_neardup.parameters import Parameters
 
 _RESEMBLANCES = tuple(percent / 100 for percent in range(50, 101))
 _EVERY = 5
-"""Of the resemblances, those that the table for people shows; near 1 and the threshold all."""
+"""Step between the resemblances in the printed table, in percent; all are printed near 1 and near
+the threshold."""
 _BAR = 40
 
 

@@ -26,10 +26,10 @@ _VALUES = {
     "containment": "containment",
     "edit": "distance",
 }
-"""Measure -> what its values are called."""
+"""Measure -> name of its values in the output."""
 _OF_SETS = {"threshold", "shingle_size", "labelled"}
 _OF_STRINGS = {"distance", "gram_size"}
-"""Options for one kind of measures, which the other has no use for."""
+"""Options of measures of sets, and of measures of strings."""
 
 
 @click.command()
@@ -127,7 +127,7 @@ def join(
 
 
 Found = Iterable[tuple[int, int, float]]
-"""Pairs: numbers of pages in their collections, and the value of the measure."""
+"""Pairs: the numbers of two pages in their collections, and the value of the measure."""
 
 
 def _alike(

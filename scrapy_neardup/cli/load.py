@@ -24,7 +24,7 @@ from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
 _IN_FLIGHT = 64
-"""Calls of the store at a time: enough to fill a round trip on a local network."""
+"""Maximum concurrent calls of the store: enough to fill a round trip on a local network."""
 
 
 @click.command()

@@ -22,7 +22,7 @@ from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
 _OF_FINGERPRINTS = {
     "existing", "max_distance", "group_equal", "kind", "jobs", "scheduler", "column", "progress"
 }  # fmt: skip
-"""Options that pairs by features have no use for."""
+"""Options that can't be combined with --by features."""
 
 
 @click.command()

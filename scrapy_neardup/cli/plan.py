@@ -22,9 +22,9 @@ from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.tables import TableDesign
 
 _ENTRY = 43
-"""Bytes of an entry in memory besides its tables: six columns, two maps (measured)."""
+"""Bytes of an entry in memory besides its tables: six columns and two maps (measured)."""
 _ROW = 50
-"""Bytes of an entry in a file of SQLite (measured)."""
+"""Bytes of an entry in an SQLite file (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
 

@@ -30,7 +30,7 @@ from scrapy_neardup.reports.report import counted, printable
 from scrapy_neardup.reports.tuned import pieces
 
 _PRINTED, _LISTED = 5, 100
-"""Pairs to look at that are printed, and that are on the page."""
+"""Maximum pairs to look at that are printed, and that the report shows."""
 
 
 @click.command()

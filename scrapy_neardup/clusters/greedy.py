@@ -24,7 +24,8 @@ from scrapy_neardup.joins.measures import jaccard
 Hashes = NDArray[np.uint64]
 
 COMMON = 1000
-"""Shingles of more pages lead everywhere; Broder et al. left them out, too."""
+"""Maximum number of leaders that a shingle may lead to. Shingles of more pages lead everywhere;
+Broder et al. left them out, too."""
 
 _BITS = 1024
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -44,7 +45,7 @@ class _Kept:
     sketch: Hashes
     bits: int
     reach: int = 0
-    """How many of its hashes were looked at, to list it under those that aren't common."""
+    """Number of its hashes that were read in order to list it under those that aren't common."""
 
 
 class GreedyClusters:

@@ -36,9 +36,9 @@ from scrapy_neardup.joins.tokens import TokenSets, ranges
 Integers = NDArray[np.int64]
 
 _HITS = 1 << 20
-"""Hits of a block: each takes some 60 bytes. One set's are never parted."""
+"""Maximum hits of a block, some 60 bytes each. The hits of one set are never split."""
 _MERGED = 1 << 16
-"""Tokens merged at once: they stay in the processor's cache."""
+"""Number of tokens merged at once: they stay in the processor's cache."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """2**64 / golden ratio: the top bits of a token's multiple pick its bit in a bitmap."""
 
@@ -149,20 +149,21 @@ class Entries:
 
     measure: Measure
     sizes: Integers
-    """Of every set."""
+    """Number of tokens of each set."""
     bitmaps: NDArray[np.uint64]
-    """Of every set, see `_bitmaps`."""
+    """Bitmap of each set, see `_bitmaps`."""
     first: Integers
-    """Of every set its first entry; and the number of entries."""
+    """First entry of each set; the last element is the number of entries."""
     rows: Integers
-    """Of every entry its set."""
+    """Set of each entry."""
     places: Integers
-    """Of every entry its position in its set."""
+    """Position of each entry in its set."""
     rest: Integers
-    """Of every entry the number of tokens from it on: the most that two sets share if it is
-    the first that they share."""
+    """Number of tokens from each entry to the end of its set: the maximum overlap of two sets if
+    it is the first token that they share."""
     smallest: Integers
-    """Of every entry the first entry of the smallest set that is large enough for its own."""
+    """For each entry, the first entry of the smallest set that is large enough to match its own
+    set."""
     keys: Integers
     """``token << bits | entry`` of every entry, sorted: the inverted lists."""
     bits: int

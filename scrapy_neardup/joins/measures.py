@@ -26,7 +26,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LARGEST_UNION = 1 << 26
-"""Resemblances of sets with fewer distinct tokens together than this are decided exactly."""
+"""Number of distinct tokens in two sets below which their resemblance is decided exactly."""
 
 UNREACHABLE = 1 << 40
 """An overlap that no two sets reach, as tokens are numbered in 32 bits."""

@@ -31,7 +31,7 @@ Search = Callable[
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
 
 MAX_DEPTH = 2
-"""How often PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
+"""Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class JoinStats:
     """How much a join looked at."""
 
     sets: int
-    """Sets with at least one token."""
+    """Number of sets with at least one token."""
     hits: int
-    """Meetings of two sets in a token of both prefixes, where sizes fit."""
+    """Number of times that a token of both prefixes brought two sets of fitting sizes together."""
     candidates: int
-    """Pairs that no filter ruled out; their overlap was counted."""
+    """Number of pairs that no filter ruled out, and whose overlap was counted."""
     pairs: int
-    """Pairs that are similar."""
+    """Number of pairs that are similar."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

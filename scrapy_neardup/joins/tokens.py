@@ -22,11 +22,11 @@ from scrapy_neardup.text.tokens import normalize
 Integers = NDArray[np.int64]
 
 _CODES = 1 << 62
-"""Codes of tokens and of (set, token) stay below, in 64-bit integers."""
+"""Limit of the codes of tokens and of (set, token), in 64-bit integers."""
 _FILLER = object()
 """A token that no document has."""
 _FIRST_PAD, _LAST_PAD = 0, 1
-"""What surrounds a string in its q-grams: two symbols that no text has."""
+"""Symbols before and after a string in its q-grams, which no text has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,8 +16,8 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.verdict import Decision
 
 Entry = dict[str, Any]
-"""A line of an audit, a verdict or an event such as ``orphaned``: its keys as the file has them,
-page ids as numbers, the time as a POSIX time in seconds."""
+"""A line of an audit, a verdict or an event such as ``orphaned``, with the keys that the file has,
+page ids as numbers, and the time as a POSIX time in seconds."""
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "time": str,
@@ -44,11 +44,11 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "count": int,
     "pages": list,
 }
-"""Key -> what its value must be, where there is one."""
+"""Key -> type of its value, where the key is present."""
 
 _VERDICT = {"time", "page", "id", "verdict", "reason", "action"}
 _ORPHANED = {"time", "of_id", "count", "pages"}
-"""Keys that a line must have."""
+"""Keys that a line of a verdict, or of the event, must have."""
 
 _DECISIONS = set(Decision)
 

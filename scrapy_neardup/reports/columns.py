@@ -15,7 +15,7 @@ from scrapy_neardup.reports.patterns import split_site
 from scrapy_neardup.reports.summary import Drop, Summary
 
 MAX_DROPS = 100_000
-"""Most drops that a page holds; a browser opens so many in a second."""
+"""Maximum number of drops that a report holds; a browser opens that many in a second."""
 
 
 class Names:

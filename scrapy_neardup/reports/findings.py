@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from scrapy_neardup.reports.summary import KEPT, Drop, Summary
 
 CROWD = 20
-"""Pages of one pattern that were dropped for one page, from which on they deserve a look."""
+"""Minimum number of pages of one pattern, dropped for one page, that deserve a look."""
 
 KEPT_PATTERN = 200
-"""Kept pages of one pattern, from which on it deserves a look."""
+"""Minimum number of kept pages of one pattern that deserve a look."""
 
 NEAR = 0.02
-"""Resemblance above the threshold under which a drop counts as near it."""
+"""Margin of resemblance above the threshold within which a drop counts as near it."""
 
 LISTED = 2_000
-"""Most drops or patterns that a finding lists."""
+"""Maximum number of drops or patterns that a finding lists."""
 
 _WORD = re.compile(r"\w+")
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 MAX_NAMES = 24
-"""Names that a folder may have before they are taken for one."""
+"""Maximum number of names that a folder shows; the names of a folder with more are shown as
+one."""
 
 MAX_SEGMENTS = 6
-"""Segments of a path that a pattern shows."""
+"""Maximum number of path segments that a pattern shows."""
 
 MAX_KEYS = 8
-"""Parameters of a query that a pattern shows."""
+"""Maximum number of query parameters that a pattern shows."""
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _SHORTEST_ID = 12

@@ -14,11 +14,11 @@ from scrapy_neardup.reports.texts import lines_with_texts
 from scrapy_neardup.verdict import Decision
 
 _BARS = 72
-"""Bars of the picture over time."""
+"""Number of bars of the picture over time."""
 
 _LONGEST = 200
 _DIGEST = 8
-"""Most patterns in a digest."""
+"""Maximum number of patterns in a digest."""
 
 _FINDINGS = {
     "titles": "repeat a page of another title or heading",
@@ -27,7 +27,7 @@ _FINDINGS = {
 }
 
 _ROWS = 200
-"""Most hosts and patterns that are listed; the rest is counted as one."""
+"""Maximum number of hosts and patterns that are listed; the others are summed up in one row."""
 
 
 class Report:
@@ -162,7 +162,7 @@ _SCRIPTS = (
     "shown", "data", "charts", "overview", "difference", "reordered", "pair", "view", "list",
     "report",
 )  # fmt: skip
-"""Modules in ``assets/``, in the order in which they need each other."""
+"""Modules in ``assets/``, each after those that it needs."""
 
 
 def counted(number: int, thing: str) -> str:

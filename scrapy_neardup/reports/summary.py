@@ -21,13 +21,13 @@ from scrapy_neardup.reports.patterns import Patterns, split_site
 from scrapy_neardup.verdict import Decision
 
 MAX_TITLE = 200
-"""Characters of a title that are shown."""
+"""Maximum characters of a title that are shown."""
 
 LISTED = 1_000
-"""Most addresses that are listed of one kind: orphans, pages not judged."""
+"""Maximum number of addresses listed of one kind: orphans, pages not judged."""
 
 KEPT, REPEATED, UNJUDGED = range(3)
-"""What became of a page, for the picture over time."""
+"""Outcomes of a page in the picture over time."""
 
 
 class Kept(NamedTuple):

@@ -14,10 +14,10 @@ from scrapy_neardup.reports.findings import Finding
 from scrapy_neardup.reports.summary import Summary
 
 MAX_BYTES = 24 << 20
-"""Bytes of packed texts that a page holds in all."""
+"""Maximum bytes of packed texts in a report."""
 
 MAX_OMITTED = 2_000
-"""Ranges of one text that are shown as left out of the judgement."""
+"""Maximum number of ranges of one text that are shown as left out of the judgement."""
 
 
 def lines_with_texts(

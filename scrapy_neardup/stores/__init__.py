@@ -33,7 +33,8 @@ SCHEMES: dict[str, str | StoreFactory] = {
     "redis+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
     "rediss+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
 }
-"""URI scheme -> factory, or the place of one, called with (uri, options). Add to it freely."""
+"""URI scheme -> factory that is called with (uri, options), or ``"module:name"`` of one. Add your
+own."""
 
 
 def open_store(

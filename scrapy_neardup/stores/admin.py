@@ -22,7 +22,7 @@ class Bucket:
 
     table: int
     prefix: str
-    """The first bits that its entries share, in hex; a bucket below a split shares more."""
+    """First bits that its entries share, in hexadecimal; a bucket below a split shares more."""
     entries: int
 
 
@@ -33,10 +33,10 @@ class Report:
     stats: StoreStats
     parameters: dict[str, str]
     memory: dict[str, int] = field(default_factory=dict)
-    """Bytes by what they are for: its tables, page identity, features, sketches (and all of the
-    features beside them), the rest (URLs, counters)."""
+    """Bytes by purpose: tables, page identity, features, sketches, and the rest (URLs,
+    counters)."""
     file_bytes: int | None = None
-    """Bytes of the file, with all of its namespaces, where there is one."""
+    """Bytes of the file with all of its namespaces, if there is one."""
     busiest: list[Bucket] = field(default_factory=list)
 
 
@@ -60,7 +60,7 @@ ADMINS = {
         ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"), _REDIS
     ),
 }
-"""URI scheme -> the place of a function that yields an `Admin` for a URI."""
+"""URI scheme -> ``"module:name"`` of a function that yields an `Admin` for a URI."""
 
 
 def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:

@@ -79,12 +79,12 @@ class StoreStats:
     """What a store holds."""
 
     pages: int
-    """Entries, pending ones included."""
+    """Number of entries, pending ones included."""
     pending: int
     dropped: int
-    """Pages that were found to be duplicates of an entry that is still held."""
+    """Number of pages found to be duplicates of an entry that is still held."""
     overflowed: int
-    """Pages kept but not remembered, for want of room, since it was opened."""
+    """Number of pages kept but not remembered, for want of room, since the store was opened."""
     memory_bytes: int | None = None
 
 
