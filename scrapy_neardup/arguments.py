@@ -19,7 +19,7 @@ def whole_number(what: str, value: Any, *, least: int, most: int | None = None) 
     Raises
     ------
     ConfigurationError
-        It is no whole number from `least` to `most`; the message calls it `what`.
+        It isn't a whole number from `least` to `most`; the message calls it `what`.
     """
     try:
         count = int(value)
@@ -41,8 +41,8 @@ def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     Raises
     ------
     ConfigurationError
-        It is no array of uint64 in one dimension. Converted, a negative number would become
-        another fingerprint, and a large one lose bits.
+        It isn't a one-dimensional array of uint64. Conversion would turn a negative number into
+        another fingerprint, and take bits from a large one.
     """
     if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.ndim != 1:
         found = (
@@ -60,7 +60,7 @@ def filled(key: NDArray[np.uint64], fingerprint: int) -> NDArray[np.uint64]:
     Raises
     ------
     ConfigurationError
-        It is no whole number of 64 bits.
+        It isn't a whole number of 64 bits.
     """
     try:
         key[()] = fingerprint

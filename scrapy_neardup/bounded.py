@@ -1,6 +1,6 @@
-"""What a crawl learns and may forget: a dict that keeps its newest entries.
+"""A dict of limited size, for what a crawl learns and may forget.
 
-Rule of this module: nothing that a verdict must not lose is kept so; stores keep that.
+Rule of this module: what a verdict can't do without is kept in a store, never here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ V = TypeVar("V")
 
 
 class Bounded(OrderedDict[K, V]):
-    """A dict of at most `most` entries, which lets go of the oldest.
+    """A dict of at most `most` entries, which drops the oldest.
 
-    An entry is as old as its key, whatever was set for it since; `move_to_end` makes it new.
+    The age of an entry is that of its key: setting its value again doesn't renew it, and
+    `move_to_end` does.
     """
 
     def __init__(self, most: int) -> None:

@@ -38,4 +38,4 @@ class StoreMismatchError(StoreError):
 
 
 class StoreCorruptError(StoreError):
-    """The store's content is damaged or isn't ours; nothing of it was changed."""
+    """The store's content is damaged, or another program's; none of it was changed."""

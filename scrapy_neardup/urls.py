@@ -1,4 +1,4 @@
-"""The little that this package does with URLs: redact, name a scope, tell pages apart.
+"""What this package does with URLs: redact them, name their site, tell pages apart.
 
 Rule of this room: pure functions on strings; no network (the list of public suffixes
 is the one that tldextract carries).
@@ -24,8 +24,8 @@ Extent = Literal["server", "host", "domain"]
 def redact(url: str) -> str:
     """Return `url` without user name and password.
 
-    Used for every URL that is stored, logged or shown. What can't be parsed as a URL
-    loses everything up to its last ``@``.
+    Used for every URL that is stored, logged or shown. A text that can't be parsed as a URL loses
+    everything up to its last ``@``.
     """
     try:
         parts = urlsplit(url)
@@ -61,15 +61,16 @@ _HOST = re.compile(r"(?:[A-Za-z0-9._~-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 
 
 def identity(url: str) -> bytes:
-    """Return what tells the page at `url` from others: Scrapy's fingerprint of a plain GET.
+    """Return the identity of the page at `url`: Scrapy's fingerprint of a plain GET request.
 
-    So a page of a collection is the page that a crawl finds at its URL, whatever the order
-    of the parameters in its query. What isn't an http(s) URL (a path) is told by its bytes.
+    So a page of a collection is the page that a crawl finds at its URL, whatever the order of the
+    parameters in its query. A path, or another text that isn't an http(s) URL, is identified by
+    its bytes.
 
     Notes
     -----
-    As `scrapy.utils.request.fingerprint` has it since Scrapy 2.7; a crawl with another
-    ``REQUEST_FINGERPRINTER_CLASS`` tells pages apart in its own way. 20 to 40 µs.
+    The same as `scrapy.utils.request.fingerprint` since Scrapy 2.7; a crawl with another
+    ``REQUEST_FINGERPRINTER_CLASS`` identifies pages in its own way. 20 to 40 µs.
     """
     if url.lower().startswith(("http://", "https://")):
         try:
@@ -123,10 +124,10 @@ def may_hold_address(url: str | None, *texts: str) -> bool:
 
 
 def without_address(text: str, url: str | None) -> str:
-    """Return `text` without the path of `url`, and what of the URL stands around it.
+    """Return `text` without the path of `url` and the parts of the URL around it.
 
-    ``The requested page "/no/such/page" could not be found``: what a page says of its own
-    address tells it from no other page. O(length of the text).
+    ``The requested page "/no/such/page" could not be found``: a page's own address says nothing of
+    its content. O(length of the text).
     """
     try:
         parts = urlsplit(url or "")
@@ -198,7 +199,7 @@ class Address(NamedTuple):
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 _MAX_ADDRESS = 2_000
-"""Maximum characters of a path or query that are looked at."""
+"""Maximum characters of a path or query that are examined."""
 
 _SESSION_IN_PATH = re.compile(r"(?i);jsessionid=[^/?#]*|/\(S\([a-z0-9]+\)\)(?=/|$)")
 
@@ -207,10 +208,11 @@ _SESSION_NAME = re.compile(
     r"|fbclid|msclkid|mc_[ce]id|_ga|_gl|ref|referrer|referer|source|from|token|nonce|_|rnd|rand"
     r"|cachebuster|cb|ts|timestamp)$"
 )
-"""Parameters that name a session, a campaign, where a visitor came from, or nothing."""
+"""Names of parameters that stand for a session, a campaign or a referrer, or only defeat
+caches."""
 
 _ORDER = re.compile(r"(?i)(?:sort|order|dir|desc|asc|view|layout)[a-z_]*(?:by)?(?:=|$)")
-"""Parameters that name the order in which a page shows what it shows."""
+"""Names of parameters that stand for the order in which a page shows its items."""
 
 _RANDOM = re.compile(r"(?i)(?:[0-9a-f]{16,}|(?=\D*\d)(?=[\d_-]*[a-z])[\w-]{20,})$")
 """Values that look like the id of a session."""

@@ -54,40 +54,39 @@ class Reason(StrEnum):
 
 
 class Furniture(Protocol):
-    """What of a page its site's pages share, found out where there is a page to compare with."""
+    """The part of a page that other pages of its site share, computed when it is needed."""
 
     def plane(self) -> int:
         """Return the bins of the page's sketch whose minimum is furniture, bin i as bit i."""
 
     def is_most(self) -> bool:
-        """Return whether hardly any of the page is anything else."""
+        """Return whether almost all of the page is furniture (`evidence.furniture.Marks`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighing:
-    """What is at hand, and never stored, when a page is compared with others.
+    """What is known when a page is compared with others, and never stored.
 
     Parameters
     ----------
     min_resemblance
-        Resemblance from which on two texts are alike.
+        Minimum resemblance of texts that are alike.
     titles
         Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
     furniture
-        What of the page its site's pages share.
+        The part of the page that its site's pages share.
     changing
         Places of the site that change with each response, 16 bits each.
     common
         Words that most titles of the site hold, 16 bits each; they don't count.
     editions
-        What the steps of two addresses differ by that are those of one page in two editions,
-        modulo 2^32.
+        Differences, modulo 2^32, between the steps of two addresses of one page in two editions.
     constant
-        Places of the site that hold the same text on its pages, 16 bits each: what a stored page
-        says there isn't its own.
+        Places of the site that hold the same text on all of its pages, 16 bits each: the text of a
+        stored page there isn't its own.
     young_site, young_folder
-        Whether so few pages of the site, or of the page's folder, are known that its titles, or
-        its furniture, aren't.
+        Whether too few pages are known: of the site, to know the words that its titles share, or
+        of the page's folder, to know its furniture.
     """
 
     min_resemblance: float = OPTIONS["min_resemblance"].default
@@ -117,21 +116,22 @@ class Page:
     scope
         Pages are compared only within one scope (``""``, a host, a domain, a language).
     title, content
-        32-bit digests (0: there is none) of the title and headings, and of image sources
-        and embedded data. A match whose title *and* content differ is no duplicate: equal
-        text is not an equal page. Where the title alone differs, next to equal text is.
+        32-bit digests (0: there is none) of the title and headings, and of image sources and
+        embedded data. A match whose title *and* content differ is no duplicate: equal text is not
+        an equal page. Where the title alone differs, `scrapy_neardup.evidence.decision` says how
+        much of the text must be equal.
     url
-        What a drop is explained with, or None to store nothing.
+        URL that explains a drop, or None to store nothing.
     tokens
         Number of tokens in the judged text.
     features
-        64-bit min-wise features (Broder 2000, section 4), as many as the store expects; none
-        for an exact page, or where pages aren't looked up by them.
+        64-bit min-wise features (Broder 2000, section 4), the number that the store expects; none
+        for an exact page, or where pages aren't looked up by features.
     evidence
         What a store keeps to confirm that another page repeats this one
         (`scrapy_neardup.evidence.layout`); ``b""`` where nothing has to be confirmed.
     weighing
-        What else helps to compare it.
+        What the site has shown that helps to compare it.
     """
 
     id: int

@@ -30,7 +30,7 @@ VERBS = {
     "pack": "Compress fingerprints into a file that can be searched.",
     "unpack": "Write what a packed file holds.",
     "pairs": "Find all near-duplicate pairs of collections of fingerprints.",
-    "join": "Find all pairs of pages that resemble each other, exactly.",
+    "join": "Find all pairs of similar pages, exactly.",
     "clusters": "Gather pages that resemble each other, or that pairs connect.",
 }
 """Verb -> what ``scrapy-neardup --help`` says of it."""
@@ -63,7 +63,7 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise  # click ends quietly: whoever read our output has seen enough
+            raise  # click ends quietly: the reader of our output has closed it
         except (NeardupError, OSError) as error:
             raise failure(error) from error
         except click.UsageError as error:  # may quote an argument

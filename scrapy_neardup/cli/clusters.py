@@ -91,7 +91,7 @@ _UNUSED = {
     metavar="R",
     type=click.IntRange(1),
     default=None,
-    help="For --scanned: share so many features.  [default: as scanned]",
+    help="For --scanned: minimum number of features that pages share.  [default: as scanned]",
     show_default=False,
 )
 @click.option(
@@ -99,7 +99,7 @@ _UNUSED = {
     metavar="T",
     type=float,
     default=OPTIONS["min_resemblance"].default,
-    help="The least resemblance of two pages of a cluster, above 0, up to 1.",
+    help="Minimum resemblance of two pages of a cluster, above 0, up to 1.",
 )
 @click.option(
     "--canonical",

@@ -47,9 +47,9 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
 
 
 def printable(message: str) -> str:
-    """Return `message` with control characters spelt out: a terminal would obey them.
+    """Return `message` with control characters escaped: a terminal would obey them.
 
-    Ends of lines too: names that others have chosen stand in messages.
+    Line ends are escaped, too: messages contain names chosen by others.
     """
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in message
@@ -73,13 +73,13 @@ def output(path: str) -> Iterator[TextIO]:
 
 
 class Progress:
-    """How far a long run is: one line on standard error, drawn over again.
+    """The progress of a long run: one line on standard error, redrawn in place.
 
     Parameters
     ----------
     wanted
-        True, False, or None: where standard error is a terminal that doesn't show the
-        results as well.
+        Whether to show it; None: if standard error is a terminal that doesn't show the results as
+        well.
     results
         Where the results go.
     """
@@ -97,7 +97,7 @@ class Progress:
         return monotonic() - self._start
 
     def update(self, count: int, unit: str, share: float | None = None) -> None:
-        """Say that `count` of `unit` are done, a `share` in [0, 1] of all if that is known."""
+        """Show that `count` of `unit` are done, and the share in [0, 1] if it is known."""
         if self.shown and monotonic() >= self._due:
             self._due = monotonic() + self._every
             self._draw(count, unit, share)

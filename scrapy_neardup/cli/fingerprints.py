@@ -1,4 +1,4 @@
-"""What the verbs on files of fingerprints share: their inputs, and binary results."""
+"""Inputs and binary results of the verbs on files of fingerprints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scrapy_neardup.offline.sources import Chain, Source
 
 
 def open_inputs(paths: Sequence[str], column: str) -> Source:
-    """Return the fingerprints of all `paths`, their rows numbered on from one to the next."""
+    """Return the fingerprints of all `paths`, with consecutive row numbers."""
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")
     return Chain([open_source(path, column=column) for path in paths])

@@ -48,7 +48,7 @@ _OF_STRINGS = {"distance", "gram_size"}
     metavar="T",
     type=float,
     default=OPTIONS["min_resemblance"].default,
-    help="The least similarity of a pair: up to 1, for overlap a number of shingles.",
+    help="Minimum similarity of a pair: up to 1, or a number of shingles for overlap.",
 )
 @shingle_size_option
 @click.option(

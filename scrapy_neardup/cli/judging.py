@@ -1,4 +1,4 @@
-"""What the verbs that compute fingerprints share: how, and the store they go to."""
+"""What the verbs that compute fingerprints share: the options that say how, and the store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The options that several verbs have in the same words, settings among them.
 
-Rule of this room: decorators, and what goes for the options of any verb; an option of one
-verb stands at that verb.
+Rule of this room: decorators, and functions for the options of any verb; an option of a single
+verb is in that verb's module.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ column_option = click.option(
 progress_option = click.option(
     "--progress/--no-progress",
     default=None,
-    help="Show how far it is, on standard error.  [default: on a terminal]",
+    help="Show progress on standard error.  [default: on a terminal]",
 )
 
 
@@ -128,18 +128,18 @@ def _of_presets(option: Option) -> str:
 
 
 def is_given(name: str) -> bool:
-    """Return whether an option of the verb that is running is more than its default."""
+    """Return whether an option of the verb that is running was given, not its default."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not ParameterSource.DEFAULT
 
 
 def given(names: Collection[str]) -> list[str]:
-    """Return which of these options of the verb that is running are on its command line.
+    """Return which of these options were given on the command line that is running.
 
     Parameters
     ----------
     names
-        Those of their parameters.
+        Names of their parameters.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def given(names: Collection[str]) -> list[str]:
 
 
 def refuse_given(what: str, unused: Collection[str]) -> None:
-    """Fail if one of these options is given, which has no use together with `what`.
+    """Fail if one of these options is given, which can't be combined with `what`.
 
     Raises
     ------
@@ -164,4 +164,4 @@ def refuse_given(what: str, unused: Collection[str]) -> None:
         Naming the option.
     """
     for option in given(unused):
-        raise click.UsageError(f"{option} has no use with {what}: leave it out")
+        raise click.UsageError(f"{option} can't be combined with {what}: leave it out")

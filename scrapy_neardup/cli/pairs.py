@@ -40,7 +40,7 @@ _OF_FINGERPRINTS = {
     metavar="R",
     type=click.IntRange(1),
     default=None,
-    help="For features: share so many.  [default: as scanned]",
+    help="For features: minimum number of features that pages share.  [default: as scanned]",
     show_default=False,
 )
 @setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")

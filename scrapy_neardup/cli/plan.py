@@ -47,7 +47,7 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     metavar="N",
     callback=_count,
     default="1_000_000",
-    help="How many pages are kept: 1_000_000, 10M, 8e9.",
+    help="Number of pages kept: 1_000_000, 10M, 8e9.",
 )
 @setting_option("max_distance")
 @setting_option(
@@ -66,7 +66,7 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     metavar="N",
     type=click.IntRange(1, 1024),
     default=84,
-    help="With --threshold: the most minima of a page, K times S.",
+    help="With --threshold: maximum minima of a page, K times S.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(
@@ -78,7 +78,7 @@ def plan(
     minima: int,
     as_json: bool,
 ) -> None:
-    """Show the table designs for so many pages, and what each store needs for them.
+    """Show the table designs for a number of pages, and what each store needs for them.
 
     A design says which bits of a 64-bit fingerprint lead in each of its tables, so that
     every fingerprint within K bits of a query shares the leading bits of one of them

@@ -1,4 +1,4 @@
-"""What the verbs on exact resemblance share: which features of pages are compared."""
+"""Options of the verbs on exact resemblance: which features of pages are compared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ text_options = together(
 
 
 def watched(pages: Iterable[Features], line: Progress, corpus: Corpus) -> Iterator[Features]:
-    """Yield what `pages` yields of a corpus, and say on the way how much of it is read."""
+    """Yield the pages of a corpus, and show how much of it has been read."""
     count = 0
     for count, page in enumerate(pages, 1):
         line.update(count, "pages", corpus.share)

@@ -1,4 +1,4 @@
-"""``scrapy-neardup try``: what the filter would drop on a site, before it drops anything."""
+"""``scrapy-neardup try``: what the filter would drop on a site, without dropping it."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _PRINTED, _LISTED = 5, 100
     metavar="N",
     type=int,
     default=0,
-    help="Of the drawing: another seed, another sample.",
+    help="Seed of the random sample.",
 )
 @click.option("--output", "path", metavar="FILE", help="Write a page with the picture here.")
 @progress_option
@@ -156,7 +156,7 @@ Pairs = list[tuple[str, str | None, float | None]]
 
 
 def _looks(sample: Sample, truth: Truth, outcome: Outcome) -> list[tuple[str, Pairs]]:
-    """Return what an outcome has wrong: pairs of names, and their resemblance if it is known."""
+    """Return the errors of an outcome: pairs of names, and their resemblance if it is known."""
 
     def name(number: int | None) -> str | None:
         known = number is not None and 0 <= number < len(sample.pages)

@@ -25,7 +25,7 @@ def feature_clusters(features: Hashes, shared: int) -> Integers:
     features
         Shape (n, k), uint64: a row for each page (`Filter.features_of`).
     shared
-        r: pages that share so many are connected.
+        r: minimum number of features that connected pages share.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def feature_pairs(
     features, shared
         See `feature_clusters`.
     max_pairs
-        Fail where there are more than so many; 0: never.
+        Maximum number of pairs, above which an error is raised; 0: no limit.
 
     Returns
     -------

@@ -54,10 +54,10 @@ class GreedyClusters:
     Parameters
     ----------
     threshold
-        The least resemblance with the first page of a cluster, above 0 and at most 1.
+        Minimum resemblance with the first page of a cluster, above 0 and at most 1.
     common
-        A shingle that more leaders than this are listed under is looked up no more, as it
-        leads everywhere. It still counts for the resemblance.
+        Maximum number of leaders listed under a shingle. One with more is no longer looked up, as
+        it leads everywhere; it still counts for the resemblance.
 
     Raises
     ------
@@ -66,10 +66,10 @@ class GreedyClusters:
 
     Notes
     -----
-    A page is compared with the leaders that it shares a hash with among the smallest of each
-    (the prefix filtering principle: sketches are ordered by hash, common ones last). So each
-    page meets its best leader, unless the share ``1 - threshold`` of its hashes, or of the
-    leader's, isn't free of common ones: a page that is next to nothing but template.
+    A page is compared with the leaders that share one of its smallest hashes among their own
+    smallest ones (the prefix filtering principle: sketches are ordered by hash, common ones last).
+    So each page meets its best leader, unless the share ``1 - threshold`` of its hashes, or of the
+    leader's, isn't free of common ones, as of a page that is almost all template.
 
     Memory: for a leader 8 bytes a hash, some 100 for each of the prefix, and 300.
     """
@@ -129,7 +129,7 @@ class GreedyClusters:
         return best
 
     def _list(self, waiting: list[tuple[int, int]]) -> None:
-        """List leaders under so many more of their hashes each."""
+        """List each leader under this number of further hashes of its own."""
         while waiting:
             number, more = waiting.pop()
             leader = self._leaders[number]

@@ -17,7 +17,7 @@ class UnionFind:
     Parameters
     ----------
     count
-        How many numbers there are; `grow` adds to them.
+        Size of the range of numbers; `grow` enlarges it.
 
     Notes
     -----

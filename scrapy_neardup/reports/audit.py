@@ -54,21 +54,21 @@ _DECISIONS = set(Decision)
 
 
 def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> Iterator[Entry]:
-    """Yield what the lines of an audit say.
+    """Yield the entries of an audit.
 
     Parameters
     ----------
     lines
         Lines of UTF-8.
     name
-        What the file is called in an error.
+        Name of the file in an error.
     skip_torn
-        Pass over lines that are no JSON: a machine that crashed may have torn one.
+        Skip lines that aren't JSON: a machine that crashed may have torn one.
 
     Raises
     ------
     InputError
-        A line isn't one of an audit, or there is none at all.
+        A line isn't a line of an audit, or the file is empty.
     """
     number = 0
     for number, line in enumerate(lines, 1):
@@ -113,7 +113,7 @@ def _fault(entry: object) -> str | None:
 
 
 def _converted(entry: Entry) -> str | None:
-    """Make numbers of ids and time; return what is wrong with them, or None."""
+    """Convert ids and the time into numbers; return what is wrong with them, or None."""
     try:
         entry["time"] = datetime.fromisoformat(entry["time"]).timestamp()
         for key in ("id", "of_id"):

@@ -1,7 +1,7 @@
-"""The drops that a page holds, as columns of JSON.
+"""The drops that a report holds, as columns of JSON.
 
-Rule of this module: columns are lists of equal length, texts that repeat are numbers in a list
-of names, and rows of one group stand together. ``assets/data.js`` reads what is written here.
+Rule of this module: columns are lists of equal length, texts that repeat are numbers of a list of
+names, and the rows of a group are adjacent. ``assets/data.js`` reads what is written here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Names:
 def chosen(summary: Summary, findings: Iterable[Finding], limit: int = MAX_DROPS) -> list[int]:
     """Return the numbers of at most `limit` drops, group by group, the largest group first.
 
-    If there are more, those that deserve a look are among them, then as many of each group as
-    there is room for, the same number of each. O(n log n) for n drops.
+    If there are more, those that deserve a look come first; the rest of the room is shared equally
+    among the groups. O(n log n) for n drops.
     """
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for number, drop in enumerate(summary.drops):
@@ -64,9 +64,9 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
     Parameters
     ----------
     summary
-        Where they are from.
+        The audit that they are from.
     numbers
-        Which drops.
+        Numbers of the drops.
     texts
         Line -> number of its text in the page, where the page holds it.
     """
@@ -128,7 +128,7 @@ _ROW = (
 def _kept(
     summary: Summary, drop: Drop, sites: Names, titles: Names, texts: dict[int, int]
 ) -> tuple[Any, ...]:
-    """Return what is known of the page that `drop` repeats, of its own line or of the drop's."""
+    """Return what is known of the page that `drop` repeats, from its own line or the drop's."""
     kept = summary.kept.get(drop.of_id)
     site, path = split_site(kept.page if kept else drop.of)
     return (

@@ -1,4 +1,4 @@
-"""What of an audit deserves a look, worst first.
+"""The entries of an audit that deserve a look, worst first.
 
 Rule of this module: a finding is a question to the reader, not a judgement. Each has a name
 that the page explains, and lists drops or patterns in the order in which to look at them.
@@ -37,7 +37,7 @@ class Finding:
     name
         ``titles``, ``near`` or ``learnt``.
     count
-        How many there are.
+        Number of them.
     drops
         Numbers in `Summary.drops`, worst first, at most `LISTED`.
     """
@@ -83,7 +83,7 @@ def crowds(summary: Summary) -> list[Crowd]:
 
 
 def kept_patterns(summary: Summary) -> list[tuple[str, int, list[str]]]:
-    """Return the patterns with many kept pages, how many, and three addresses of each."""
+    """Return each pattern with many kept pages, their number, and three addresses."""
     large = {
         pattern: counts[KEPT]
         for pattern, counts in summary.patterns.items()
@@ -122,7 +122,7 @@ def _other_title(summary: Summary, drop: Drop) -> float | None:
 
 
 def _margin(_: Summary, drop: Drop) -> float | None:
-    """Return by how much a drop is above its threshold, None where that is no small margin."""
+    """Return the margin of a drop above its threshold, None if it isn't small."""
     if drop.resemblance is None or drop.threshold is None:
         return None
     margin = drop.resemblance - drop.threshold
@@ -130,5 +130,5 @@ def _margin(_: Summary, drop: Drop) -> float | None:
 
 
 def _learnt(_: Summary, drop: Drop) -> float | None:
-    """Return less for more learnt rules that took part, None where none did."""
+    """Return the negative number of learnt rules that took part, None if there were none."""
     return -len(drop.learnt) if drop.learnt else None

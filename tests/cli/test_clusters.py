@@ -101,10 +101,13 @@ def test_broken_pairs(call, line, what):
 @pytest.mark.parametrize(
     ("options", "unused"),
     [
-        (("--pairs", "-", "--threshold", ".9"), "--threshold has no use with --pairs"),
-        (("--pairs", "-", "--method", "exact"), "--method has no use with --pairs"),
-        (("-", "--modulus", "4"), "--modulus has no use with --method exact"),
-        (("-", "--method", "greedy", "--memory", "1GB"), "--memory has no use with --method"),
+        (("--pairs", "-", "--threshold", ".9"), "--threshold can't be combined with --pairs"),
+        (("--pairs", "-", "--method", "exact"), "--method can't be combined with --pairs"),
+        (("-", "--modulus", "4"), "--modulus can't be combined with --method exact"),
+        (
+            ("-", "--method", "greedy", "--memory", "1GB"),
+            "--memory can't be combined with --method",
+        ),
     ],
 )
 def test_an_option_without_an_effect_is_refused(call, options, unused):
@@ -152,7 +155,7 @@ def test_scanned_features_that_do_not_fit(call, pages, tmp_path):
     result = call("clusters", scanned, *options, "--shared", 7, status=2)
     assert "from 1 to 6, not 7" in result.stderr
     result = call("clusters", scanned, *options, "--permutations", "one", status=2)
-    assert "--permutations has no use with --scanned" in result.stderr
+    assert "--permutations can't be combined with --scanned" in result.stderr
     result = call("clusters", pages, "--method", "features", "--features", "6,14,7", status=2)
     assert "--features must be three numbers" in result.stderr
     for size in ("much", "1XB"):

@@ -167,8 +167,11 @@ def test_texts_within_an_edit_distance(call, rows, tmp_path):
     [
         (("--measure", "edit"), "--measure edit needs --distance"),
         (("--measure", "edit", "--distance", "-1"), "Invalid value for '--distance'"),
-        (("--measure", "edit", "--threshold", ".9"), "--threshold has no use with --measure edit"),
-        (("--distance", "2"), "--distance has no use with --measure jaccard"),
+        (
+            ("--measure", "edit", "--threshold", ".9"),
+            "--threshold can't be combined with --measure edit",
+        ),
+        (("--distance", "2"), "--distance can't be combined with --measure jaccard"),
         (("--measure", "containment", "--threshold", "2"), "containment threshold must be"),
     ],
 )

@@ -170,5 +170,5 @@ def test_a_filter_for_a_threshold(call):
 
 def test_options_of_the_other_plan_are_refused(call):
     for options in (("--threshold", 0.9, "--pages", 5), ("--minima", 20)):
-        assert "has no use with" in call("plan", *options, status=2).stderr
+        assert "can't be combined with" in call("plan", *options, status=2).stderr
     assert "not in the range" in call("plan", "--threshold", 1, status=2).stderr
