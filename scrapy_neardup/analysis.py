@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 import numpy as np
 
@@ -112,7 +112,8 @@ class Analyser:
         settings = self.parameters
         key = settings.hash_key
         address = Address.of(url)
-        content = _without_address(without_year(content, url), url)
+        for reading in READINGS:
+            content = reading(content, url)
         core_blocks, *aside = _streams(content)
         core = self._core(core_blocks)
         named, links = (token_hashes(text, key=key) if text else _NOTHING for text in aside)
@@ -234,6 +235,10 @@ def _without_address(content: Content, url: str | None) -> Content:
     if not may_hold_address(url, content.text, content.title, *content.headings):
         return content
     return content.with_texts(lambda text: without_address(text, url))
+
+
+READINGS: Final = (without_year, _without_address)
+"""Rules for what of a page isn't its content, by that page alone: (content, URL) -> content."""
 
 
 def _streams(content: Content) -> tuple[list[Block], str, str]:

@@ -16,6 +16,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.kinds import one_of
 from scrapy_neardup.options import View
 from scrapy_neardup.text.clocks import split_clocks
 from scrapy_neardup.text.tags import IGNORED_TAG
@@ -127,9 +128,7 @@ class Extractor:
     """
 
     def __init__(self, mode: View = "main", ignore: tuple[str, ...] = ()) -> None:
-        if mode not in get_args(View):
-            raise ConfigurationError(f"NEARDUP_TEXT must be 'main' or 'full', not {mode!r}")
-        self.mode = mode
+        self.mode: View = one_of(*get_args(View)).read("NEARDUP_TEXT", mode)
         self.ignore = tuple(ignore)
         self._find_ignored = _union(self.ignore) if self.ignore else None
 

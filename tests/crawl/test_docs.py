@@ -9,6 +9,7 @@ import pytest
 from scrapy_neardup.crawl.downloader import PRIORITY as DOWNLOADER_PRIORITY
 from scrapy_neardup.crawl.journal import STATS
 from scrapy_neardup.crawl.spider import PRIORITY as SPIDER_PRIORITY
+from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.options import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Reason
 
@@ -42,6 +43,10 @@ def table(heading):
 
 def test_every_stat_is_documented():
     assert table("## Stats") == list(STATS)
+
+
+def test_every_rule_is_documented():
+    assert set(table("### Rules")) == set(Rule)
 
 
 def test_every_reason_is_documented():
