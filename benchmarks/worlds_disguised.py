@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from worlds_site import World, family
+from worlds_site import World, family, slug
 
 PLACES = {
     "sidebar": '<div class="sidebar">{}</div>',
@@ -44,6 +44,22 @@ def menus(world: World, titles: str) -> None:
         dishes = "".join(f"<li>{world.title(3)}, {number % 9 + 8} €</li>" for _ in range(20))
         body = f'<h1>{title}</h1>{common}<ul class="menu">{dishes}</ul>'
         world.add(f"/restaurants/{number}", number, body, title=title)
+
+
+@family()
+def menus_of_branches(world: World) -> None:
+    """A chain of restaurants: on the pages of four cities the same texts, so that cities are taken
+    for editions, and on one of each the menu, which the same 60 words introduce: the texts must be
+    found, no menu may be lost."""
+    texts = [(world.title(), world.paragraphs(90)) for _ in range(24)]
+    title, common = world.title(), world.prose(60)
+    for city in world.names(4):
+        for number, (each, text) in enumerate(texts):
+            body = f"<h1>{each}</h1>{text}"
+            world.add(f"/{slug(city)}/{number}", number, body, title=each, section=city)
+        dishes = "".join(f"<li>{world.title(3)}</li>" for _ in range(14))
+        body = f'<h1>{title}</h1><p>{common}</p><div class="menu"><ul>{dishes}</ul></div>'
+        world.add(f"/{slug(city)}/menu", f"menu of {city}", body, title=title, section=city)
 
 
 @family()

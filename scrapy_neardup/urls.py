@@ -114,32 +114,42 @@ def site(url: str | None, extent: Extent = "server") -> str:
 
 
 def may_hold_address(url: str | None, *texts: str) -> bool:
-    """Return whether one of the texts holds the path of `url`. O(length of the texts)."""
+    """Return whether one of the texts holds the host or the path of `url`. O(length)."""
     try:
         parts = urlsplit(url or "")
     except ValueError:
         return False
     paths = {path for path in (parts.path, unquote(parts.path)) if len(path) > 1}
-    return bool(parts.netloc) and any(path in text for path in paths for text in texts)
+    told = {_bare_host(parts.netloc), *paths} - {""}
+    return bool(parts.netloc) and any(part in text for part in told for text in texts)
 
 
 def without_address(text: str, url: str | None) -> str:
-    """Return `text` without the path of `url` and the parts of the URL around it.
+    """Return `text` without the host and the path of `url`, and the parts of the URL around them.
 
-    ``The requested page "/no/such/page" could not be found``: a page's own address says nothing of
-    its content. O(length of the text).
+    ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a page's
+    own address says nothing of its content. O(length of the text).
     """
     try:
         parts = urlsplit(url or "")
     except ValueError:
         return text
+    if not parts.netloc:
+        return text
     for path in {parts.path, unquote(parts.path)}:
-        if parts.netloc and len(path) > 1 and path in text:
+        if len(path) > 1 and path in text:
             name = re.escape(parts.netloc.rpartition("@")[2])
             before = rf"(?:(?:(?:https?:)?//)?{name}|(?<![\w/]))"
             query = f"(?:{re.escape('?' + parts.query)})?"
             text = re.sub(rf"{before}{re.escape(path)}{query}(?![\w/]|[-.]\w)", " ", text)
+    if (name := _bare_host(parts.netloc)) and name in text:
+        text = re.sub(rf"(?<![\w.@-])(?:www\.)?{re.escape(name)}(?![\w-]|\.\w)", " ", text)
     return text
+
+
+def _bare_host(netloc: str) -> str:
+    """Return a host without user, port and ``www.``."""
+    return netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")
 
 
 class Address(NamedTuple):
@@ -181,6 +191,9 @@ class Address(NamedTuple):
         server = f"//{site(url)}" if site(url) else ""
         path = _SESSION_IN_PATH.sub("", parts.path[:_MAX_ADDRESS])
         steps = [server, *(step for step in path.split("/") if step)]
+        if page := _PAGE_NAME.fullmatch(steps[-1]):
+            stem, before, extension, after = page.groups("")
+            steps[-1:] = [f"{before}{after}".lower(), stem + extension]
         query = sorted(
             part
             for part in parts.query[:_MAX_ADDRESS].split("&")
@@ -202,6 +215,23 @@ _MAX_ADDRESS = 2_000
 """Maximum characters of a path or query that are examined."""
 
 _SESSION_IN_PATH = re.compile(r"(?i);jsessionid=[^/?#]*|/\(S\([a-z0-9]+\)\)(?=/|$)")
+
+_LANGUAGES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu"
+    " cv cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi"
+    " ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks"
+    " ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl"
+    " nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl"
+    " sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve"
+    " vi vo wa wo xh yi yo za zh zu"
+)
+"""The codes of ISO 639-1."""
+
+_CODE = rf"(\.(?:{_LANGUAGES.replace(' ', '|')})(?:[-_](?:[a-z]{{2}}|[a-z]{{4}}))?)"
+
+_PAGE_NAME = re.compile(rf"(?i)(.+?){_CODE}?(\.x?html?){_CODE}?")
+"""The last step of a path, with the language that it may name: ``intro.de.html``,
+``intro.html.pt_BR``."""
 
 _SESSION_NAME = re.compile(
     r"(?i)(?:.*sess(?:ion)?_?(?:id)?|(?:php|j|asp|web)?_?s(?:ess)?id|sid|cfid|cftoken|utm_\w+|gclid"

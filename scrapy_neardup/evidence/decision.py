@@ -8,18 +8,22 @@ likely to be no content (links, elements named as furniture) and without the pla
 to change with each response, and *rows* the core without what depends on their order. All are
 estimated from one sketch: of the core those bins count whose minimum is in the core of both pages.
 
-=========== =========== ==================================== ====================================
-text        core        titles and addresses                 decision
-=========== =========== ==================================== ====================================
-alike       alike       say that it is one page              duplicate, `Rule.ALIKE`
-less alike  rows equal, say that it is one page              duplicate, `Rule.SAME_CORE`, if what
-            long enough                                      the page has besides is little
-equal       equal       say nothing, or another title        duplicate, `Rule.EQUAL_TEXT`
-anything else                                                new
-=========== =========== ==================================== ====================================
+=========== ============ ================================== =====================================
+text        core         titles and addresses               decision
+=========== ============ ================================== =====================================
+alike       alike        say that it is one page            duplicate, `Rule.ALIKE`
+less alike  rows equal,  say that it is one page            duplicate, `Rule.SAME_CORE`, if what
+            long enough                                     the page has besides is little
+less alike  twice as     say so by more than a title        the same, if it is half as little
+            alike
+equal       equal        say nothing, or another title      duplicate, `Rule.EQUAL_TEXT`
+anything else                                               new
+=========== ============ ================================== =====================================
 
-Alike is a resemblance of .9 (``NEARDUP_MIN_RESEMBLANCE``). Bins don't count in which both pages
-have the same value and it is *furniture* of the site (`scrapy_neardup.evidence.furniture`).
+Alike is a resemblance of .9 (``NEARDUP_MIN_RESEMBLANCE``), twice as alike one of .95; what is long
+enough, and little, is in `DEMANDS`. Bins don't count in which both pages have the same value and
+it is *furniture* of the site (`scrapy_neardup.evidence.furniture`). Where the other page lacks
+most of that furniture, as a printable version does, none of its bins counts.
 """
 
 from __future__ import annotations
@@ -40,14 +44,14 @@ EQUAL_ROWS = 0.01
 MIN_CORE_BINS = 24
 """Minimum number of bins of the core that count where it decides alone."""
 
+MIN_TELLING_CORE_BINS = 128
+"""The same where titles say nothing, or something else."""
+
 MIN_BITS = 64
 """Minimum number of bits of the core that count before a sketch tells pages apart whose titles
 don't."""
 
-MIN_TELLING_CORE_BINS = 128
-"""The same where titles say nothing, or something else."""
-
-_MIN_TELLING = 16
+MIN_TELLING = 16
 """Minimum number of bits that count before a sketch tells anything."""
 
 
@@ -78,34 +82,48 @@ class Names(IntEnum):
     """One page: the address is the same but for a session."""
 
 
-MAX_BESIDE = {
-    Names.OTHER: (0.015, 0.015),
-    Names.UNKNOWN: (0.015, 0.015),
-    Names.TITLE: (0.015, 0.015),
-    Names.NAMESAKE: (0.25, 0.05),
-    Names.ADDRESS: (0.12, 0.06),
-    Names.RESPONSE: (0.7, 0.7),
+class Demand(NamedTuple):
+    """What pages have in common that are one although their texts aren't alike.
+
+    Parameters
+    ----------
+    differing
+        Maximum estimated share of the core that differs, with names from `Names.NAMESAKE` on of
+        its rows.
+    counted
+        Minimum number of its bins that count.
+    named, others
+        Maximum shares of the page in elements named as furniture, and in links or places that
+        change, that are neither furniture of the site nor in the other page.
+    """
+
+    differing: float
+    counted: int
+    named: float
+    others: float
+
+
+DEMANDS = {
+    Names.OTHER: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
+    Names.UNKNOWN: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
+    Names.TITLE: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.015, 0.015),
+    Names.NAMESAKE: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
+    Names.ADDRESS: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
+    Names.RESPONSE: Demand(0.1, MIN_CORE_BINS, 0.7, 0.7),
 }
-"""Maximum shares of a page in elements named as furniture, and in links or places that change,
-that are neither furniture of the site nor in the other page."""
+"""What is demanded where titles and addresses say that much."""
 
 
 class Compared(NamedTuple):
-    """Texts and cores of two pages, in bins."""
+    """How two pages compare: bins that differ, and bins that count, of texts, cores and rows."""
 
-    text_differing: int
-    text_counted: int
-    core_differing: int
-    core_counted: int
-    rows_differing: int
-    rows_counted: int
+    text: tuple[int, int]
+    core: tuple[int, int]
+    rows: tuple[int, int]
 
     def is_alike(self, most: float) -> bool:
         """Return whether at most this share of the bins differs, of texts and of cores."""
-        return (
-            self.text_differing <= most * self.text_counted
-            and self.core_differing <= most * self.core_counted
-        )
+        return all(differing <= most * counted for differing, counted in self[:2])
 
     def resemblance(self, bits: int) -> float:
         """Return the estimated resemblance, the lower one of text and core, not below 0.
@@ -116,7 +134,7 @@ class Compared(NamedTuple):
         accident = 2.0**-bits
         return min(
             max(0.0, 1 - differing / counted / (1 - accident)) if counted else 1.0
-            for differing, counted in (self[:2], self[2:4])
+            for differing, counted in self[:2]
         )
 
 
@@ -192,53 +210,54 @@ class Comparison:
     def is_alike(self, stored: bytes) -> bool:
         """Return whether the core of another page with a sketch is alike."""
         compared, _ = self._compare(stored, Head.unpack(stored))
-        return compared.rows_counted >= MIN_CORE_BINS and (
-            compared.core_differing <= self._most_differing * compared.core_counted
-        )
+        differing, counted = compared.core
+        return compared.rows[1] >= MIN_CORE_BINS and differing <= self._most_differing * counted
 
     def explain(self, stored: bytes) -> str:
         """Return how a page compares with another one, both with sketches, in words."""
         head = Head.unpack(stored)
         compared, beside = self._compare(stored, head)
-        return (
-            f"{self._names(head).name},"
-            f" text {compared.text_differing} of {compared.text_counted} bins differ,"
-            f" core {compared.core_differing} of {compared.core_counted},"
-            f" rows {compared.rows_differing} of {compared.rows_counted}, beside {beside}"
+        counts = ", ".join(
+            f"{differing} of {counted} bins of {name}"
+            for name, (differing, counted) in compared._asdict().items()
         )
+        return f"{self._names(head).name}: {counts} differ; beside, {beside[0]} and {beside[1]}"
 
     def _rule(
         self, compared: Compared, beside: tuple[int, ...], distance: int, names: Names
     ) -> Rule | None:
         most, differ = self._most_differing, 1 - 2.0**-self._bits
         if names <= Names.UNKNOWN and (
-            self._weighing.young_folder or compared.core_counted * self._bits < MIN_BITS
+            self._weighing.young_folder or compared.core[1] * self._bits < MIN_BITS
         ):
             return self._equal(compared, distance, names)
         if compared.is_alike(most):
             return Rule.ALIKE
-        if any(
-            count > share * differ * self._bins
-            for count, share in zip(beside, MAX_BESIDE[names], strict=True)
-        ):
+        demand = DEMANDS[names]
+        besides = max(
+            count / (share * differ * self._bins)
+            for count, share in zip(beside, demand[2:], strict=True)
+        )
+        if besides > 1:
             return None
-        if names >= Names.ADDRESS:
-            differing, counted, least = *compared[4:], MIN_CORE_BINS
-            if compared.core_counted >= least and (
-                compared.core_differing <= most / 2 * compared.core_counted
-            ):
-                return Rule.SAME_CORE
-        else:
-            differing, counted = compared[2:4]
-            least = MIN_CORE_BINS if names is Names.TITLE else MIN_TELLING_CORE_BINS
-        if counted >= least and differing <= EQUAL_ROWS * differ * counted:
+        differing, counted = compared.rows if names >= Names.NAMESAKE else compared.core
+        if counted >= demand.counted and differing <= demand.differing * differ * counted:
+            return Rule.SAME_CORE
+        differing, counted = compared.core
+        if (
+            names >= Names.NAMESAKE
+            and besides <= 0.5
+            and counted >= demand.counted
+            and differing <= most / 2 * counted
+        ):
             return Rule.SAME_CORE
         return None
 
     def _equal(self, compared: Compared, distance: int, names: Names) -> Rule | None:
-        if compared.text_differing > EQUAL * compared.text_counted:
+        differing, counted = compared.text
+        if differing > EQUAL * counted:
             return None
-        if compared.text_counted * self._bits < _MIN_TELLING and distance:
+        if counted * self._bits < MIN_TELLING and (distance or names is Names.OTHER):
             return None
         if names is Names.OTHER and self._weighing.young_site:
             return None
@@ -247,8 +266,7 @@ class Comparison:
     def _compare(self, stored: bytes, head: Head) -> tuple[Compared, tuple[int, int]]:
         """Return how the pages compare, and how many bins hold what only this page has besides.
 
-        That is in elements named as furniture; and in links, places that change and, unless the
-        pages are two responses with one page, on the borders of rows.
+        That is in elements named as furniture; and in links and places that change.
         """
         ours = self._planes
         assert ours is not None  # noqa: S101  (for the type checker)
@@ -256,17 +274,20 @@ class Comparison:
         differing = 0
         for mine, other in zip(ours.values, theirs.values, strict=True):
             differing |= mine ^ other
-        counted = self._full & (~self._furniture | differing)
+        furniture = self._furniture
+        if 2 * (furniture & differing).bit_count() > furniture.bit_count():
+            differing &= ~furniture  # the other page lacks it
+        counted = self._full & (~furniture | differing)
         core = ~(self._aside | self._aside_of(theirs, head.places, self._not_theirs))
         rows = core & ~(self._border | theirs.owned_by(BORDER, self._full))
-        beside = differing & ~self._furniture & self._aside
-        return Compared(
+        beside = differing & ~furniture & self._aside
+        compared = Compared(
             *(
-                (kind & bins).bit_count()
+                ((differing & bins).bit_count(), (counted & bins).bit_count())
                 for bins in (-1, core, rows)
-                for kind in (differing, counted)
             )
-        ), ((beside & self._named).bit_count(), (beside & ~self._named).bit_count())
+        )
+        return compared, ((beside & self._named).bit_count(), (beside & ~self._named).bit_count())
 
     def _aside_of(self, planes: Planes, places: Sequence[int], known: frozenset[int]) -> int:
         """Return the bins whose minimum isn't in the core, given places that aren't."""

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.urls import redact, site, without_address
+from scrapy_neardup.urls import Address, redact, site, without_address
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,23 @@ def test_an_address_may_be_written_in_either_way():
     assert text.split() == ["or"]
 
 
-@pytest.mark.parametrize(
-    "url", [None, "", "page.html", "a/b", "http://a.example/", "http://[bad/"]
-)
-def test_what_has_no_path_is_in_no_text(url):
+def test_a_host_is_part_of_an_address():
+    text = without_address("www.a.example is for sale, b.a.example isn't", "http://a.example/")
+    assert text.split() == ["is", "for", "sale,", "b.a.example", "isn't"]
+
+
+@pytest.mark.parametrize("url", [None, "", "page.html", "a/b", "http://[bad/"])
+def test_what_has_no_host_is_in_no_text(url):
     text = "a/b http://a.example/ page.html /"
     assert without_address(text, url) == text
+
+
+def test_a_name_without_its_language():
+    pages = ["intro.html", "intro.de.html", "intro.html.de", "intro.html.PT_br"]
+    addresses = [Address.of(f"http://a.example/{name}") for name in pages]
+    assert len({address.name for address in addresses}) == 1
+    assert len({address.path for address in addresses}) == len(pages)
+    english, german, *_ = addresses
+    other = [Address.of(f"http://a.example/setup{end}") for end in (".html", ".de.html")]
+    assert (german.steps - english.steps) % 2**32 == (other[1].steps - other[0].steps) % 2**32
+    assert Address.of("http://a.example/main.cc.html").name != english.name

@@ -18,14 +18,10 @@ from worlds_site import Page, World  # noqa: E402
 SEED = 1
 
 NOT_YET = [
-    "half-translated-150",
     "half-translated-30",
-    "mirror-250",
     "much-navigation-150",
     "much-navigation-60",
-    "parked",
     "printable",
-    "recommended",
     "regions",
     "syndicated-400",
     "syndicated-60",

@@ -27,9 +27,9 @@ def words(seed, count=200):
     return " ".join(f"w{chance.randrange(10**6)}" for _ in range(count))
 
 
-def page(seed, advert="", address=None):
+def page(seed, advert="", address=None, length=12):
     analyser = Analyser(PARAMETERS)
-    shown = words(f"advert {advert}", 12)
+    shown = words(f"advert {advert}", length)
     html = f"{TITLE.format(seed)}<p>{words(seed)}</p><div class=x>{shown}</div>"
     content = analyser.read(parse_html(html.encode()))
     url = f"http://a.example/{address or seed}"
@@ -132,12 +132,14 @@ def test_what_was_learnt_is_credited_where_it_decides():
         detector, credited = make(), []
         for number in range(12):
             again = f"{number}?sid=31415926535897932384"
-            await detector.decide(page(number, advert=number))
-            verdict = await detector.decide(page(number, advert=again, address=again))
+            await detector.decide(page(number, advert=number, length=25))
+            repeated = page(number, advert=again, address=again, length=25)
+            verdict = await detector.decide(repeated)
             if verdict.is_duplicate:
                 credited.append(verdict.learnt)
         assert credited.count(("places",)) > 5
-        equal = await detector.decide(page(11, advert=11, address="11?sid=2718281828459045"))
+        address = "11?sid=2718281828459045"
+        equal = await detector.decide(page(11, advert=11, address=address, length=25))
         assert (equal.is_duplicate, equal.learnt, equal.threshold) == (True, (), 0.9)
 
     playing(scenario)

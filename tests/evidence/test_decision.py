@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from made_evidence import BINS, BITS, FULL, changed, drawn, evidence, page, plane
 
 from scrapy_neardup.evidence.decision import (
-    MAX_BESIDE,
+    DEMANDS,
     MIN_CORE_BINS,
     Comparison,
     Names,
@@ -77,7 +77,7 @@ def test_where_only_what_is_no_content_differs_it_is_one_page():
     menus = owned(
         named=range(12), links=range(12, 24), border=range(24, 36), tracked=range(36, 60)
     )
-    few = int(min(MAX_BESIDE[Names.TITLE]) * UNLIKE * BINS)
+    few = int(min(DEMANDS[Names.TITLE][2:]) * UNLIKE * BINS)
     for differing in (range(few), range(12, 12 + few)):
         assert rule(*pair(differing, menus), min_resemblance=0.995) is Rule.SAME_CORE
     # Not while the place isn't known to change.
@@ -207,9 +207,11 @@ def test_bins_are_counted_as_defined(ours, theirs, changing, constant, furniture
     at_hand = page(made(*ours), changing=changing, constant=constant, furniture=Marked())
     stored = made(*theirs)
     found, beside = Comparison(at_hand, 16, BITS)._compare(stored, Head.unpack(stored))
-    expected, named, others = [0] * 6, 0, 0
+    expected, named, others = [[0, 0] for _ in range(3)], 0, 0
+    differ = [ours[0][number] != theirs[0][number] for number in range(16)]
+    lacked = sum(differs and marked for differs, marked in zip(differ, furniture, strict=True))
     for number in range(16):
-        differs = ours[0][number] != theirs[0][number]
+        differs = differ[number] and not (furniture[number] and 2 * lacked > sum(furniture))
         counts = differs or not furniture[number]
         aside = [
             owner in (NAMED, LINKS) or (1 <= owner <= len(places) and places[owner - 1] in known)
@@ -219,12 +221,12 @@ def test_bins_are_counted_as_defined(ours, theirs, changing, constant, furniture
         on_border = BORDER in (ours[1][number], theirs[1][number])
         in_core = not any(aside)
         for place, holds in enumerate((True, in_core, in_core and not on_border)):
-            expected[2 * place] += differs and holds
-            expected[2 * place + 1] += counts and holds
+            expected[place][0] += differs and holds
+            expected[place][1] += counts and holds
         if differs and not furniture[number] and aside[0]:
             named += ours[1][number] == NAMED
             others += ours[1][number] != NAMED
-    assert tuple(found) == tuple(expected)
+    assert [list(pair) for pair in found] == expected
     assert beside == (named, others)
 
 

@@ -14,13 +14,11 @@ from math import floor
 from matching_pages import Known, evidence
 
 from scrapy_neardup.evidence.decision import (
-    _MIN_TELLING,
+    DEMANDS,
     EQUAL,
-    EQUAL_ROWS,
-    MAX_BESIDE,
     MIN_BITS,
     MIN_CORE_BINS,
-    MIN_TELLING_CORE_BINS,
+    MIN_TELLING,
     Names,
     Rule,
 )
@@ -107,6 +105,9 @@ def _alike() -> Iterator[Case]:
     yield from edge("a short core", Rule.ALIKE, most=most * 112, ours=core, theirs=core)
     shared = sum(1 << bin_ for bin_ in range(256, BINS))
     yield from edge("furniture", Rule.ALIKE, most=most * 256, furniture=Known(shared))
+    ours = sum(1 << bin_ for bin_ in range(200))
+    yield from edge("furniture that the other lacks", Rule.ALIKE, most=200 + most * 312,
+                    furniture=Known(ours))  # fmt: skip
     shared = sum(1 << bin_ for bin_ in range(100, BINS))
     yield from edge(
         "furniture, most of it", Rule.ALIKE, most=0, furniture=Known(shared, most=True)
@@ -123,34 +124,43 @@ def _same_core() -> Iterator[Case]:
             differing=300,
             theirs=theirs,
         )
-        for owner, share in zip((NAMED, LINKS), MAX_BESIDE[names], strict=True):
+        for owner, share in zip((NAMED, LINKS), DEMANDS[names][2:], strict=True):
             most = floor(share * DIFFER * BINS)
             for beside, rule in ((most, Rule.SAME_CORE), (most + 1, None)):
                 label = f"{beside} of owner {owner} beside, {names.name}"
                 ours = [owner] * beside
                 yield case(label, rule, names=names, differing=300, ours=ours, theirs=theirs)
     for names in Names:
-        least = MIN_CORE_BINS if names in (Names.TITLE, *_ONE_ADDRESS) else MIN_TELLING_CORE_BINS
+        least = DEMANDS[names].counted
         for core, rule in ((least, Rule.SAME_CORE), (least - 1, None)):
             aside = BINS - core
             label = f"a core of {core} bins, {names.name}"
             yield case(label, rule, names=names, differing=aside, theirs=[LINKS] * aside)
-    for names in (each for each in Names if each not in _ONE_ADDRESS):
-        most = EQUAL_ROWS * DIFFER * 212
+
+
+def _core_and_rows() -> Iterator[Case]:
+    """Yield cases of how much of the core may differ."""
+    theirs = [LINKS] * 300
+    for names in Names:
+        most = max(DEMANDS[names].differing, 0.05 * (names >= Names.NAMESAKE)) * DIFFER * 212
         yield from edge(
-            f"rows, {names.name}", Rule.SAME_CORE, most=300 + most, names=names, theirs=theirs
+            f"core, {names.name}", Rule.SAME_CORE, most=300 + most, names=names, theirs=theirs
         )
-    for names in _ONE_ADDRESS:
-        core = floor(0.1 * DIFFER / 2 * 212)
-        yield from edge(
-            f"core, {names.name}", Rule.SAME_CORE, most=300 + core, names=names, theirs=theirs
-        )
-        for owners, rule in (([BORDER], Rule.SAME_CORE), ([0], None)):
+        in_rows = names >= Names.NAMESAKE
+        for owners, rule in (([BORDER], Rule.SAME_CORE if in_rows else None), ([0], None)):
             more = theirs + owners * 30
             label = f"30 of owner {owners}, {names.name}"
             yield case(label, rule, names=names, differing=330, theirs=more)
+    for names in (each for each in Names if each >= Names.NAMESAKE):
         few = theirs + [BORDER] * (213 - MIN_CORE_BINS)
         yield case(f"few rows, {names.name}", None, names=names, differing=330, theirs=few)
+        for share, rule in ((0.5, Rule.SAME_CORE), (0.6, None)):
+            if names is Names.RESPONSE:
+                continue  # as much may differ with as much beside
+            beside = floor(share * DEMANDS[names].named * DIFFER * BINS)
+            label = f"{beside} beside a core that differs, {names.name}"
+            ours = [NAMED] * beside
+            yield case(label, rule, names=names, differing=305, ours=ours, theirs=theirs)
 
 
 _ONE_ADDRESS = (Names.ADDRESS, Names.RESPONSE)
@@ -169,10 +179,10 @@ def _equal_text() -> Iterator[Case]:
             yield case(
                 f"core of {core}, {names.name}", rule, names=names, ours=aside, theirs=aside
             )
-        for left in (_MIN_TELLING // BITS, _MIN_TELLING // BITS - 1):
+        for left in (MIN_TELLING // BITS, MIN_TELLING // BITS - 1):
             shared = Known(sum(1 << bin_ for bin_ in range(left, BINS)))
             for distance in (0, 1):
-                tells = left * BITS >= _MIN_TELLING or not distance
+                tells = left * BITS >= MIN_TELLING or (not distance and names is Names.UNKNOWN)
                 yield case(
                     f"{left} bins are no furniture, {distance} bits away, {names.name}",
                     Rule.EQUAL_TEXT if tells else None,
@@ -190,7 +200,7 @@ def _equal_text() -> Iterator[Case]:
 def _places() -> Iterator[Case]:
     """Yield cases of places: they are aside where they change, theirs where they are constant."""
     at = [1] * 300
-    beside = floor(MAX_BESIDE[Names.TITLE][1] * DIFFER * BINS)
+    beside = floor(DEMANDS[Names.TITLE].others * DIFFER * BINS)
     for known, ours, theirs, rule in (
         ({}, [], at, None),
         ({"changing": {11}}, [], at, Rule.SAME_CORE),
@@ -245,7 +255,7 @@ def _names() -> Iterator[Case]:
         yield case(f"{label}, ignored", Rule.EQUAL, short=True, **heads, titles="ignore")
 
 
-CASES = (*_alike(), *_same_core(), *_equal_text(), *_places(), *_names())
+CASES = (*_alike(), *_same_core(), *_core_and_rows(), *_equal_text(), *_places(), *_names())
 
 
 def stored_page(case: Case, scope: str = "") -> Page:

@@ -28,9 +28,9 @@ def constants(matching: Matching) -> dict[str, str | int | float]:
     """
     size = min(4, matching.bins // 8) or 4
     words = matching.bins // 8 // size
-    limits = (
-        f"[{int(name)}]={{{named!r},{more!r}}}"
-        for name, (named, more) in decision.MAX_BESIDE.items()
+    demands = (
+        f"[{int(name)}]={{{','.join(map(repr, demand))}}}"
+        for name, demand in decision.DEMANDS.items()
     )
     return {
         "EVIDENCE_HEAD": layout.HEAD.size,
@@ -48,12 +48,9 @@ def constants(matching: Matching) -> dict[str, str | int | float]:
         "PLANE": f"'<{f'I{size}' * words}'",
         "FULL": 2 ** (8 * size) - 1,
         "EQUAL": decision.EQUAL,
-        "EQUAL_ROWS": decision.EQUAL_ROWS,
-        "MIN_CORE_BINS": decision.MIN_CORE_BINS,
         "MIN_BITS": decision.MIN_BITS,
-        "MIN_TELLING_CORE_BINS": decision.MIN_TELLING_CORE_BINS,
-        "MIN_TELLING": decision._MIN_TELLING,  # noqa: SLF001
-        "MAX_BESIDE": f"{{{','.join(limits)}}}",
+        "MIN_TELLING": decision.MIN_TELLING,
+        "DEMANDS": f"{{{','.join(demands)}}}",
         "NAMES": f"{{{','.join(f'{name.name}={int(name)}' for name in Names)}}}",
         "RULE": "{" + ",".join(f"{rule.name}='{rule}'" for rule in Rule) + "}",
     }
@@ -87,7 +84,7 @@ def resembling(counts: Sequence[int], bits: int) -> float | None:
     if not counts:
         return None
     text, of_text, core, of_core = counts
-    return Compared(text, of_text, core, of_core, 0, 0).resemblance(bits)
+    return Compared((text, of_text), (core, of_core), (0, 0)).resemblance(bits)
 
 
 def _packed(numbers: Iterable[int], size: int) -> bytes:

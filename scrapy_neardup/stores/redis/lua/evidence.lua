@@ -11,6 +11,7 @@ local TITLE = 9
 local PLACES = TITLE + 2 * MAX_TITLE_WORDS
 local NAME = PLACES + 2 * MAX_TRACKED
 local NO_WORD = '\0\0'
+local DIFFER = 1 - 2 ^ -BITS -- share of the bins in which sets differ that look so
 
 local function ones(word)
   if word == 0 then return 0 end
@@ -138,14 +139,18 @@ local function compare(page, stored, owners)
     local differs = 0
     for i = 1, BITS do differs = bor(differs, bxor(ours[i][w], values[i][w])) end
     differing[w], core[w] = differs, bnot(bor(not_core[w], aside[w]))
-    counted[w] = furniture and band(FULL, bor(bnot(furniture[w]), differs)) or FULL
+  end
+  local lacks = furniture and 2 * count(furniture, differing) > count(furniture)
+  for w = 1, WORDS do
+    if lacks then differing[w] = band(differing[w], bnot(furniture[w])) end
+    counted[w] = furniture and band(FULL, bor(bnot(furniture[w]), differing[w])) or FULL
   end
   return differing, counted, core
 end
 
--- Whether only this page has so much besides, in elements named as furniture or elsewhere, that
--- pages of these names are two.
-local function has_besides(page, differing, names)
+-- How much only this page has besides, in elements named as furniture or elsewhere, as a multiple
+-- of what it may.
+local function besides_of(page, differing, demand)
   local named, others = 0, 0
   for w = 1, WORDS do
     local beside = band(differing[w], page.aside[w])
@@ -153,8 +158,7 @@ local function has_besides(page, differing, names)
     named = named + ones(band(beside, page.named[w]))
     others = others + ones(band(beside, bnot(page.named[w])))
   end
-  local most, differ = MAX_BESIDE[names], 1 - 2 ^ -BITS
-  return named > most[1] * differ * BINS or others > most[2] * differ * BINS
+  return math.max(named / (demand[3] * DIFFER * BINS), others / (demand[4] * DIFFER * BINS))
 end
 
 -- Of the core the bins that don't depend on the order of rows.
@@ -178,24 +182,24 @@ local function decide(page, stored, distance, same_embedded)
   local function decided(rule) return rule, text, of_text, core, of_core end
   if names <= NAMES.UNKNOWN and (page.young_folder or of_core * BITS < MIN_BITS) then
     if text > EQUAL * of_text then return nil end
-    if of_text * BITS < MIN_TELLING and distance > 0 then return nil end
+    if of_text * BITS < MIN_TELLING and (distance > 0 or names == NAMES.OTHER) then return nil end
     if names == NAMES.OTHER and page.young_site then return nil end
     return decided(RULE.EQUAL_TEXT)
   end
   local most = page.most
   if text <= most * of_text and core <= most * of_core then return decided(RULE.ALIKE) end
-  if has_besides(page, differing, names) then return nil end
-  local least, these, of_these = MIN_TELLING_CORE_BINS, core, of_core
-  if names >= NAMES.ADDRESS then
-    least = MIN_CORE_BINS
-    if of_core >= least and core <= most / 2 * of_core then return decided(RULE.SAME_CORE) end
+  local demand = DEMANDS[names]
+  local besides = besides_of(page, differing, demand)
+  if besides > 1 then return nil end
+  local these, of_these = core, of_core
+  if names >= NAMES.NAMESAKE then
+    if besides <= 0.5 and of_core >= demand[2] and core <= most / 2 * of_core then
+      return decided(RULE.SAME_CORE)
+    end
     local rows = rows_of(page, owners, in_core)
     these, of_these = count(differing, rows), count(counted, rows)
-  elseif names == NAMES.TITLE then
-    least = MIN_CORE_BINS
   end
-  local differ = 1 - 2 ^ -BITS
-  if of_these >= least and these <= EQUAL_ROWS * differ * of_these then
+  if of_these >= demand[2] and these <= demand[1] * DIFFER * of_these then
     return decided(RULE.SAME_CORE)
   end
 end
