@@ -127,8 +127,8 @@ def may_hold_address(url: str | None, *texts: str) -> bool:
 def without_address(text: str, url: str | None) -> str:
     """Return `text` without the host and the path of `url`, and the parts of the URL around them.
 
-    ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a page's
-    own address says nothing of its content. O(length of the text).
+    ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a
+    page's own address says nothing of its content. O(length of the text).
     """
     try:
         parts = urlsplit(url or "")
