@@ -52,7 +52,8 @@ MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 nothing."""
 
 _MIN_CORE_TOKENS, _MIN_CORE_SHARE = 40, 0.5
-"""A core of fewer tokens that is a smaller part of the text isn't the page's content."""
+"""Minimum tokens of a core, and minimum share of the page's tokens in it. A core below both isn't
+the page's content: all of the text is."""
 
 _MAX_CLOCKS = 0.2
 """Maximum share of a page's characters in clocks; with more they are its content."""
@@ -60,7 +61,7 @@ _MAX_CLOCKS = 0.2
 _NOTHING = np.empty(0, np.uint64)
 
 _MARK = "qzqxqvqz"
-"""A word that no page has, between the blocks of one."""
+"""A word that stands between the blocks of a page, and that no page uses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from scrapy_neardup.stores import Store
 
 _EXCHANGE_PAGES = 32
-"""New pages of a site after which crawlers tell each other what they have learnt."""
+"""Number of new pages of a site after which crawlers tell each other what they have learnt."""
 
 Learnt = Callable[[str, str, str], None]
-"""Told of a site, the kind of knowledge, and a sentence, when something becomes known."""
+"""Function that is told of a site, the kind of knowledge, and a sentence when something becomes
+known."""
 
 
 class Detector:

@@ -33,17 +33,18 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep-again",
     "keep-pending",
 )
-"""What is done about a page, next to `options.ACTIONS`."""
+"""What is done about a page, besides `options.ACTIONS`."""
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
-"""Actions that keep something of a page from the crawl."""
+"""Actions that withhold part of a page from the crawl."""
 
 REMEMBERED_DROPS = 65_536
-"""Dropped pages with an errback that are let through when they come again."""
+"""Maximum number of dropped pages with an errback that are remembered, to be let through when they
+come again."""
 
 REMEMBERED_MEMBERS = 65_536
-"""Delivered pages that are known when they come again. Whole groups are forgotten, the oldest
-first."""
+"""Maximum number of delivered pages that are remembered, to be known when they come again. Whole
+groups are forgotten, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +111,7 @@ class _Group:
 
     members: set[int] = field(default_factory=set)
     again: int = 0
-    """How often one of them came again: the store counted it each time."""
+    """Number of times one of them came again, each of which the store counted."""
 
 
 class GroupBudget:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 REMEMBERED = 65_536
-"""Pages known to have been asked for again."""
+"""Maximum number of pages remembered as asked for again."""
 
 
 class Output:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.verdict import Verdict
 
 MAX_TEXT_BYTES = 64 * 1024
-"""How large a page's compressed text may be; the end of a longer one is cut off."""
+"""Maximum bytes of a page's compressed text; the end of a longer one is cut off."""
 
 
 OMITTED = {Form.CLOCK: "clock", Form.LINKS: "links", Form.NAMED: "named as furniture"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONFIGURATION_ERROR = "neardup_configuration_error"
-"""The spider's closing reason where settings can't be used."""
+"""Closing reason of the spider where settings can't be used."""
 
 
 class Component(ABC):

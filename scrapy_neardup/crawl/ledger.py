@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.opening import GuardedStore
 
 CONFIRM_SECONDS = 0.1
-"""How long a confirmation may wait for others. A process that is killed loses so much."""
+"""Maximum seconds that a confirmation waits for others. A process that is killed loses that
+much."""
 
 LISTED_ORPHANS = 1_000
-"""How many pages are remembered, for the audit, that were dropped for one pending page."""
+"""Maximum number of pages, dropped for one pending page, that are remembered for the audit."""
 
 RECENT_WITHDRAWALS = 4_096
-"""Withdrawn pages that are remembered, in case an answer that names one is under way."""
+"""Maximum number of withdrawn pages that are remembered, in case an answer that names one is under
+way."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,11 +66,11 @@ class Entry:
     spared: int = 0
     """Pages that were found to repeat it, and are not dropped for it."""
     failed: bool = False
-    """It is to be withdrawn."""
+    """Whether it is to be withdrawn."""
     ending: asyncio.Task[None] | None = None
-    """What withdraws it at this moment."""
+    """Task that is withdrawing it, if there is one."""
     withdrawal: int = 0
-    """Which of the withdrawn pages of the crawl it is; 0: the store may still hold it."""
+    """Number of it among the withdrawn pages of the crawl; 0: the store may still hold it."""
 
 
 class Ledger:

@@ -49,10 +49,11 @@ PAUSE_SECONDS = 30.0
 CLOSE_SECONDS = 60.0
 
 STORE_ERROR = "neardup_store_error"
-"""Why the spider closes when the store makes it close."""
+"""Closing reason of the spider when the store makes it close."""
 
 MOST_SAID = 8
-"""Ways in which the store failed that are logged at ERROR, each once; further ones at DEBUG."""
+"""Maximum number of different failures of the store that are logged at ERROR, each once; further
+ones are logged at DEBUG."""
 
 A = TypeVarTuple("A")
 T = TypeVar("T")

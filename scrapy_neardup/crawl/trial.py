@@ -58,7 +58,7 @@ _HARMLESS: dict[str, Any] = {
     "LOG_LEVEL": "ERROR",
 }
 _LISTED = 5
-"""Reasons that are named where a trial got no page."""
+"""Maximum number of reasons that are named where a trial got no page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

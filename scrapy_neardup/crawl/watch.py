@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CROWD = 50
-"""Paths of one pattern whose pages repeat one page from which on a person should look."""
+"""Minimum number of paths of one pattern, whose pages repeat one page, that a person should look
+at."""
 
 MANY_NEW = 500
-"""New pages of one pattern from which on a person should look."""
+"""Minimum number of new pages of one pattern that a person should look at."""
 
 MAX_WARNINGS = 3
-"""Patterns that are told of, for each of the two reasons."""
+"""Maximum number of patterns that a warning is logged for, for each of the two reasons."""
 
 WATCHED = 512
-"""Patterns, and pairs of a pattern and a kept page, that are counted; the last ones seen."""
+"""Maximum number of patterns, and of pairs of a pattern and a kept page, that are counted: those
+seen last."""
 
 K = TypeVar("K")
 V = TypeVar("V")

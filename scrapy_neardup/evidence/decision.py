@@ -45,11 +45,11 @@ MIN_CORE_BINS = 24
 """Minimum number of bins of the core that count where it decides alone."""
 
 MIN_TELLING_CORE_BINS = 128
-"""The same where titles say nothing, or something else."""
+"""Minimum number of bins of the core that count where titles differ or say nothing."""
 
 MIN_BITS = 64
-"""Minimum number of bits of the core that count before a sketch tells pages apart whose titles
-don't."""
+"""Minimum number of bits of the core that count where titles differ or say nothing; with fewer,
+only equal texts are one page."""
 
 MIN_TELLING = 16
 """Minimum number of bits that count before a sketch tells anything."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from scrapy_neardup.bounded import Bounded
 
 SHOWN, SHOWN_LATER = 8, 3
-"""Pages that have to resemble those of the same name in another folder: in the first pair of
-folders of a site, and in further ones."""
+"""Number of pages that must resemble the page of the same name in another folder: for the first
+pair of folders of a site, and for further pairs."""
 
 _MAX_PAIRS = 256
 _MAX_KNOWN = 2048

@@ -29,24 +29,25 @@ from scrapy_neardup.fingerprints.minwise import held_by
 from scrapy_neardup.fingerprints.shingles import ascending, distinct
 
 SHARE = 0.25
-"""Of a group's kept pages, that furniture is on."""
+"""Minimum share of a group's kept pages that furniture is on."""
 
 MIN_PAGES = 4
-"""Minimum pages of a group before a shingle is furniture; it must be on all but one of them."""
+"""Minimum number of pages of a group before a shingle can be furniture; it must be on all but one
+of that many."""
 
 _RARE = SHARE / 4
-"""What is on fewer of the pages isn't counted on."""
+"""Share of a group's pages below which a shingle is no longer counted."""
 
 _BATCH = 8
 _HALVED = 64
-"""Pages after which counts are halved, so that the furniture of one section is learnt while a
-crawl is in it."""
+"""Number of pages after which counts are halved, so that the furniture of a section is learnt
+while the crawl is in it."""
 
 _MAX_SHINGLES = 8192
-"""Of a group; the most frequent ones."""
+"""Maximum number of shingles counted in a group: the most frequent ones."""
 
 _MAX_FOLDERS = 256
-"""Folders of a site that are remembered: those seen last."""
+"""Maximum number of folders of a site that are remembered: those seen last."""
 
 MAX_STATE = 8 << 20
 """Maximum bytes of the arrays of one site that a crawl leaves for its next run."""

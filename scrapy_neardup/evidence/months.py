@@ -28,10 +28,11 @@ YEARS = 2
 
 _MAX_CHARACTERS = 4_000
 _MAX_NUMBERS = 16
-"""Maximum numbers of an address that are looked at."""
+"""Maximum number of numbers in an address that are examined."""
 
 _WEEKS, _MOST_AMONG = 53, 18
-"""Among the days may stand the numbers of weeks, and the days of the months around."""
+"""Largest number of a week, and maximum number of such numbers and of days of neighbouring months
+among the days of a month."""
 
 _YEARS, _MONTHS = range(1000, 3000), range(1, 13)
 _NUMBER = re.compile(r"\d{1,9}")

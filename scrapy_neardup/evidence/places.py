@@ -26,7 +26,8 @@ _MIN_TOKENS = 3
 """Minimum tokens in a place that is told apart."""
 
 SHOWN = 4
-"""Pairs of responses that have to show that a place changes, and a quarter of those with it."""
+"""Minimum number of pairs of responses in which a place must have changed; they must also be a
+quarter of the pairs that have it."""
 
 _CHANGED = 0.5
 """Minimum share of a place's bins that differ where it has changed."""

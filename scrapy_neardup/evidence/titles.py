@@ -15,7 +15,7 @@ from scrapy_neardup.evidence.layout import hash_words
 from scrapy_neardup.fingerprints import token_hashes
 
 COMMON = 0.5
-"""Share of a site's titles that hold a word from which on it is the site's own."""
+"""Minimum share of a site's titles that hold a word of the site's own."""
 
 _HALVED = 64
 _MAX_WORDS = 512

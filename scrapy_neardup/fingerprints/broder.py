@@ -29,7 +29,8 @@ from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
 
 _BLOCK, _COLUMNS = 1 << 15, 1 << 12
-"""Permuted hashes at once, and of how many shingles: what fits a core's cache."""
+"""Number of permuted hashes computed at once, and of shingles they are computed from: what fits a
+core's cache."""
 
 
 def minima(shingles: NDArray[np.uint64], count: int = 84) -> NDArray[np.uint64]:

@@ -27,10 +27,10 @@ Hashes = NDArray[np.uint64]
 Permutations = Literal["independent", "one"]
 
 MOST_COMBINATIONS = 5_000
-"""Ways to take r of k features, each of which costs a sort of all pages."""
+"""Maximum number of ways to take r of k features, each of which costs a sort of all pages."""
 
 _GRID = 400
-"""Resemblances at which curves are compared."""
+"""Number of resemblances at which curves are compared."""
 
 
 class Filter(NamedTuple):

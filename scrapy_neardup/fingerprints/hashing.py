@@ -37,7 +37,7 @@ features and sketches that `minwise` and `broder` make of shingles."""
 
 _WORD = 8
 _LONGEST = 64
-"""Bytes of the longest token that is hashed word by word."""
+"""Maximum bytes of a token that is hashed word by word."""
 
 _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(_WORD + 1)], np.uint64)
 _SPACE = 32

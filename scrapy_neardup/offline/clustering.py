@@ -44,20 +44,20 @@ Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 
 _BUFFERED = 1 << 20
-"""Shingles that are handed to DuckDB at once."""
+"""Number of shingles passed to DuckDB at once."""
 _FETCHED = 1 << 20
-"""Pairs that are taken from it at once."""
+"""Number of pairs fetched from DuckDB at once."""
 
 
 class Clustering(NamedTuple):
     """What `cluster_on_disk` found."""
 
     labels: Integers
-    """int64, one a page: the first page of its cluster."""
+    """First page of each page's cluster, shape (pages,), int64."""
     pairs: int
-    """Pairs of pages that resemble each other; those with equal sketches are not counted."""
+    """Number of pairs of pages that resemble each other, without those of equal sketches."""
     common: int
-    """Shingles that were left out, being those of too many pages."""
+    """Number of shingles left out because too many pages have them."""
 
 
 def cluster_on_disk(

@@ -27,11 +27,11 @@ from scrapy_neardup.urls import redact
 __all__ = ["Corpus", "Record"]
 
 MAX_LINE = 2 * MAX_PAGE
-"""Bytes of the longest JSON line; a file with a longer one isn't made of lines."""
+"""Maximum bytes of a JSON line; a file with a longer line isn't a file of lines."""
 _BATCH_PAGES = 256
-"""Pages of a Parquet file in memory at a time."""
+"""Number of pages of a Parquet file held in memory at a time."""
 _SNIFFED = 1 << 14
-"""Bytes of a file that are looked at where its name doesn't say what it is."""
+"""Number of leading bytes examined of a file whose name doesn't say what it is."""
 
 Reader = Callable[[IO[bytes], str], Iterator[Record]]
 
@@ -128,7 +128,7 @@ _READERS: dict[tuple[str, ...], Reader] = {
     (".warc",): warc_pages,
     (".parquet",): parquet_pages,
 }
-"""Endings of names (a further ``.gz`` is fine) -> how such a file is read."""
+"""Endings of file names, without ``.gz`` -> function that reads such a file."""
 
 
 class Corpus:
@@ -187,7 +187,7 @@ class _Source(NamedTuple):
     path: str
     reader: Reader
     size: int | None
-    """Bytes; None for what has no end that is known (a pipe)."""
+    """Number of bytes; None for an input whose end isn't known, such as a pipe."""
 
 
 def _single(path: str) -> _Source:

@@ -36,19 +36,21 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CHUNK_ROWS = 1 << 23
-"""Fingerprints that a task scans: 64 MB."""
+"""Number of fingerprints that a task scans: 64 MB."""
 BLOCK_ROWS = 1 << 20
-"""Queries at a time: 8 MB in the task graph, 180 MB of tables a worker process."""
+"""Number of queries at a time: 8 MB in the task graph, 180 MB of tables in a worker process."""
 
 LONGEST_ALONE = 60.0
 """Seconds that a cluster may be without workers before its tasks are given up."""
 
 _LOOK = 1.0
-"""Seconds between two looks at whether there are workers, while a result is waited for."""
+"""Seconds between two checks for workers while a result is awaited."""
 _AHEAD = 4
-"""Tasks in flight a worker process: none waits for us, and few results wait here."""
+"""Number of tasks in flight per worker process: enough to keep it busy, few enough to hold few
+results here."""
 _HELD_STATES = 2
-"""States that a worker process keeps: that of this block, and of the one before it."""
+"""Number of states that a worker process keeps: that of the current block, and of the one before
+it."""
 
 State = TypeVar("State")
 Task = TypeVar("Task")
@@ -168,7 +170,7 @@ class Cluster:
 
 
 _states: OrderedDict[str, Any] = OrderedDict()
-"""In a worker process: the states that were made last."""
+"""States made last in this worker process."""
 _lock = Lock()
 
 

@@ -37,9 +37,9 @@ Integers = NDArray[np.int64]
 ENTRY = np.dtype([("digest", "<u8"), ("page", "<i8")])
 """An entry of a run: 16 bytes."""
 CUTS = 256
-"""Parts of a run, by the leading byte of the digest."""
+"""Number of parts of a run, by the leading byte of the digest."""
 _WORKING = 4
-"""Bytes of memory for a byte of entries that are sorted."""
+"""Bytes of memory that sorting takes for each byte of entries."""
 
 
 class Run(NamedTuple):

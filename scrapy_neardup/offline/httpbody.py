@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from warcio.recordloader import ArcWarcRecord
 
 _SLICE = 1 << 12
-"""Compressed bytes that are decoded at once: of gzip some 4 MB."""
+"""Number of compressed bytes decoded at once: of gzip, some 4 MB of output."""
 
 
 def body(record: ArcWarcRecord, most: int) -> bytes | None:

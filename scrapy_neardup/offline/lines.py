@@ -17,7 +17,7 @@ from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import opened
 
 LONGEST_LINE = 1 << 24
-"""Bytes of a line that is read at once: a file with a longer one isn't made of lines."""
+"""Maximum bytes of a line; a file with a longer line isn't a file of lines."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 

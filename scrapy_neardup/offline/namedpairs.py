@@ -21,7 +21,7 @@ Name = str | int
 """A page's URL or path, or its row number."""
 
 _BATCH = 1 << 16
-"""Pairs that are joined at once."""
+"""Number of pairs joined at once."""
 
 
 def cluster_pairs(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], NDArray[np.int64]]:

@@ -14,7 +14,7 @@ from scrapy_neardup.offline.pairs import Found
 from scrapy_neardup.offline.sources import Source
 
 RECORD = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
-"""A pair in a binary file: two rows and a distance, 17 bytes."""
+"""Record of a binary file of pairs: two rows and a distance, 17 bytes."""
 
 Write = Callable[[Found], None]
 
@@ -91,4 +91,4 @@ def parquet_writer(file: IO[bytes], collection: Source, other: Source) -> Iterat
 
 
 WRITERS = {"jsonl": json_writer, "binary": binary_writer, "parquet": parquet_writer}
-"""Format -> what writes it."""
+"""Format -> function that writes it."""

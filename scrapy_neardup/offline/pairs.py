@@ -26,9 +26,9 @@ from scrapy_neardup.offline.sources import Part, Source, common_schema
 from scrapy_neardup.tables.batch import BatchSearch, Pairs
 
 BLOCK_ROWS = 1 << 21
-"""Queries at a time: 350 MB of tables a process for k = 3."""
+"""Number of queries at a time: 350 MB of tables per process for k = 3."""
 PART_ROWS = 1 << 19
-"""What a process scans at a time: a tenth of a second or so."""
+"""Number of fingerprints that a process scans at a time: about a tenth of a second's work."""
 MAX_PAIRS = 100_000_000
 
 

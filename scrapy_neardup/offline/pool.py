@@ -24,7 +24,7 @@ if sys.platform != "win32":
     from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
 
 _AHEAD = 3
-"""Tasks in flight a process: none of them ever waits for the parent."""
+"""Number of tasks in flight per process: enough that none waits for the parent."""
 
 State = TypeVar("State")
 Task = TypeVar("Task")
@@ -104,7 +104,7 @@ def _submit(
 
 
 _state: Any = None
-"""In the processes of a pool: theirs."""
+"""State that the processes of a pool share, set in each of them."""
 
 
 def _begin(start: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from scrapy_neardup.errors import InputError
 
 MAX_PAGE = 1 << 26
-"""Bytes of the longest page that is read, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
+"""Maximum bytes of a page, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

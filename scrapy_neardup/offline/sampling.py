@@ -34,27 +34,28 @@ from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Verdict
 
 SHINGLE = 4
-"""Words in a shingle of the truth, whatever the filter's have."""
+"""Number of words in a shingle of the truth, independent of the filter's."""
 
 DUPLICATE, LOST = 0.9, 0.8
-"""Resemblance to an earlier page from which on a page is a duplicate, and below which a drop
+"""Minimum resemblance of a duplicate to an earlier page, and the resemblance below which a drop
 loses content."""
 
 _FEATURES, _SIZE, _BINS = 16, 6, 128
-"""Features that bring pages into one group: of a pair of resemblance 0.9 one in 100,000 shares
-none, of 0.8 one in 120, and of 0.5 three quarters."""
+"""Number of features that group pages, minima of each, and bins of the sketch: of pairs of
+resemblance 0.9 one in 100,000 shares no feature, of 0.8 one in 120, of 0.5 three quarters."""
 
 _COMPARED = 8
-"""Maximum earlier pages that a page is compared with for each feature: the first, the newest."""
+"""Maximum number of earlier pages that a page is compared with for each feature: the first, and
+the newest."""
 
 _LARGEST = 10
-"""A group counts with at most this part of the sample's size, one in so many pages."""
+"""Divisor of the sample's size that gives the maximum pages of one group."""
 
 _ALONE = 5
-"""Pages that are like no other have one in so many places of the sample."""
+"""Divisor of the sample's size that gives the number of pages that are like no other."""
 
 _REMEMBERED = 2
-"""A collection of so many times the sample's size is read once, and held in memory."""
+"""Multiple of the sample's size up to which a collection is read once and held in memory."""
 
 
 @dataclass(frozen=True, slots=True)

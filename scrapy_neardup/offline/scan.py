@@ -19,10 +19,11 @@ from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 Analysed = tuple[str, Page | Verdict]
-"""A record's page, and what a store may know of it, or why it can't be judged."""
+"""Name of a record's page, and what a store needs to know of it, or why it can't be judged."""
 
 _BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
-"""What is sent to another process at once: a message costs as much as a short page."""
+"""Maximum pages, and maximum bytes, sent to another process at once: a message costs as much as a
+short page."""
 
 
 def read(record: Record, analyser: Analyser) -> Content | Verdict:

@@ -23,7 +23,7 @@ from scrapy_neardup.offline.remote import stamp
 from scrapy_neardup.urls import identity
 
 Name = int | str
-"""What a row is called: its page or URL, a page id in hexadecimal, or its number."""
+"""Name of a row: its page or URL, a page id in hexadecimal, or its number."""
 
 _OPEN_FILES = 64
 
@@ -32,9 +32,10 @@ class Source(ABC):
     """Rows with fingerprints, as many as its length."""
 
     schema: Mapping[str, Any] | None = None
-    """What makes them comparable with others; None where that isn't recorded."""
+    """Parameters that make the fingerprints comparable with others; None if they weren't
+    recorded."""
     has_names: bool = False
-    """Whether rows are called something else than their number."""
+    """Whether rows have names other than their numbers."""
 
     @abstractmethod
     def __len__(self) -> int: ...

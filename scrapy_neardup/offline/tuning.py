@@ -36,7 +36,7 @@ from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Page, Verdict
 
 _SURE = 1.96
-"""Standard errors on either side of an interval of 95 %."""
+"""Number of standard errors on either side of a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
 _HTML = ("text/html", "application/xhtml+xml")
 _SAID = 80
-"""Characters of a message of warcio that are passed on."""
+"""Maximum characters of a message of warcio that are passed on."""
 _MAX_HEADER = 1 << 20
-"""Bytes of the longest header."""
+"""Maximum bytes of a header."""
 _PART = 1 << 16
 _UNKNOWN = "application/octet-stream"
-"""What a response without a media type is (RFC 9110, section 8.3): look at it."""
+"""Media type of a response that doesn't declare one (RFC 9110, section 8.3); its body is
+examined."""
 
 
 def require_warcio() -> None:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENTRY: Final = Struct("<QQIIII")
-"""Packs key, page id, tag, title, content, duplicates: 32 bytes."""
+"""Layout of key, page id, tag, title, content and duplicates: 32 bytes."""
 
 ENTRY_DTYPE: Final = np.dtype(
     [
@@ -41,10 +41,10 @@ ENTRY_DTYPE: Final = np.dtype(
         ("duplicates", "<u4"),
     ]
 )
-"""The same bytes for numpy."""
+"""The same layout for numpy."""
 
 EXACT_BIT: Final = 1
-"""Set in the tags of exact pages."""
+"""Bit that is set in the tags of exact pages."""
 
 
 def record_dtype(features: int) -> np.dtype[np.void]:

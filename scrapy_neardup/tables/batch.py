@@ -31,25 +31,27 @@ from scrapy_neardup.tables.design import Table, TableDesign
 from scrapy_neardup.tables.ranges import ranges
 
 SCANNED_AT_ONCE = 1 << 17
-"""Fingerprints that go through one table before the next: their temporaries stay in cache."""
+"""Number of fingerprints that pass through one table before the next: their temporaries stay in
+the cache."""
 COMPARED_AT_ONCE = 1 << 18
-"""Pairs compared at once; it bounds the memory of a scan, whatever the buckets hold."""
+"""Number of pairs compared at once, which bounds the memory of a scan whatever the buckets
+hold."""
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Odd; 2^64 divided by the golden ratio."""
 _WORD_BITS = 6
 _SPARE_KEY_BITS = 6
-"""Keys have so many bits more than the number of queries: one bit in 32 to 64 is set."""
+"""Bits of a key beyond those that number the queries: one bit of the bitmap in 32 to 64 is set."""
 _MOST_KEY_BITS = 28
-"""Larger bitmaps leave every cache; 48 MB a table."""
+"""Maximum bits of a key: larger bitmaps fit no cache; 48 MB a table."""
 _MOST_TABLES = 512
 _TABLES_BYTES = 1 << 30
-"""Memory for all tables, where k + 1 of them don't need more."""
+"""Maximum bytes of all tables, unless k + 1 of them need more."""
 _QUERY_BYTES = 12
-"""About what a query takes in a table: its place, and its share of the bitmap."""
+"""Approximate bytes of a query in a table: its place, and its share of the bitmap."""
 _SAMPLE = 1 << 13
 _LOOKUP_NS, _COMPARE_NS, _BUILD_NS = 7.0, 25.0, 80.0
-"""Cost of a bitmap look-up, of a comparison, and of one query in one table (measured)."""
+"""Nanoseconds of a bitmap look-up, of a comparison, and of one query in one table (measured)."""
 
 
 class Pairs(NamedTuple):

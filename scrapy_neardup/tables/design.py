@@ -34,14 +34,14 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables.permutations import Permutation, positions
 
 MOST_PROBES = 4096
-"""More look-ups a query than this cost more than comparing a million fingerprints."""
+"""Maximum look-ups of a query: more cost more than comparing a million fingerprints."""
 
 _BUCKET_COUNTS = (1021, 2039, 4093, 8191, 16381, 32749, 65537)
 """Primes, as a prefix is hashed by its remainder. 65537 = 2^16 + 1 gives each value of
 sixteen neighbouring bits a bucket of its own, wherever in the fingerprint they are."""
 
 _LOOKUP = 160
-"""Candidates that are compared in the time of one look-up (1.2 ns each, 0.2 µs)."""
+"""Number of candidates that are compared in the time of one look-up (1.2 ns each, 0.2 µs)."""
 
 _BUCKET_OVERHEAD = 33 + 7.5
 """Bytes of a bucket besides its content: the `bytes` object, and rounding up to 16."""

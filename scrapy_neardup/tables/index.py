@@ -35,16 +35,17 @@ _WIDTH = 8
 """Bytes of a fingerprint in a bucket, in the machine's byte order."""
 
 _COPIED = 4096
-"""Bytes up to which a bucket is copied to grow: some 0.1 µs."""
+"""Maximum bytes of a bucket that is copied to grow: some 0.1 µs."""
 
 _FEW = 4096
-"""Fingerprints that are stored sooner one by one than by visiting all buckets."""
+"""Maximum number of fingerprints that are stored faster one by one than by visiting all
+buckets."""
 
 _SLICE = 1 << 21
-"""Fingerprints that a bulk load sorts at once: what bounds its transient memory."""
+"""Number of fingerprints that a bulk load sorts at once, which bounds its transient memory."""
 
 _BATCH = 1 << 16
-"""Candidates that `HammingIndex.query_many` compares at once: they stay in the cache."""
+"""Number of candidates that `HammingIndex.query_many` compares at once: they stay in the cache."""
 
 Bucket = bytes | bytearray
 

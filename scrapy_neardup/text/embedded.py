@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 _MIN_DATA_URI = 1000
-"""Shorter ``data:`` URIs are placeholders of lazy loading, spacers and icons."""
+"""Minimum characters of a ``data:`` URI that counts; shorter ones are placeholders of lazy
+loading, spacers and icons."""
 
 _UPWARDS = re.compile(r"\A(?:\.{1,2}/)+")
 

@@ -20,13 +20,13 @@ from itertools import islice
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
 
 WINDOW_BYTES = 4096
-"""Bytes of a page, from its first foreign word on, from which the encoding is guessed."""
+"""Number of bytes, from the page's first foreign word on, from which the encoding is guessed."""
 
 MIN_FOREIGN_BYTES = 24
-"""Bytes of words of another script that a page has to have: eight letters, or four words."""
+"""Minimum bytes of words of another script in a page: eight letters, or four words."""
 
 SEARCHED_BYTES = 1 << 20
-"""Bytes from the start of a page in which foreign words are looked for: some 40 ms."""
+"""Number of leading bytes of a page in which foreign words are looked for: some 40 ms."""
 
 _WORD = re.compile(rb"[\x80-\xff]{4,}")
 _MAX_WORDS = 256  # that are looked at: drawn lines may fill a page

@@ -18,7 +18,7 @@ from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
 MAX_DEPTH = 256
-"""Nesting up to here stays as it is; browsers stop at 512, libxml2 at 256 by default."""
+"""Maximum nesting that stays as it is; browsers stop at 512, libxml2 at 256 by default."""
 
 _DEEPEST_TREE = 2046
 """Shortest chain of open elements at which a libxml2 has ended a page."""

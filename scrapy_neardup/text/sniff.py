@@ -36,8 +36,8 @@ _OTHER = re.compile(
 )
 _CONTROLS = re.compile("[\x01-\x08\x0e-\x1f]")
 _MAX_CONTROLS = 1 / 20
-"""Share of control characters from which on it is no text. NUL isn't counted: it is what
-UTF-16 looks like under a wrong name, and can be dropped."""
+"""Maximum share of control characters in a text. NUL isn't counted: UTF-16 read under a wrong name
+is full of it, and it can be dropped."""
 
 
 def looks_like_html(body: bytes, content_type: str | None = None, url: str | None = None) -> bool:

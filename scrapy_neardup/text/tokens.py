@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _CHUNK = 1 << 17
-"""Characters normalised at once: bounds the memory that a text of any length takes."""
+"""Number of characters normalised at once, which bounds the memory for a text of any length."""
 
 _ASCII = bytes(
     ord(chr(c).lower()) if chr(c).isalnum() or chr(c) == "_" else 32 for c in range(128)

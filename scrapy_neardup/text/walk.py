@@ -32,15 +32,15 @@ from scrapy_neardup.text.tags import (
 )
 
 MAX_TITLE = 500
-"""Maximum characters of a title or heading that are read."""
+"""Maximum characters that are read of a title or heading."""
 
 _LINK_SHARE = 0.8
-"""Share of a block's characters in links from which on it is a block of links."""
+"""Minimum share of a block's characters in links that makes it a block of links."""
 
 _DIGITS = re.compile("[0-9]+")
 
 _MAX_DEPTH = 64
-"""Elements around a header or footer from which on it isn't the page's own."""
+"""Number of elements around a header or footer from which it isn't the page's own."""
 
 
 class Form(IntEnum):

@@ -78,3 +78,23 @@ def test_links_lead_somewhere():
             target = DOCS / (file or name)
             assert target.exists()
             assert not anchor or anchor in anchors(target)
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "extending.md"])
+def test_the_files_that_are_named_are_there(page):
+    package = DOCS.parent / "scrapy_neardup"
+    named = re.findall(r"`((?:[\w-]+/)*[\w-]+(?:\.py|\.lua|/))`", (DOCS / page).read_text())
+    assert len(named) > 10
+    for name in named:
+        rooms = ("", "..", "stores", "evidence", "stores/redis/lua")
+        assert any((package / room / name).exists() for room in rooms), name
+
+
+def test_the_code_that_decides_is_where_the_trail_says():
+    text = (DOCS / "architecture.md").read_text()
+    trail = text.partition("## Why was")[2].partition("\n## ")[0]
+    sources = [path.read_text() for path in (DOCS.parent / "scrapy_neardup").rglob("*.py")]
+    for owner, name in re.findall(r"`([A-Z]\w+)\.(\w+)`", trail):
+        assert any(
+            f"class {owner}" in source and f"def {name}(" in source for source in sources
+        ), (owner, name)

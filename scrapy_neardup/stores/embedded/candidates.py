@@ -28,14 +28,13 @@ from scrapy_neardup.stores.records import EXACT_BIT
 from scrapy_neardup.tables import HammingIndex
 
 MOST_CONTRADICTED: Final = 512
-"""So many entries may be near a new page and other pages by their evidence, title and content.
-Where a site serves one text under more of these than that, fingerprints say nothing, and to
-look at all of them would take longer than to process the page. As many entries have the same
-key."""
+"""Maximum number of entries near a new page that differ from it in title and content; as many
+entries may have the same key. Where a site serves one text under more of them, fingerprints say
+nothing, and to examine all of them would take longer than to process the page."""
 MOST_UNDER_FEATURE: Final = 16
-"""So many entries are found by one value of one feature. A feature that more distinct pages
-share is furniture, not content: it leads to the wrong ones, and a page of the site would
-cost time in proportion to the site. Such a page's other features still find it."""
+"""Maximum number of entries found by one value of one feature. A feature of more distinct pages is
+furniture, not content: it leads to the wrong entries, and a page would cost time in proportion to
+its site. The page's other features still find it."""
 
 
 class Candidates:

@@ -24,7 +24,7 @@ from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.verdict import Page
 
 _BLOCK: Final = 4096
-"""Rows by which the columns grow."""
+"""Number of rows by which the columns grow."""
 
 
 class Arrival(NamedTuple):

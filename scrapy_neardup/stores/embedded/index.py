@@ -23,9 +23,8 @@ from scrapy_neardup.stores.records import Chunk
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
 MOST_COMPARED: Final = 64
-"""So many candidates, the nearest ones, does a page's sketch look at: some 0.2 ms. Where one
-confirms it there are hardly ever more than a few; more than 64 that all say no are a site
-whose fingerprints say nothing, and there a page is rather kept than judged at any price."""
+"""Maximum candidates compared with a page, nearest first: some 0.2 ms. Where one is confirmed
+there are few; where 64 aren't, the site's fingerprints say nothing, and the page is kept."""
 
 
 def refuse_retention(options: StoreOptions) -> None:

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 MOST_TOPICS: Final = 4096
-"""Those that were used last stay. A topic is a host's furniture, say: one that isn't asked
-for while 4,096 others are is not being crawled."""
+"""Maximum number of topics: those used last. A topic is a site's habits; one that isn't asked for
+while 4,096 others are is not being crawled."""
 MOST_MEMBERS: Final = 64
-"""Of a topic: those that changed their value last stay, as `Store.exchange` says."""
+"""Maximum number of members of a topic: those that changed their value last, as `Store.exchange`
+says."""
 
 
 class Notice(NamedTuple):

@@ -27,8 +27,8 @@ _HALF: Final = (1 << 32) - 1
 _MAX_LOAD: Final = 0.75
 _GROWTH: Final = 1.25
 _SMALLEST: Final = 64
-"""Slots of a shard, and by how many it grows at least: while it is small, to grow takes longer
-than the rows that it makes room for."""
+"""Minimum number of slots of a shard, and of slots that it grows by: a small shard takes longer to
+grow than to fill."""
 
 
 class RowMap:

@@ -12,7 +12,7 @@ from typing import Final
 _LENGTH_BITS: Final = 24
 _MAX_LENGTH: Final = (1 << _LENGTH_BITS) - 1
 _MIN_HOLES: Final = 1 << 16
-"""Bytes; fewer are not worth copying the heap."""
+"""Minimum bytes of holes that are worth copying the heap for."""
 
 
 class UrlHeap:

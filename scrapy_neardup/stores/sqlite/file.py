@@ -42,7 +42,7 @@ from scrapy_neardup.stores.sqlite.schema import (
 from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole, sum_of, summed
 
 _CHUNK: Final = 1 << 10
-"""Rows that are read at once: what fits into a processor's cache."""
+"""Number of rows read at once: what fits a processor's cache."""
 
 
 class Changes(NamedTuple):

@@ -21,9 +21,9 @@ from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.sqlite.file import Changes, SQLiteFile
 
 COMMIT_ROWS: Final = 1000
-"""So many changed rows are written without waiting for the clock."""
+"""Number of changed rows that are written without waiting for the clock."""
 COMMIT_SECONDS: Final = 1.0
-"""How long a change waits for others: what ``kill -9`` may cost."""
+"""Seconds that a change waits for others: what ``kill -9`` may cost."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
