@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.evidence.credit import helped
 from scrapy_neardup.evidence.decision import Comparison, Rule
-from scrapy_neardup.evidence.furniture import MIN_PAGES, Marks
+from scrapy_neardup.evidence.furniture import MIN_PAGES
 from scrapy_neardup.evidence.layout import HEAD, Head
+from scrapy_neardup.evidence.marks import Marks
 from scrapy_neardup.evidence.sites import (
     EDITIONS,
     FURNITURE,
@@ -124,6 +126,7 @@ class Detector:
                     page.shingled.shingles,
                     page.shingled.minima,
                     known,
+                    partial(site.furniture.sketch, folder, settings.sketch[0]),
                     settings.min_tokens - settings.shingle_size + 1,
                 )
         places, titles = PLACES in learns, TITLES in learns

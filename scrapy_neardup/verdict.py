@@ -59,6 +59,9 @@ class Furniture(Protocol):
     def plane(self) -> int:
         """Return the bins of the page's sketch whose minimum is furniture, bin i as bit i."""
 
+    def lacked(self, bits: int) -> tuple[int, tuple[int, ...]] | None:
+        """Return the bins and values of the furniture that the page lacks; None for little."""
+
     def is_most(self) -> bool:
         """Return whether almost all of the page is furniture (`evidence.furniture.Marks`)."""
 

@@ -22,8 +22,8 @@ anything else                                               new
 
 Alike is a resemblance of .9 (``NEARDUP_MIN_RESEMBLANCE``), twice as alike one of .95; what is long
 enough, and little, is in `DEMANDS`. Bins don't count in which both pages have the same value and
-it is *furniture* of the site (`scrapy_neardup.evidence.furniture`). Where the other page lacks
-most of that furniture, as a printable version does, none of its bins counts.
+it is *furniture* of the site (`scrapy_neardup.evidence.furniture`). Where only one of the pages
+has most of that furniture, as where the other is a printable version, none of its bins counts.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ class Comparison:
     """
 
     __slots__ = (
-        "_aside", "_bins", "_bits", "_border", "_full", "_furniture", "_head", "_most_differing",
-        "_named", "_not_theirs", "_planes", "_stored", "_title", "_weighing",
+        "_aside", "_bins", "_bits", "_border", "_full", "_furniture", "_head", "_lacked",
+        "_most_differing", "_named", "_not_theirs", "_planes", "_stored", "_title", "_weighing",
     )  # fmt: skip
 
     def __init__(self, page: Page, bins: int, bits: int) -> None:
@@ -169,6 +169,7 @@ class Comparison:
         self._title = self._head.title - page.weighing.common
         self._not_theirs = page.weighing.changing | page.weighing.constant
         self._planes: Planes | None = None
+        self._lacked: tuple[int, tuple[int, ...]] | None = None
         self._aside = self._border = self._named = self._furniture = 0
         self._most_differing = (1 - page.weighing.min_resemblance) * (1 - 2.0**-bits)
         if len(page.evidence) > HEAD.size:
@@ -177,7 +178,7 @@ class Comparison:
             self._named = self._planes.owned_by(NAMED, self._full)
             self._border = self._planes.owned_by(BORDER, self._full)
             if (furniture := page.weighing.furniture) is not None:
-                self._furniture = furniture.plane()
+                self._furniture, self._lacked = furniture.plane(), furniture.lacked(bits)
                 if furniture.is_most():
                     self._most_differing = 0.0
 
@@ -278,6 +279,13 @@ class Comparison:
         if 2 * (furniture & differing).bit_count() > furniture.bit_count():
             differing &= ~furniture  # the other page lacks it
         counted = self._full & (~furniture | differing)
+        if self._lacked is not None:
+            lacked, values = self._lacked
+            shown = lacked
+            for value, other in zip(values, theirs.values, strict=True):
+                shown &= ~(value ^ other)
+            if 2 * shown.bit_count() > lacked.bit_count():  # the other page has it
+                differing, counted = differing & ~shown, counted & ~shown
         core = ~(self._aside | self._aside_of(theirs, head.places, self._not_theirs))
         rows = core & ~(self._border | theirs.owned_by(BORDER, self._full))
         beside = differing & ~furniture & self._aside

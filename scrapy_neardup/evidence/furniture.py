@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import Bounded
-from scrapy_neardup.fingerprints.minwise import held_by
+from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import ascending, distinct
 
 SHARE = 0.25
@@ -53,6 +53,7 @@ MAX_STATE = 8 << 20
 """Maximum bytes of the arrays of one site that a crawl leaves for its next run."""
 
 _NOTHING = np.empty(0, np.uint64)
+_NO_MINIMUM = np.uint64(2**64 - 1)
 
 _COUNTED = np.dtype([("shingle", "<u8"), ("count", "<f4")])
 
@@ -200,66 +201,6 @@ class Counts:
         self.shingles, self.counts = self.shingles[kept], self.counts[kept]
 
 
-class Marks:
-    """What of one page is furniture, found out when somebody asks: most pages have no candidate.
-
-    Parameters
-    ----------
-    shingles
-        The page's, distinct and ascending, shape (n,), uint64.
-    minima
-        Of its sketch, shape (bins,), uint64.
-    furniture
-        Of its site, distinct and ascending, uint64.
-    fewest
-        Shingles that are no furniture below which hardly any of the page is anything else.
-    """
-
-    __slots__ = ("_common", "_fewest", "_furniture", "_minima", "_plane", "_shingles")
-
-    def __init__(
-        self,
-        shingles: NDArray[np.uint64],
-        minima: NDArray[np.uint64],
-        furniture: NDArray[np.uint64],
-        fewest: int,
-    ) -> None:
-        self._shingles, self._minima = shingles, minima
-        self._furniture, self._fewest = furniture, fewest
-        self._common: NDArray[np.uint64] | None = None
-        self._plane: int | None = None
-
-    def plane(self) -> int:
-        """Return the bins whose minimum is furniture, bin i as bit i. O(shingles + bins)."""
-        if self._plane is None:
-            common = self._found()
-            held = held_by(self._minima, common) if len(common) else np.zeros(8, np.bool_)
-            packed = np.packbits(held, bitorder="little").tobytes()
-            self._plane = int.from_bytes(packed, "little")
-        return self._plane
-
-    def is_most(self) -> bool:
-        """Return whether fewer shingles than `fewest` are no furniture."""
-        if len(self._shingles) - len(self._furniture) >= self._fewest:
-            return False
-        return len(self._shingles) - len(self._found()) < self._fewest
-
-    def _found(self) -> NDArray[np.uint64]:
-        if self._common is None:
-            self._common = common(self._shingles, self._furniture)
-        return self._common
-
-
-def common(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return what is in both sets, each ascending."""
-    if not (len(ours) and len(theirs)):
-        return _NOTHING
-    fewer, more = (ours, theirs) if len(ours) < len(theirs) else (theirs, ours)
-    places = np.searchsorted(more, fewer)
-    found: NDArray[np.uint64] = fewer[more.take(places, mode="clip") == fewer]
-    return found
-
-
 def _written(array: NDArray[Any]) -> str:
     return b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
 
@@ -278,6 +219,10 @@ class SiteFurniture:
         # By folder: what was found for site and folder, and all of it.
         self._together: Bounded[str, tuple[list[NDArray[np.uint64]], NDArray[np.uint64]]] = (
             Bounded(_MAX_FOLDERS)
+        )
+        # By folder: what was found for it, and its sketch.
+        self._sketches: Bounded[str, tuple[NDArray[np.uint64], NDArray[np.uint64]]] = Bounded(
+            _MAX_FOLDERS
         )
         self.site = Counts()
 
@@ -305,6 +250,22 @@ class SiteFurniture:
             together = distinct(np.concatenate(found))
             self._together[folder] = found, together
         return together
+
+    def sketch(self, folder: str, bins: int) -> NDArray[np.uint64]:
+        """Return the minima of the furniture of the site and this folder, shape (bins,), uint64.
+
+        Those of the site, and of the folder, are computed once until they change.
+        """
+        minima = np.full(bins, _NO_MINIMUM)
+        for name in {"", folder}:
+            found = self._found.get(name, _NOTHING)
+            before, known = self._sketches.get(name, (_NOTHING, _NOTHING))
+            if before is not found or (len(found) and len(known) != bins):
+                known = one_permutation_sketch(found, bins) if len(found) else _NOTHING
+                self._sketches[name] = found, known
+            if len(known):
+                np.minimum(minima, known, out=minima)
+        return minima
 
     def learn(self, folder: str, shingles: NDArray[np.uint64]) -> None:
         """Count a kept page with these distinct shingles, ascending."""

@@ -133,12 +133,17 @@ def pack_planes(minima: NDArray[np.uint64], owners: NDArray[np.uint8], bits: int
     -----
     O(bins), some 10 µs for 512.
     """
-    values = PUBLIC.mix(minima.copy()).astype(np.uint8)
+    values = bin_values(minima)
     return b"".join(
         np.packbits(row >> place & 1, bitorder="little").tobytes()
         for row, count in ((values, bits), (owners, OWNER_BITS))
         for place in range(count)
     )
+
+
+def bin_values(minima: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Return the values of bins with these minima, shape (bins,), uint8; the low bits count."""
+    return PUBLIC.mix(minima.copy()).astype(np.uint8)
 
 
 def hash_words(words: Sequence[int]) -> frozenset[int]:

@@ -21,7 +21,6 @@ NOT_YET = [
     "half-translated-30",
     "much-navigation-150",
     "much-navigation-60",
-    "printable",
     "regions",
     "syndicated-400",
     "syndicated-60",

@@ -1,10 +1,13 @@
 """Two pages to a decision: the rows of the table, and what is counted, by definition."""
 
+from operator import and_
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_evidence import BINS, BITS, FULL, changed, drawn, evidence, page, plane
+from matching_pages import Known
 
 from scrapy_neardup.evidence.decision import (
     DEMANDS,
@@ -13,7 +16,7 @@ from scrapy_neardup.evidence.decision import (
     Names,
     Rule,
 )
-from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, Head
+from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, Head, Planes
 
 UNLIKE = 1 - 2.0**-BITS
 """The share of unlike bins that look it."""
@@ -128,20 +131,26 @@ def test_titles_may_be_ignored():
 
 
 def test_furniture_does_not_count():
-    class Most:
-        def __init__(self, share):
-            self._plane = plane(np.arange(BINS) < share * BINS)
-
-        def plane(self):
-            return self._plane
-
-        def is_most(self):
-            return False
+    def first(share):
+        return Known(plane(np.arange(BINS) < share * BINS))
 
     ours, theirs = pair(range(BINS - 30, BINS))
     assert rule(ours, theirs) is Rule.ALIKE
-    assert rule(ours, theirs, furniture=Most(0.8)) is None
-    assert rule(ours, theirs, furniture=Most(0.2)) is Rule.ALIKE
+    assert rule(ours, theirs, furniture=first(0.8)) is None
+    assert rule(ours, theirs, furniture=first(0.2)) is Rule.ALIKE
+
+
+def test_furniture_that_only_one_page_has_does_not_count():
+    """A printable version before the page itself, and after it."""
+    ours, theirs = pair(range(100))
+    assert rule(ours, theirs) is None
+    assert rule(ours, theirs, furniture=Known((1 << 100) - 1)) is Rule.ALIKE
+    values = Planes.unpack(theirs, BINS, BITS).values
+    for bins, expected in ((100, Rule.ALIKE), (40, None), (300, Rule.ALIKE)):
+        absent = Known(absent=((1 << bins) - 1, values))
+        assert rule(ours, theirs, furniture=absent) is expected, bins
+    other = tuple(~value for value in values)
+    assert rule(ours, theirs, furniture=Known(absent=((1 << 100) - 1, other))) is None
 
 
 def test_a_response_with_the_same_page_may_have_much_besides():
@@ -191,6 +200,7 @@ VALUES = st.lists(st.integers(0, 3), min_size=16, max_size=16)
 PLACES = st.lists(st.integers(1, 6), max_size=4, unique=True).map(tuple)
 KNOWN = st.frozensets(st.integers(1, 6), max_size=3)
 MADE = st.tuples(VALUES, OWNERS, PLACES)
+MARKED = st.lists(st.booleans(), min_size=16, max_size=16)
 
 
 def made(values, owners, places):
@@ -198,21 +208,23 @@ def made(values, owners, places):
 
 
 @settings(max_examples=300)
-@given(MADE, MADE, KNOWN, KNOWN, st.lists(st.booleans(), min_size=16, max_size=16))
-def test_bins_are_counted_as_defined(ours, theirs, changing, constant, furniture):
-    class Marked:
-        plane = staticmethod(lambda: plane(furniture))
-        is_most = staticmethod(lambda: False)
-
-    at_hand = page(made(*ours), changing=changing, constant=constant, furniture=Marked())
+@given(MADE, MADE, st.tuples(KNOWN, KNOWN), MARKED, st.tuples(MARKED, VALUES))
+def test_bins_are_counted_as_defined(ours, theirs, places_known, furniture, lacked):
+    (changing, constant), (absent, values) = places_known, lacked
+    planes = tuple(plane([value >> place & 1 for value in values]) for place in range(BITS))
+    known = Known(plane(furniture), absent=(plane(absent), planes))
+    at_hand = page(made(*ours), changing=changing, constant=constant, furniture=known)
     stored = made(*theirs)
     found, beside = Comparison(at_hand, 16, BITS)._compare(stored, Head.unpack(stored))
     expected, named, others = [[0, 0] for _ in range(3)], 0, 0
     differ = [ours[0][number] != theirs[0][number] for number in range(16)]
-    lacked = sum(differs and marked for differs, marked in zip(differ, furniture, strict=True))
+    only_ours = sum(map(and_, differ, furniture))
+    shown = [lacks and values[n] == theirs[0][n] for n, lacks in enumerate(absent)]
     for number in range(16):
-        differs = differ[number] and not (furniture[number] and 2 * lacked > sum(furniture))
+        differs = differ[number] and not (furniture[number] and 2 * only_ours > sum(furniture))
         counts = differs or not furniture[number]
+        if shown[number] and 2 * sum(shown) > sum(absent):
+            differs = counts = False
         aside = [
             owner in (NAMED, LINKS) or (1 <= owner <= len(places) and places[owner - 1] in known)
             for (_, owners, places), known in ((ours, changing), (theirs, changing | constant))

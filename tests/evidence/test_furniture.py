@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_evidence import plane
-from resembling_sets import HASH_SETS
 
-from scrapy_neardup.evidence.furniture import MIN_PAGES, Counts, Marks, SiteFurniture, common
+from scrapy_neardup.evidence.furniture import MIN_PAGES, Counts, SiteFurniture
 from scrapy_neardup.fingerprints import one_permutation_sketch
 
 
@@ -159,28 +157,15 @@ def test_folders_are_bounded():
     assert len(site._found) <= 256
 
 
-@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
-def test_what_is_in_both_sets(ours, theirs):
-    assert common(shingles(*ours), shingles(*theirs)).tolist() == sorted(ours & theirs)
-
-
-@settings(deadline=None, max_examples=40)
-@given(HASH_SETS, HASH_SETS, st.integers(0, 2**32), st.sampled_from((16, 128, 512)))
-def test_the_bins_of_furniture_are_those_that_change_without_it(text, others, seed, bins):
-    random = np.random.default_rng(seed)
-    furniture = np.union1d(text[random.random(len(text)) < random.choice([0, 0.1, 0.9])], others)
-    minima = one_permutation_sketch(text, bins)
-    rest = np.setdiff1d(text, furniture)
-    differs = np.ones(bins, bool)
-    if len(rest):
-        differs = minima != one_permutation_sketch(rest, bins)
-    marks = Marks(text, minima, furniture, 29)
-    assert marks.plane() == plane(differs)
-    assert marks.is_most() is (len(rest) < 29)
-
-
-def test_without_furniture_nothing_is_marked():
-    text = shingles(*range(1, 10**18, 10**16))
-    marks = Marks(text, one_permutation_sketch(text, 128), np.empty(0, np.uint64), 29)
-    assert marks.plane() == 0
-    assert not marks.is_most()
+@pytest.mark.parametrize("bins", [16, 512])
+def test_the_sketch_of_furniture_is_that_of_site_and_folder_together(bins):
+    site, random = SiteFurniture(), np.random.default_rng(1)
+    everywhere, here = (np.unique(random.integers(0, 2**63, 50, np.uint64)) for _ in range(2))
+    assert site.sketch("//a/here/", bins).min() == 2**64 - 1
+    for number in range(20):
+        site.learn("//a/here/", np.union1d(everywhere, here))
+        site.learn(f"//a/{number}/", everywhere)
+        together = site.of("//a/here/")
+        if len(together):
+            expected = one_permutation_sketch(together, bins)
+            assert site.sketch("//a/here/", bins).tolist() == expected.tolist()

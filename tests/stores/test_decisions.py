@@ -14,7 +14,7 @@ from redis_servers import shared_server
 from store_registry import PLACES
 
 from scrapy_neardup.evidence.decision import Comparison, Rule
-from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head
+from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head, Planes
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.redis.evidence import resembling, weighing
 from scrapy_neardup.stores.redis.layout import Layout
@@ -106,7 +106,13 @@ def pairs(draw):
     furnished = draw(st.sampled_from((None, 0.0, 0.3, 0.9)))
     if furnished is not None:
         plane = sum((random.random() < furnished) << bin_ for bin_ in range(bins))
-        known = replace(known, furniture=Known(plane, most=random.random() < 0.2))
+        lacked = [random.getrandbits(bins) & random.getrandbits(bins) for _ in range(bits + 1)]
+        if draw(st.booleans()):  # the other page has most of it
+            theirs = Planes.unpack(evidence(*sketches[1], bits=bits), bins, bits).values
+            lacked[1:] = (value ^ (lacked[0] & random.getrandbits(bins) & random.getrandbits(bins))
+                          for value in theirs)  # fmt: skip
+        absent = (lacked[0], tuple(lacked[1:])) if draw(st.booleans()) else None
+        known = replace(known, furniture=Known(plane, random.random() < 0.2, absent))
     short = draw(st.sampled_from((False, False, False, True)))
     ours, theirs = (
         draw(heads).pack() + (b"" if short else evidence(*sketch, bits=bits)[HEAD.size :])

@@ -108,6 +108,11 @@ def _alike() -> Iterator[Case]:
     ours = sum(1 << bin_ for bin_ in range(200))
     yield from edge("furniture that the other lacks", Rule.ALIKE, most=200 + most * 312,
                     furniture=Known(ours))  # fmt: skip
+    for lacked, rule in ((200, Rule.ALIKE), (412, None)):
+        absent = (1 << lacked) - 1, (0, (1 << BINS) - 1)  # theirs: the value 2 where they differ
+        yield case(
+            f"{lacked} bins that we lack", rule, differing=205, furniture=Known(absent=absent)
+        )
     shared = sum(1 << bin_ for bin_ in range(100, BINS))
     yield from edge(
         "furniture, most of it", Rule.ALIKE, most=0, furniture=Known(shared, most=True)

@@ -46,9 +46,13 @@ class Known:
 
     bins: int = 0
     most: bool = False
+    absent: tuple[int, tuple[int, ...]] | None = None
 
     def plane(self) -> int:
         return self.bins
+
+    def lacked(self, bits: int) -> tuple[int, tuple[int, ...]] | None:
+        return self.absent
 
     def is_most(self) -> bool:
         return self.most

@@ -16,7 +16,8 @@ from scrapy_neardup.verdict import Page
 
 _WEIGHING: Final = Struct("<d3B4H")
 """Share of the bins that may differ; whether titles are ignored, the site is young, the folder is;
-bytes of changing places, constant places, common words, editions, which follow. Then furniture."""
+bytes of changing places, constant places, common words, editions, which follow. Then, where there
+is any, the planes of the page's furniture, and those of the furniture that it lacks."""
 _MOST_BYTES: Final = 0xFFFF
 
 
@@ -61,9 +62,12 @@ def weighing(page: Page, matching: Matching) -> bytes:
     if not (matching.bins and page.evidence):
         return b""
     known = page.weighing
-    most, plane = (1 - known.min_resemblance) * (1 - 2.0**-matching.bits), b""
+    most = (1 - known.min_resemblance) * (1 - 2.0**-matching.bits)
+    planes: list[int] = []
     if len(page.evidence) > layout.HEAD.size and known.furniture is not None:
-        plane = known.furniture.plane().to_bytes(matching.bins // 8, "little")
+        planes.append(known.furniture.plane())
+        if (lacked := known.furniture.lacked(matching.bits)) is not None:
+            planes += lacked[0], *lacked[1]
         if known.furniture.is_most():
             most = 0.0
     sets = [
@@ -71,7 +75,8 @@ def weighing(page: Page, matching: Matching) -> bytes:
         _packed(known.editions, 4),
     ]
     flags = known.titles == "ignore", known.young_site, known.young_folder
-    return b"".join([_WEIGHING.pack(most, *flags, *map(len, sets)), *sets, plane])
+    packed = (plane.to_bytes(matching.bins // 8, "little") for plane in planes)
+    return b"".join([_WEIGHING.pack(most, *flags, *map(len, sets)), *sets, *packed])
 
 
 def evidence(page: Page, matching: Matching) -> bytes:

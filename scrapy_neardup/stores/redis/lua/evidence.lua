@@ -22,13 +22,18 @@ end
 
 -- ---- bytes -----------------------------------------------------------------------------
 
--- Planes of what is stored of a page, from number `first` on.
-local function planes_in(stored, first, count)
+-- Planes that lie one after the other.
+local function planes_at(bytes, at, count)
   local planes = {}
-  for i = 0, count - 1 do
-    planes[i + 1] = { struct.unpack(PLANE, stored, EVIDENCE_HEAD + 1 + (first + i) * PLANE_BYTES) }
+  for i = 1, count do
+    planes[i] = { struct.unpack(PLANE, bytes, at + (i - 1) * PLANE_BYTES) }
   end
   return planes
+end
+
+-- Planes of what is stored of a page, from number `first` on.
+local function planes_in(stored, first, count)
+  return planes_at(stored, EVIDENCE_HEAD + 1 + first * PLANE_BYTES, count)
 end
 
 -- The bins of an owner, as a plane.
@@ -83,6 +88,11 @@ local function comparison(stored, weighing)
     page.aside = aside_of(owners, stored, page.changing)
     page.named, page.border = owned_by(owners, NAMED), owned_by(owners, BORDER)
     page.furniture = at <= #weighing and { struct.unpack(PLANE, weighing, at) } or nil
+    at = at + PLANE_BYTES
+    if at <= #weighing then
+      page.lacked = { struct.unpack(PLANE, weighing, at) }
+      page.lacked_values = planes_at(weighing, at + PLANE_BYTES, BITS)
+    end
   end
   return page
 end
@@ -144,6 +154,20 @@ local function compare(page, stored, owners)
   for w = 1, WORDS do
     if lacks then differing[w] = band(differing[w], bnot(furniture[w])) end
     counted[w] = furniture and band(FULL, bor(bnot(furniture[w]), differing[w])) or FULL
+  end
+  if page.lacked then
+    local shown = {}
+    for w = 1, WORDS do
+      shown[w] = page.lacked[w]
+      for i = 1, BITS do
+        shown[w] = band(shown[w], bnot(bxor(page.lacked_values[i][w], values[i][w])))
+      end
+    end
+    if 2 * count(shown) > count(page.lacked) then -- the other page has it
+      for w = 1, WORDS do
+        differing[w], counted[w] = band(differing[w], bnot(shown[w])), band(counted[w], bnot(shown[w]))
+      end
+    end
   end
   return differing, counted, core
 end
