@@ -141,7 +141,8 @@ class Detector:
             editions=site.editions.known if EDITIONS in learns and not strict else frozenset(),
             young_site=site.titles.young,
             young_folder=strict
-            or (page.shingled is not None and site.furniture.pages_of(folder) < MIN_PAGES),
+            or page.shingled is None
+            or site.furniture.pages_of(folder) < MIN_PAGES,
         )
 
     def _told_how(self, page: Page, verdict: Verdict) -> Verdict:

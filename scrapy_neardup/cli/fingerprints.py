@@ -14,11 +14,14 @@ from scrapy_neardup.offline.fpfiles import open_source
 from scrapy_neardup.offline.sources import Chain, Source
 
 
-def open_inputs(paths: Sequence[str], column: str) -> Source:
-    """Return the fingerprints of all `paths`, with consecutive row numbers."""
+def open_inputs(paths: Sequence[str], column: str, *, stored: bool = False) -> Source:
+    """Return the fingerprints of all `paths`, with consecutive row numbers.
+
+    `stored` asks for what a store keeps of pages, too, where the files say it.
+    """
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")
-    return Chain([open_source(path, column=column) for path in paths])
+    return Chain([open_source(path, column=column, stored=stored) for path in paths])
 
 
 @contextmanager

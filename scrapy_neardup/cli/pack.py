@@ -15,7 +15,16 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.fpfiles import RawFile
 from scrapy_neardup.offline.packfile import write_pieces
 from scrapy_neardup.offline.sources import Source
-from scrapy_neardup.tables.packed import CODECS, Encoded, Strings, encode_index, packed_design
+from scrapy_neardup.tables.packed import (
+    CODECS,
+    RETRIEVED_FAST,
+    RETRIEVED_SMALL,
+    Encoded,
+    Strings,
+    Unpacked,
+    encode_index,
+    packed_design,
+)
 
 _AT_ONCE = 1 << 20
 
@@ -40,7 +49,8 @@ _AT_ONCE = 1 << 20
     metavar="N",
     type=click.IntRange(1),
     help="How many tables to search: more are larger and, from some size on, faster.  [default:"
-    " as few as retrieve 1,000 fingerprints a search]",
+    " as few as retrieve 1,000 fingerprints a search; with sketches, that take more than any"
+    " number of tables, 32]",
 )
 @click.option(
     "--code",
@@ -59,6 +69,13 @@ _AT_ONCE = 1 << 20
     default=True,
     help="Keep the names of pages (JSON lines: page; Parquet: page or url).",
 )
+@click.option(
+    "--sketches/--no-sketches",
+    default=True,
+    help="Keep what finds and confirms a match besides fingerprints, where the inputs have it:"
+    " min-wise features and sketches, as a base of the default preset needs them; see plan for"
+    " the bytes.",
+)
 @column_option
 @progress_option
 def pack(
@@ -70,6 +87,7 @@ def pack(
     code: str,
     ids: str | None,
     urls: bool,
+    sketches: bool,
     column: str,
     progress: bool | None,
 ) -> None:
@@ -77,18 +95,22 @@ def pack(
 
     An INPUT is a packed file, a Parquet file, raw little-endian 64-bit integers (.u64, .bin,
     .raw), JSON lines as scan prints them (.jsonl, .ndjson, perhaps .gz), or - for JSON lines
-    on standard input. Needs 16 bytes of memory a fingerprint, 24 with page ids.
+    on standard input. Needs 16 bytes of memory a fingerprint, 24 with page ids, and 16 more
+    with sketches.
 
     The file holds the fingerprints in their order, once for each table, with a checksum a
-    page; of pages with names or ids also these. A named page's id is that of its name.
+    page; of pages with names or ids also these, and of what scan prints also features and
+    sketches. A named page's id is that of its name.
 
     \b
     Examples:
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pack - --output crawl.pack
       scrapy-neardup pack 2024.u64 2025.u64 --max-distance 0 --output archive.pack
     """  # noqa: D301  (click's mark for lines to keep)
-    source = open_inputs(inputs, column)
-    design = packed_design(len(source), max_distance, tables=tables)
+    source = open_inputs(inputs, column, stored=sketches)
+    records = _records(source) if sketches else None
+    retrieved = RETRIEVED_SMALL if records is None else RETRIEVED_FAST
+    design = packed_design(len(source), max_distance, tables=tables, retrieved=retrieved)
     with binary_output(path) as file:
         line = progress_line(progress, file)
         pieces = encode_index(
@@ -98,6 +120,7 @@ def pack(
             schema=source.schema,
             ids=_ids(source, ids),
             urls=_urls(source) if urls and source.has_names else None,
+            records=records,
         )
         write_pieces(file, _counted(pieces, line, len(design.tables)))
         line.done(len(source), "fingerprints")
@@ -123,6 +146,14 @@ def _ids(source: Source, path: str | None) -> NDArray[np.uint64] | None:
 def _urls(source: Source) -> Strings:
     return Strings.of(
         name.encode() if isinstance(name, str) else b"" for name in source.names(0, len(source))
+    )
+
+
+def _records(source: Source) -> Unpacked | None:
+    if source.shape is None:
+        return None
+    return Unpacked(
+        source.shape, source.record, source.features, columns=source.shape.get("features", 0)
     )
 
 

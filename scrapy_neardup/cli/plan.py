@@ -18,8 +18,11 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching
+from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables.packed import RETRIEVED_FAST, RETRIEVED_SMALL, packed_design
+from scrapy_neardup.tables.packed.checked import PAGE
 
 _ENTRY = 43
 """Bytes of an entry in memory besides its tables: six columns and two maps (measured)."""
@@ -27,6 +30,9 @@ _ROW = 50
 """Bytes of an entry in an SQLite file (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
+_ID, _ROW_NUMBER, _RECORD_END = 8, 4, 8
+"""Bytes of a page id, of a row behind an id or a feature, and of where a record ends, in a packed
+file."""
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
@@ -108,6 +114,7 @@ def plan(
     click.echo(_table(_DESIGN_HEAD, [_design_row(design, pages) for design in designs]))
     click.echo("* used in memory; p: leading bits; look-ups and retrieved: for one query\n")
     click.echo(_table(_STORE_HEAD, [_store_row(store, pages) for store in stores]))
+    click.echo("packed: a file that pack writes of what scan prints, mapped into memory.")
     click.echo("A stored URL adds its length: in memory: and files up to ten bytes more, in")
     click.echo("Redis some 70. Redis itself takes a megabyte or two, and twice as much memory")
     click.echo("while it writes a snapshot of pages that change.")
@@ -150,6 +157,21 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
     with suppress(ConfigurationError):  # Redis takes no distance so large
         layout = replace(Layout.choose(max_distance, pages), matching=matching)
         yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
+
+    yield _packed(pages, max_distance, matching)
+
+
+def _packed(pages: int, max_distance: int, matching: Matching) -> dict[str, Any]:
+    """Return what a page takes in a packed file with page ids: a base for `NEARDUP_BASE`."""
+    has_records = matching != Matching()
+    retrieved = RETRIEVED_FAST if has_records else RETRIEVED_SMALL
+    design = packed_design(pages, max_distance, retrieved=retrieved)
+    value = (66 - log2(pages)) / 8  # in Elias-Fano code
+    size = value * len(design.tables) + _ID + value + _ROW_NUMBER
+    if has_records:
+        size += matching.features * (value + _ROW_NUMBER)
+        size += _RECORD_END + PACKED.size + _evidence_bytes(matching)
+    return _store("packed", design, 0, size * (1 + 4 / PAGE), estimate=False)
 
 
 def _store(
@@ -235,8 +257,8 @@ def _store_row(store: dict[str, Any], pages: int) -> tuple[str, ...]:
     return (
         store["store"],
         store["design"],
-        f"{memory:.0f}",
-        _short(memory * pages) + "B",
+        f"{memory:.0f}" if memory else "-",
+        _short(memory * pages) + "B" if memory else "-",
         f"{disk:.0f}" if disk else "-",
         _short(disk * pages) + "B" if disk else "-",
         "estimate" if store["estimate"] else "",

@@ -15,10 +15,10 @@ from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
 from scrapy_neardup.cli.options import jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.featurefiles import spelt
 from scrapy_neardup.offline.scan import analysed, judge
+from scrapy_neardup.offline.stored import printed
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 
@@ -72,6 +72,8 @@ def scan(
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
     features      K,S,R -> its min-wise features, 16 hexadecimal digits each; none of a short page
+    path          its address without parameters, as another feature
+    sketch        BINSxBITS -> what a store keeps to confirm that it is repeated, in base64
     evidence      digests of its title, and of its pictures and data
     schema        how the fingerprint was made
 
@@ -85,7 +87,7 @@ def scan(
     corpus = Corpus(inputs)
     analyser = Analyser(parameters)
     counts: Counter[tuple[Decision, Reason]] = Counter()
-    schema, shape = parameters.schema(), Filter(*parameters.features)
+    schema = parameters.schema()
     with (
         output(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner),
@@ -95,7 +97,7 @@ def scan(
         detector = Detector(analyser, store)
         for page, outcome in pages:
             verdict = runner.run(judge(outcome, detector))
-            click.echo(json.dumps(_row(page, outcome, verdict, schema, shape)), results)
+            click.echo(json.dumps(_row(page, outcome, verdict, parameters, schema)), results)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)
         runner.run(detector.close())
@@ -108,8 +110,8 @@ def _row(
     page: str,
     outcome: Page | Verdict,
     verdict: Verdict,
+    parameters: Parameters,
     schema: dict[str, str | int | float],
-    shape: Filter,
 ) -> dict[str, object]:
     match, fingerprint = verdict.match, verdict.fingerprint
     return {
@@ -122,19 +124,9 @@ def _row(
         "rule": verdict.rule or None,
         "fingerprint": None if fingerprint is None else f"{fingerprint:016x}",
         "tokens": verdict.tokens,
-        "evidence": f"{outcome.title:08x}{outcome.content:08x}"
-        if isinstance(outcome, Page)
-        else None,
-        "features": _features(outcome, shape),
+        **printed(outcome if isinstance(outcome, Page) else None, parameters),
         "schema": schema if isinstance(outcome, Page) else None,
     }
-
-
-def _features(outcome: Page | Verdict, shape: Filter) -> dict[str, list[str]] | None:
-    features = outcome.features[: shape.features] if isinstance(outcome, Page) else ()
-    if len(features) < shape.features:
-        return None
-    return {spelt(shape): [f"{feature:016x}" for feature in features]}
 
 
 def _summary(counts: Counter[tuple[Decision, Reason]], seconds: float) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import IO
+from collections.abc import Callable
+from typing import IO, Any
 
 import click
 
@@ -12,6 +13,7 @@ from scrapy_neardup.cli.fingerprints import binary_output, progress_line
 from scrapy_neardup.cli.options import output_option, progress_option
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.packfile import open_packed, read_packed
+from scrapy_neardup.offline.stored import packed_lines
 from scrapy_neardup.tables.packed import PackedIndex
 
 _AT_ONCE = 1 << 17
@@ -25,7 +27,8 @@ _AT_ONCE = 1 << 17
     "kind",
     type=click.Choice(["raw", "jsonl"]),
     default="raw",
-    help="Raw little-endian 64-bit fingerprints, or JSON lines with ids and names.",
+    help="Raw little-endian 64-bit fingerprints, or JSON lines with ids and names, and with the"
+    " features and sketches that the file has.",
 )
 @progress_option
 def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
@@ -46,24 +49,32 @@ def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
         raise ConfigurationError(
             f"NEARDUP_FORMAT jsonl: {packed} has neither page ids nor names; write it raw"
         )
+    stored = packed_lines(index) if kind == "jsonl" else None
     with binary_output(path) as file:
         line = progress_line(progress, file)
         for start in range(0, len(index), _AT_ONCE):
             stop = min(start + _AT_ONCE, len(index))
-            if kind == "raw":
+            if stored is None:
                 file.write(index.fingerprints(start, stop).astype("<u8", copy=False).tobytes())
             else:
-                _write_lines(file, index, start, stop)
+                _write_lines(file, index, start, stop, stored)
             line.update(stop, "fingerprints", stop / len(index))
         line.done(len(index), "fingerprints")
 
 
-def _write_lines(file: IO[bytes], index: PackedIndex, start: int, stop: int) -> None:
+def _write_lines(
+    file: IO[bytes],
+    index: PackedIndex,
+    start: int,
+    stop: int,
+    stored: Callable[[int], dict[str, Any]],
+) -> None:
     rows = zip(range(start, stop), index.fingerprints(start, stop).tolist(), strict=True)
     for row, fingerprint in rows:
         found = {
             "page": index.url(row),
             "page_id": f"{index.page_id(row):016x}" if index.rows.has_ids else None,
             "fingerprint": f"{fingerprint:016x}",
+            **stored(row),
         }
         file.write(json.dumps(found).encode() + b"\n")

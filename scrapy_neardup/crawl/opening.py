@@ -32,7 +32,8 @@ from scrapy_neardup.errors import (
 )
 from scrapy_neardup.offline.packfile import open_packed
 from scrapy_neardup.stores import Store, StoreStats, open_store
-from scrapy_neardup.stores.based import BasedStore
+from scrapy_neardup.stores.layered import LayeredStore
+from scrapy_neardup.stores.packed import PackedPages
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Page, Reason, Verdict
 
@@ -339,12 +340,12 @@ def make_store(
         matching=matching,
     )
     if settings.base is not None:
-        store = BasedStore(
-            store,
+        base = PackedPages(
             open_packed(settings.base),
             settings.base,
             max_distance=parameters.max_distance,
             schema=schema,
             matching=matching,
         )
+        store = LayeredStore(store, base)
     return GuardedStore(store, uri, timeout=settings.timeout, on_failure=on_failure)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scrapy_neardup.offline.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import is_remote, opened
 from scrapy_neardup.offline.sources import FileSource, Name, Part, Source
+from scrapy_neardup.offline.stored import Spool, Stored, read_stored
 from scrapy_neardup.tables.packed import Strings
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")
@@ -64,6 +66,8 @@ class PackedFile(FileSource):
             self.index = open_packed(path)
         self.schema = self.index.schema
         self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
+        if self.index.records is not None:
+            self.shape = self.index.records.shape
 
     def __len__(self) -> int:
         return len(self.index)
@@ -88,6 +92,16 @@ class PackedFile(FileSource):
             return super().ids(start, stop)
         return np.array([rows.page_id(row) for row in range(start, stop)], np.uint64)
 
+    def record(self, row: int) -> bytes:
+        """See `Source.record`."""
+        return super().record(row) if self.index.records is None else self.index.records[row]
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """See `Source.features`."""
+        if self.index.records is None:
+            return super().features(column)
+        return self.index.records.postings[column].column(len(self))
+
 
 class Rows(Source):
     """Fingerprints in memory."""
@@ -97,9 +111,13 @@ class Rows(Source):
         fingerprints: NDArray[np.uint64],
         names: Strings | None = None,
         schema: Mapping[str, Any] | None = None,
+        stored: Spool | None = None,
     ) -> None:
         self._fingerprints = fingerprints
         self.schema = schema
+        self._stored = stored
+        if stored is not None and any(stored.shape.values()):
+            self.shape = stored.shape
         self._names = names
         self.has_names = names is not None
 
@@ -116,6 +134,16 @@ class Rows(Source):
             return range(start, stop)
         return [name.decode() for name in self._names.between(start, stop)]
 
+    def record(self, row: int) -> bytes:
+        """See `Source.record`."""
+        return super().record(row) if self._stored is None else self._stored.record(row)
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """See `Source.features`."""
+        if self._stored is None:
+            return super().features(column)
+        return self._stored.features(column)
+
     def parts(self, start: int, size: int) -> Iterator[Part]:
         """See `Source.parts`; each holds its own fingerprints, and no names."""
         for part in super().parts(start, size):
@@ -123,8 +151,13 @@ class Rows(Source):
             yield Part(part.row, some, 0, len(some))
 
 
-def json_lines(path: str) -> Rows:
+def json_lines(path: str, *, stored: bool = False) -> Rows:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
+
+    Parameters
+    ----------
+    stored
+        Whether to read what a store keeps of the pages, too; it lies on disk meanwhile.
 
     Returns
     -------
@@ -140,7 +173,7 @@ def json_lines(path: str) -> Rows:
     fingerprints: list[int] = []
     schemas: list[Any] = []
 
-    def pages() -> Iterator[bytes]:
+    def pages(spool: Spool | None) -> Iterator[bytes]:
         for number, line in lines(path):
             where = f"{path}, line {number}"
             try:
@@ -163,18 +196,33 @@ def json_lines(path: str) -> Rows:
                     f" ({schemas[1]!r}, not {schemas[0]!r}); scan all pages with the same options"
                 )
             fingerprints.append(int(digits, 16))
+            if spool is not None:
+                _spool(spool, fingerprints[-1], row, where)
             yield page.encode("utf-8", "replace")
 
-    names = Strings.of(pages())
+    with Spool() if stored else nullcontext() as spool:
+        names = Strings.of(pages(spool))
     [schema] = schemas or [None]
-    return Rows(np.array(fingerprints, np.uint64), names, schema)
+    return Rows(np.array(fingerprints, np.uint64), names, schema, spool)
+
+
+def _spool(spool: Spool, fingerprint: int, row: Mapping[str, Any], where: str) -> None:
+    if row.get("evidence") is None:  # of another program, or an earlier release
+        return spool.add(fingerprint, Stored(0, 0, (), b""))
+    try:
+        return spool.add(fingerprint, read_stored(row))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(
+            f"{where}: its features or sketch aren't what scan prints ({error}); scan all pages"
+            " with the same options"
+        ) from error
 
 
 def _is_hex(digits: str) -> bool:
     return len(digits) == 16 and not digits.strip("0123456789abcdefABCDEF")
 
 
-def open_source(path: str, *, column: str = "fingerprint") -> Source:
+def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
     """Return the fingerprints in a file, told by how it begins or what it is called.
 
     Parameters
@@ -184,6 +232,8 @@ def open_source(path: str, *, column: str = "fingerprint") -> Source:
         standard input), or raw little-endian uint64 (``.u64``, ``.bin``, ``.raw``).
     column
         Where a Parquet file has its fingerprints.
+    stored
+        See `json_lines`.
 
     Raises
     ------
@@ -191,7 +241,7 @@ def open_source(path: str, *, column: str = "fingerprint") -> Source:
         It is none of these, or can't be read.
     """
     if path == "-":
-        return json_lines(path)
+        return json_lines(path, stored=stored)
     with reading(path), opened(path) as file:
         start = file.read(len(MAGIC))
     if start == MAGIC:
@@ -201,7 +251,7 @@ def open_source(path: str, *, column: str = "fingerprint") -> Source:
 
         return ParquetSource(path, column)
     if path.lower().endswith(JSON_ENDINGS):
-        return json_lines(path)
+        return json_lines(path, stored=stored)
     if path.lower().endswith(RAW_ENDINGS):
         return RawFile(path)
     raise InputError(

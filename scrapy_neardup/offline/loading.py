@@ -17,14 +17,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.analysis import page_id, scope_of
+from scrapy_neardup.analysis import AnalysedPage, page_id, scope_of
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
+from scrapy_neardup.evidence.layout import HEAD, stored_size
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.scan import Analysed, judge
+from scrapy_neardup.offline.stored import Stored, read_stored
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.urls import identity
+from scrapy_neardup.stores.packed import SHAPE
+from scrapy_neardup.urls import Address, identity, redact
 from scrapy_neardup.verdict import Decision, Page
 
 
@@ -41,11 +44,16 @@ def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
         A fingerprint was made with other parameters.
     ConfigurationError
         The parameters ask for more than a line says of its page.
+
+    Notes
+    -----
+    The text is gone, and with it what the pages of its site share: titles that say nothing, or
+    differ, are outweighed by equal text alone, as on a site that nothing is known of.
     """
-    if parameters.matching != Matching() or parameters.scope.endswith("language"):
+    if parameters.scope.endswith("language"):
         raise ConfigurationError(
-            "what scan prints says fingerprints, and neither features, sketches nor languages:"
-            " load the pages themselves, or use --preset paper and a --scope without language"
+            "what scan prints doesn't say languages: load the pages themselves, or use a --scope"
+            " without language"
         )
     schema = parameters.schema()
     with ExitStack() as stack:
@@ -68,20 +76,47 @@ def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
 
 
 def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
-    name, tokens, evidence = row["page"], row["tokens"], int(row["evidence"], 16)
-    fingerprint = int(row["fingerprint"], 16)
-    if type(tokens) is not int or max(fingerprint, evidence) >= 1 << 64:
-        raise ValueError("tokens, fingerprint or evidence is out of its range")
-    return Page(
+    name, tokens = row["page"], row["tokens"]
+    fingerprint, stored = int(row["fingerprint"], 16), read_stored(row)
+    if type(tokens) is not int or not 0 <= fingerprint < 1 << 64:
+        raise ValueError("tokens or fingerprint is out of its range")
+    exact = tokens < parameters.min_tokens
+    _check_stored(stored, parameters.matching, exact=exact)
+    return AnalysedPage(
         id=page_id(identity(name)),
         fingerprint=fingerprint,
-        exact=tokens < parameters.min_tokens,
+        exact=exact,
         scope=scope_of(name, parameters.scope, ""),
-        title=evidence >> 32,
-        content=evidence & 0xFFFFFFFF,
-        url=name,
+        title=stored.title,
+        content=stored.content,
+        url=redact(name),
         tokens=tokens,
+        features=stored.features,
+        evidence=stored.evidence,
+        address=Address.of(name),
     )
+
+
+def _check_stored(stored: Stored, matching: Matching, *, exact: bool) -> None:
+    """Refuse a page whose features or sketch aren't what the store compares.
+
+    Raises
+    ------
+    ValueError
+        Saying what it has and what it must have.
+    """
+    wanted = {key: getattr(matching, key) for key in SHAPE}
+    if exact:
+        wanted = {key: wanted[key] for key in ("bins", "bits")}
+    for key, value in wanted.items():
+        if stored.shape.get(key, 0) != value:
+            raise ValueError(
+                f"of its features and sketch, {key} is {stored.shape.get(key, 0)} and must be"
+                f" {value}; scan with the options of load"
+            )
+    size = HEAD.size if exact else stored_size(matching.bins, matching.bits)
+    if matching.bins and len(stored.evidence) != size:
+        raise ValueError(f"its sketch has {len(stored.evidence)} bytes and must have {size}")
 
 
 def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], where: str) -> None:

@@ -32,7 +32,8 @@ from scrapy_neardup.offline.record import reading
 from scrapy_neardup.tables.packed import Checked, Encoded, Opened, PackedIndex, checksums
 
 MAGIC = b"\x93NEARDUP"
-VERSION = 1
+VERSION = 2
+"""Of the format. Version 1 had neither records nor page ids in order."""
 _HEAD = struct.Struct("<8sII")
 _TAIL = struct.Struct("<QII8s")
 _ALIGN = 8
@@ -58,14 +59,17 @@ def write_pieces(file: IO[bytes], pieces: Iterable[tuple[str, Encoded]]) -> int:
     for name, piece in pieces:
         parts = {}
         for part_name, part in piece.parts.items():
-            data = part.data.view(np.uint8).data
-            padded = -(-len(data) // _ALIGN) * _ALIGN
-            if padded > len(data):
-                data = memoryview(bytes(data) + bytes(padded - len(data)))
-            file.write(data)
-            sums.append(checksums(data, part.page).tobytes())
-            parts[part_name] = [place, part.data.nbytes, part.page]
-            place += padded
+            length = 0
+            for chunk in part.chunks():
+                length += len(chunk)
+                data = chunk
+                # Only the last chunk isn't whole pages.
+                if missing := -len(chunk) % _ALIGN:
+                    data = memoryview(bytes(chunk) + bytes(missing))
+                file.write(data)
+                sums.append(checksums(data, part.page).tobytes())
+            parts[part_name] = [place, length, part.page]
+            place += -(-length // _ALIGN) * _ALIGN
         described[name] = {"parameters": piece.parameters, "parts": parts}
     for some in sums:
         file.write(some)
@@ -110,6 +114,11 @@ def read_packed(buffer: bytes | mmap, name: str) -> PackedIndex:
             raise InputError(
                 f"{name}: its format is version {version}, and version {VERSION} is the last"
                 " that this release reads; upgrade scrapy-neardup"
+            )
+        if version < VERSION:
+            raise InputError(
+                f"{name}: its format is version {version}, of an earlier release; pack the"
+                " fingerprints anew"
             )
     damage = InputError(f"{name}: cut short or damaged; copy it again, or pack it anew")
     if len(buffer) < _HEAD.size + _TAIL.size or buffer[: _HEAD.size] != _HEAD.pack(

@@ -36,6 +36,8 @@ class Source(ABC):
     recorded."""
     has_names: bool = False
     """Whether rows have names other than their numbers."""
+    shape: Mapping[str, int] | None = None
+    """What makes their records and features comparable (`stored.Spool`); None: they have none."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -68,6 +70,14 @@ class Source(ABC):
 
         names = self.names(start, stop)
         return np.array([page_id(identity(str(name))) for name in names], np.uint64)
+
+    def record(self, row: int) -> bytes:
+        """Return the record of a row, where they have records."""
+        raise LookupError(f"row {row} has no record")
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """Return a column of the features of all rows; shape (n,), 0 for none."""
+        raise LookupError(f"there is no feature {column}")
 
     def parts(self, start: int, size: int) -> Iterator[Part]:
         """Yield all rows from `start` on, `size` at a time."""
@@ -123,6 +133,7 @@ class Chain(Source):
         self._starts = [0, *accumulate(map(len, sources))]
         self.schema = common_schema(sources)
         self.has_names = any(source.has_names for source in sources)
+        self.shape = common_shape(sources)
 
     def __len__(self) -> int:
         return self._starts[-1]
@@ -158,6 +169,21 @@ class Chain(Source):
         known = [ids for ids in found if ids is not None]
         return np.concatenate(known) if known and len(known) == len(found) else None
 
+    def record(self, row: int) -> bytes:
+        """See `Source.record`."""
+        number = bisect_right(self._starts, row) - 1
+        return self._sources[number].record(row - self._starts[number])
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """See `Source.features`; files whose pages have none count."""
+        found = [
+            source.features(column)
+            if source.shape and source.shape.get("features")
+            else np.zeros(len(source), np.uint64)
+            for source in self._sources
+        ]
+        return np.concatenate([np.empty(0, np.uint64), *found])
+
     def _within(self, start: int, stop: int) -> Iterator[tuple[Source, tuple[int, int]]]:
         number = max(bisect_right(self._starts, start) - 1, 0)
         while number < len(self._sources) and self._starts[number] < stop:
@@ -187,6 +213,25 @@ def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
                             for key in differing)
             )  # fmt: skip
     return schemas[0] if schemas else None
+
+
+def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
+    """Return what makes the records of all `sources` comparable; None unless all have them.
+
+    Raises
+    ------
+    StoreMismatchError
+        Not all of those that have records have the same ones.
+    """
+    found: dict[str, int] = {}
+    for source in sources:
+        for key, value in (source.shape or {}).items():
+            if found.setdefault(key, value) != value:
+                raise StoreMismatchError(
+                    f"the inputs can't be compared: of their features and sketches, {key} is"
+                    f" {found[key]} and {value}"
+                )
+    return found if all(source.shape for source in sources if len(source)) else None
 
 
 @lru_cache(maxsize=_OPEN_FILES)

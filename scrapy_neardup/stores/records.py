@@ -43,6 +43,10 @@ ENTRY_DTYPE: Final = np.dtype(
 )
 """The same layout for numpy."""
 
+PACKED: Final = Struct("<QII")
+"""Packs fingerprint, title, content: what begins the record of a page in a packed base. Its
+evidence follows (`scrapy_neardup.evidence.layout`)."""
+
 EXACT_BIT: Final = 1
 """Bit that is set in the tags of exact pages."""
 

@@ -10,7 +10,6 @@ from site_server import Site, page, text
 
 SQLITE = ["--store", "sqlite:pages.sqlite", "--namespace", "scrapybot.visit"]
 PAPER = ["--preset", "paper"]
-"""What scan prints says fingerprints alone."""
 
 
 def loaded(path):
@@ -32,15 +31,21 @@ def test_loading_twice_changes_nothing(call, site, tmp_path):
     assert said(again) == "0 new, 4 duplicate, 2 seen, 0 unjudged"
 
 
-def test_scanned_pages_make_the_same_store(call, site, tmp_path):
-    call("load", "site", *PAPER, "--store", "sqlite:a.sqlite", "--namespace", "n", "--jobs", 2)
-    scanned = call("scan", "site", *PAPER).stdout
-    load = ["load", "--scanned", "-", *PAPER, "--store", "sqlite:b.sqlite", "--namespace", "n"]
+@pytest.mark.parametrize("preset", ["best", "compact", "paper"])
+def test_scanned_pages_make_the_same_store(call, site, tmp_path, preset):
+    options = ["--preset", preset]
+    (site / "short.html").write_text("<p>no more than these six words</p>")
+    call("load", "site", *options, "--store", "sqlite:a.sqlite", "--namespace", "n", "--jobs", 2)
+    scanned = call("scan", "site", *options).stdout
+    load = ["load", "--scanned", "-", *options, "--store", "sqlite:b.sqlite", "--namespace", "n"]
     result = call(*load, stdin=scanned)
-    assert said(result) == "3 new, 6 duplicate, 0 seen, 0 unjudged"
-    assert loaded("a.sqlite") == loaded("b.sqlite")
-    other = call(*load, "--shingle-size", 4, stdin=scanned, status=2)
-    assert "shingle_size was 3 and is 4" in other.stderr  # the store was made with others
+    assert said(result) == "4 new, 6 duplicate, 0 seen, 0 unjudged"
+    kept, again = loaded("a.sqlite"), loaded("b.sqlite")
+    for tables in (kept, again):
+        tables.pop("notice", None)  # what the site's pages share, which the lines don't say
+    assert kept == again
+    other = call(*load, "--shingle-size", 5, stdin=scanned, status=2)
+    assert "and is 5" in other.stderr  # the store was made with others
 
 
 @pytest.mark.parametrize("line", [
@@ -58,10 +63,40 @@ def test_fingerprints_made_otherwise_are_refused(call, site):
     assert "text is 'full' there and 'main' here" in result.stderr
 
 
-@pytest.mark.parametrize("option", [("--preset", "best"), ("--scope", "host+language")])
-def test_what_scan_does_not_print_is_not_made_up(call, option):
-    result = call("load", "--scanned", "-", *SQLITE, *option, stdin="", status=2)
+def test_languages_are_not_made_up(call):
+    result = call(
+        "load", "--scanned", "-", *SQLITE, "--scope", "host+language", stdin="", status=2
+    )
     assert "load the pages themselves" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("scan", "said"),
+    [
+        (("--features", "4,4,1"), "features is 5 and must be 9"),
+        (("--preset", "compact"), "features is 1 and must be 9"),
+        (("--min-resemblance", 0, "--method", "minwise"), "features is 8 and must be 9"),
+    ],
+)
+def test_sketches_and_features_of_another_kind_are_refused(call, site, scan, said):
+    scanned = call("scan", "site", *scan).stdout
+    result = call("load", "--scanned", "-", *SQLITE, stdin=scanned, status=2)
+    assert "line 1: not a page as scan prints it" in result.stderr
+    assert said in result.stderr
+
+
+def test_a_damaged_sketch_is_refused(call, site):
+    row = json.loads(call("scan", "site").stdout.splitlines()[0])
+    row["features"] = row["path"] = None
+    row["tokens"] = 9  # a short page
+    for sketch, said in (("AAAA", "3 bytes"), ("!", "Error"), (None, "bins is 0 and must be 512")):
+        damaged = row | {"sketch": sketch and {"512x2": sketch}}
+        stdin = json.dumps(damaged) + "\n"
+        result = call("load", "--scanned", "-", *SQLITE, stdin=stdin, status=2)
+        assert said in result.stderr
+        if sketch:
+            packed = call("pack", "-", "--output", "f.pack", stdin=stdin, status=2)
+            assert said in packed.stderr
 
 
 def test_an_error_on_the_way_says_how_to_go_on(call, site, tmp_path):

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -52,6 +53,51 @@ def test_names_and_ids_are_packed_too(call, rows, verdicts):
     nameless = rows(call("unpack", "ids.pack", "--format", "jsonl").stdout)
     assert [row["page_id"] for row in nameless] == [row["page_id"] for row in found]
     assert {row["page"] for row in nameless} == {None}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--preset", "compact"),
+        ("--method", "minwise", "--min-resemblance", 0),
+        ("--min-tokens", 1000),
+    ],
+)
+def test_what_scan_prints_of_a_page_is_packed_too(call, rows, site, options):
+    (site / "short.html").write_text("<p>no more than these six words</p>")
+    call("scan", "site", *options, "--output", "scan.jsonl")
+    call("pack", "scan.jsonl", "--output", "base.pack")
+    scanned = {row["page"]: row for row in rows(Path("scan.jsonl").read_text())}
+    found = rows(call("unpack", "base.pack", "--format", "jsonl").stdout)
+    assert len(found) == 10
+    for row in found:
+        known = scanned[row["page"]]
+        assert {key: known[key] for key in row if key != "page_id"} == {
+            key: row[key] for key in row if key != "page_id"
+        }
+        assert {"evidence", "features", "path", "sketch", "schema"} <= row.keys()
+    call("pack", "base.pack", "--output", "again.pack")
+    assert rows(call("unpack", "again.pack", "--format", "jsonl").stdout) == found
+    call("pack", "base.pack", "scan.jsonl", "--output", "twice.pack")
+    assert len(rows(call("unpack", "twice.pack", "--format", "jsonl").stdout)) == 20
+    call("pack", "base.pack", "--no-sketches", "--output", "bare.pack")
+    [keys] = {tuple(row) for row in rows(call("unpack", "bare.pack", "--format", "jsonl").stdout)}
+    assert keys == ("page", "page_id", "fingerprint")
+
+
+def test_inputs_of_different_sketches_are_refused(call, site):
+    call("scan", "site", "--output", "best.jsonl")
+    call("scan", "site", "--preset", "compact", "--output", "compact.jsonl")
+    call("pack", "best.jsonl", "--output", "best.pack")
+    for inputs in (("best.jsonl", "compact.jsonl"), ("best.pack", "compact.jsonl")):
+        result = call("pack", *inputs, "--output", "x", status=2)
+        assert "can't be compared: of their features and sketches" in result.stderr
+    mixed = Path("best.jsonl").read_text() + Path("compact.jsonl").read_text()
+    result = call("pack", "-", "--output", "x", stdin=mixed, status=2)
+    assert "-, line 10: its features or sketch aren't what scan prints" in result.stderr
+    # Fingerprints alone can be packed together, as they are comparable.
+    call("pack", "-", "--no-sketches", "--output", "x", stdin=mixed)
 
 
 def test_ids_of_raw_files(call, rows, raw, tmp_path):

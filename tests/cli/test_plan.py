@@ -1,16 +1,22 @@
 import asyncio
+import io
 import json
 import random
 
+import numpy as np
 import pytest
 from matching_pages import own_evidence
 from redis_servers import RedisServer
 
 from scrapy_neardup.fingerprints.broder import acceptance
 from scrapy_neardup.fingerprints.filtering import choose_filter
+from scrapy_neardup.offline.packfile import write_pieces
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.records import PACKED
+from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables.packed import Unpacked, encode_index
 from scrapy_neardup.verdict import Page
 
 
@@ -57,6 +63,34 @@ def test_one_design_is_the_default(call, pages, max_distance):
     shown = call("plan", "--pages", pages, "--max-distance", max_distance).stdout
     assert all(design["name"] in shown for design in result["designs"])
     assert shown.count("\n*  ") == 1
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
+    pages, random = 20_000, np.random.default_rng(1)
+    matching = Parameters.of_preset(preset).matching
+    record = bytes(PACKED.size + matching.evidence_sizes[-1]) if matching.bins else b""
+    [planned_store] = [
+        store
+        for store in planned(call, "--pages", pages, "--preset", preset)["stores"]
+        if store["store"] == "packed"
+    ]
+    columns = random.integers(1, 2**64, (matching.features, pages), dtype=np.uint64)
+    records = Unpacked(
+        {}, lambda _: record, columns.__getitem__, columns=matching.features
+    )  # fmt: skip
+    file = io.BytesIO()
+    write_pieces(
+        file,
+        encode_index(
+            random.integers(0, 2**64, pages, dtype=np.uint64),
+            design=TableDesign.blocks(3, blocks=4 if preset == "paper" else 5),
+            ids=random.integers(0, 2**64, pages, dtype=np.uint64),
+            records=records if matching.bins else None,
+        ),
+    )
+    size = len(file.getvalue()) / pages
+    assert size == pytest.approx(planned_store["disk_bytes_per_page"], rel=0.02)
 
 
 def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):
@@ -107,7 +141,7 @@ def test_what_a_page_takes_is_what_redis_takes(call):
 @pytest.mark.parametrize("preset", ["best", "compact"])
 def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
     pages, chance = 10_000, random.Random(1)
-    matching = Parameters(**PRESETS[preset]).matching
+    matching = Parameters.of_preset(preset).matching
 
     def new(number):
         return Page(

@@ -13,7 +13,7 @@ from scrapy_neardup.stores.embedded.memory import MemoryStore
 
 KEYS = [
     "page", "verdict", "of", "distance", "resemblance", "reason", "rule", "fingerprint",
-    "tokens", "evidence", "features", "schema",
+    "tokens", "evidence", "features", "path", "sketch", "schema",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.aside import written_aside
 from scrapy_neardup.offline.packfile import MAGIC, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import TableDesign
-from scrapy_neardup.tables.packed import CODECS, Strings, encode_index
+from scrapy_neardup.tables.packed import CODECS, Strings, Unpacked, encode_index
 
 
 @cache
@@ -27,10 +27,19 @@ def packed(codec="elias-fano", count=6, max_distance=0, *, named=True):
             schema={"hash": "test"},
             ids=np.arange(count, dtype=np.uint64) if named else None,
             urls=Strings.of(b"http://x/%d" % place for place in range(count)) if named else None,
+            records=records(count) if named else None,
         ),
     )
     assert size == len(file.getvalue())
     return file.getvalue(), fingerprints
+
+
+def records(count):
+    """Records of different lengths, and two columns of features: some none, some equal."""
+    columns = (np.arange(count, dtype=np.uint64) % 4, np.arange(count, dtype=np.uint64) << 60)
+    return Unpacked(
+        {"kind": "test"}, lambda place: b"r" * (place % 3 * 40), columns.__getitem__, columns=2
+    )
 
 
 def everything(data):
@@ -38,6 +47,7 @@ def everything(data):
     index = read_packed(data, "F")
     index.verify()
     rows = range(len(index))
+    columns = [column.column(len(index)).tolist() for column in index.records.postings]
     return (
         index.fingerprints(0, len(index)).tolist(),
         [index.query(index.fingerprint(row)) for row in rows],
@@ -45,6 +55,8 @@ def everything(data):
         [index.find_id(row) for row in rows],
         [index.url(row) for row in rows],
         index.schema,
+        [index.records[row] for row in rows],
+        columns,
     )
 
 
@@ -98,6 +110,9 @@ def test_other_files_are_told_apart(tmp_path):
     path.write_bytes(MAGIC + (7).to_bytes(4, "little") + bytes(100))
     with pytest.raises(InputError, match=r"version 7.*upgrade"):
         open_packed(path)
+    path.write_bytes(MAGIC + (1).to_bytes(4, "little") + bytes(100))
+    with pytest.raises(InputError, match=r"version 1, of an earlier release; pack .* anew"):
+        open_packed(path)
     with pytest.raises(InputError, match="No such file"):
         open_packed(tmp_path / "missing")
     with pytest.raises(InputError, match="directory"):
@@ -121,6 +136,23 @@ def test_a_mapped_file_answers_as_the_buffer_does(codec, tmp_path):
         assert index.query(key) == buffered.query(key)
     assert index.url(3) == buffered.url(3)
     assert index.fingerprints(0, 500).tolist() == np.sort(fingerprints).tolist()
+
+
+def test_records_and_features_are_those_of_their_pages():
+    data, fingerprints = packed("elias-fano", 5000, 0)
+    index, given = read_packed(data, "F"), records(5000)
+    index.verify()
+    columns = [column.column(5000) for column in index.records.postings]
+    for row in range(0, 5000, 7):
+        place = index.page_id(row)
+        assert index.fingerprint(row) == fingerprints[place]
+        assert index.records[row] == given.record(place)
+        assert [column[row] for column in columns] == [given.features(i)[place] for i in (0, 1)]
+    # In the order of packing; 0 is none.
+    found = index.records.postings[0].rows(3, 16)
+    assert [index.page_id(row) for row in found] == list(range(3, 67, 4))
+    assert not index.records.postings[0].rows(0)
+    assert index.records.shape == {"kind": "test"}
 
 
 def test_a_file_is_there_when_it_is_complete(tmp_path):

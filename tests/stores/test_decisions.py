@@ -10,6 +10,7 @@ from golden_decisions import CASES, MATCHING, arrival, stored_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching_pages import Known, evidence
+from packed_bases import base_of
 from redis_servers import shared_server
 from store_registry import PLACES
 
@@ -46,6 +47,24 @@ def test_every_store_decides_as_the_table_says(name):
 
     with PLACES[name]() as place:
         asyncio.run(play(place.uri))
+
+
+def test_a_packed_base_decides_as_the_table_says():
+    def apart(page: Page, number: int) -> Page:
+        """Return the page where none of another case is like it."""
+        mark = number * 0x9E3779B97F4A7C15 % 2**64
+        features = tuple(feature + number for feature in page.features)
+        fingerprint, own = page.fingerprint ^ mark, page.id + 2 * number
+        return replace(page, id=own, fingerprint=fingerprint, features=features)
+
+    pages = [apart(stored_page(case), number) for number, case in enumerate(CASES)]
+    base = base_of(pages, MATCHING)
+    for number, (case, kept) in enumerate(zip(CASES, pages, strict=True)):
+        verdict, witness = base.judge(apart(arrival(case), number))
+        assert (verdict.rule if verdict else None) == case.rule, case
+        assert witness == case.stored
+        if verdict:
+            assert (verdict.match.page_id, verdict.match.distance) == (kept.id, case.distance)
 
 
 def decided_by_script(matching: Matching, page: Page, stored: bytes, distance: int, same: bool):

@@ -11,8 +11,9 @@ from store_registry import page
 
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.stores import Matching
+from scrapy_neardup.stores.confirming import MOST_COMPARED
 from scrapy_neardup.stores.embedded.candidates import MOST_CONTRADICTED, MOST_UNDER_FEATURE
-from scrapy_neardup.stores.embedded.index import MOST_COMPARED, EmbeddedIndex
+from scrapy_neardup.stores.embedded.index import EmbeddedIndex
 from scrapy_neardup.stores.embedded.slots import SketchHeap
 from scrapy_neardup.stores.records import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex

@@ -11,7 +11,7 @@ def reopened(parts, name):
     """Parts as a file gives them: filled up to whole words, each with its checksums."""
     opened = {}
     for key, part in parts.items():
-        data = part.data.tobytes()
+        data = b"".join(part.chunks())
         length = len(data)
         data += bytes(-length % 8)
         sums = checksums(data, part.page)

@@ -11,20 +11,21 @@ decided here.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.stores.confirming import (
+    MOST_COMPARED,
+    Candidate,
+    Confirmed,
+    first_confirmed,
+)
 from scrapy_neardup.stores.embedded.candidates import MOST_CONTRADICTED, Candidates
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
 from scrapy_neardup.stores.records import Chunk
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
-
-MOST_COMPARED: Final = 64
-"""Maximum candidates compared with a page, nearest first: some 0.2 ms. Where one is confirmed
-there are few; where 64 aren't, the site's fingerprints say nothing, and the page is kept."""
 
 
 def refuse_retention(options: StoreOptions) -> None:
@@ -200,23 +201,12 @@ class EmbeddedIndex:
         self._dropped = sum(self._entries.duplicates)
         self._overflowed = self._candidates.add_many(rows)
 
-    def _confirmed(
-        self, page: Page, candidates: list[tuple[int, int, int]]
-    ) -> tuple[int, int, int, float | None, str] | None:
-        """Return row, page id, distance, resemblance and rule of the first that is confirmed."""
-        bins, bits = self._matching.bins, self._matching.bits
-        comparison = None
-        for distance, page_id, row in candidates:
-            if not (bins and page.evidence):
-                return row, page_id, distance, None, Rule.WITHIN_K
-            comparison = comparison or Comparison(page, bins, bits)
-            evidence = self._entries.sketches.get(row)
-            same_embedded = self._entries.contents[row] == page.content
-            if decided := comparison.decide(evidence, distance, same_embedded=same_embedded):
-                rule, compared = decided
-                resemblance = compared and compared.resemblance(bits)
-                return row, page_id, distance, resemblance, rule
-        return None
+    def _confirmed(self, page: Page, candidates: list[Candidate]) -> Confirmed | None:
+        """Return the first candidate that the page repeats."""
+        return first_confirmed(page, candidates, self._matching, self._kept)
+
+    def _kept(self, row: int) -> tuple[bytes, int]:
+        return self._entries.sketches.get(row), self._entries.contents[row]
 
     def _witness(self, arrived: Arrival, own: int, found: list[tuple[int, int, int]]) -> bytes:
         """Return what is kept of the nearest other page at the path of this one, or of any."""
@@ -228,13 +218,11 @@ class EmbeddedIndex:
         others = at_path or found
         return self._entries.sketches.get(min(others)[2]) if others else b""
 
-    def _repeat(
-        self, page: Page, match: tuple[int, int, int, float | None, str], own: int
-    ) -> Outcome:
+    def _repeat(self, page: Page, match: Confirmed, own: int) -> Outcome:
         """Count a page that repeats an entry."""
         if own >= 0:
             self._withdraw(own)
-        row = match[0]
+        row = match.row
         self._entries.duplicates[row] += 1
         self._dropped += 1
         reason = Reason.EQUAL if page.exact else Reason.NEAR

@@ -8,23 +8,30 @@ from scrapy_neardup.tables.packed.checked import Checked, checksums
 from scrapy_neardup.tables.packed.codec import Encoded, Part
 from scrapy_neardup.tables.packed.index import (
     CODECS,
+    RETRIEVED_FAST,
+    RETRIEVED_SMALL,
     Hit,
     Opened,
     PackedIndex,
     encode_index,
     packed_design,
 )
+from scrapy_neardup.tables.packed.records import Records, Unpacked
 from scrapy_neardup.tables.packed.rows import Strings
 
 __all__ = [
     "CODECS",
+    "RETRIEVED_FAST",
+    "RETRIEVED_SMALL",
     "Checked",
     "Encoded",
     "Hit",
     "Opened",
     "PackedIndex",
     "Part",
+    "Records",
     "Strings",
+    "Unpacked",
     "checksums",
     "encode_index",
     "packed_design",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,13 +19,27 @@ class Part:
     Parameters
     ----------
     data
-        Contiguous; little-endian where items are wider than a byte.
+        Contiguous; little-endian where items are wider than a byte. Or an iterator of bytes, which
+        is asked for them once.
     page
         How many bytes share a checksum.
     """
 
-    data: NDArray[Any]
+    data: NDArray[Any] | Iterator[bytes]
     page: int = PAGE
+
+    def chunks(self) -> Iterator[memoryview]:
+        """Yield the bytes; all chunks but the last are whole pages."""
+        if isinstance(self.data, np.ndarray):
+            yield self.data.view(np.uint8).data
+            return
+        rest = b""
+        for some in self.data:
+            rest += some
+            whole = len(rest) // self.page * self.page
+            yield memoryview(rest)[:whole]
+            rest = rest[whole:]
+        yield memoryview(rest)
 
 
 @dataclass(frozen=True, slots=True)

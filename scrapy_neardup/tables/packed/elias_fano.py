@@ -110,7 +110,11 @@ class EliasFano:
 
     def rank(self, value: int) -> int | None:
         """See `PackedTable.rank`."""
-        start, stop = self._run(value >> self._low_bits)
+        high = value >> self._low_bits
+        start, stop = self._run(high)
+        if stop - start <= _FEW:
+            values = self._few(high, start, stop)
+            return start + values.index(value) if value in values else None
         low = value & ((1 << self._low_bits) - 1)
         place = start + bisect_left(range(start, stop), low, key=self._low_part)
         return place if place < stop and self._low_part(place) == low else None

@@ -21,14 +21,19 @@ from scrapy_neardup.tables.packed.blocks import HuffmanBlocks
 from scrapy_neardup.tables.packed.checked import Checked
 from scrapy_neardup.tables.packed.codec import Encoded, PackedTable
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
+from scrapy_neardup.tables.packed.postings import Postings
+from scrapy_neardup.tables.packed.records import Records, Unpacked, encode_records
 from scrapy_neardup.tables.packed.rows import Rows, Strings
 
 CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": HuffmanBlocks}
 """Name of a code -> the table that is written in it."""
 
 _IDENTITY = tuple(range(63, -1, -1))
-_RETRIEVED = 1000
-"""Candidates whose decoding costs as much as the look-up in four or five tables."""
+RETRIEVED_SMALL = 1000
+"""Fingerprints that a query decodes in a design of few tables."""
+RETRIEVED_FAST = 32
+"""Fingerprints that are decoded one by one: a query of ten tables that retrieves so few takes half
+the time of one of four tables that retrieves hundreds."""
 _MOST_LOG2 = 40.0
 
 
@@ -55,6 +60,7 @@ def encode_index(
     schema: Mapping[str, Any] | None = None,
     ids: NDArray[np.uint64] | None = None,
     urls: Strings | None = None,
+    records: Unpacked | None = None,
 ) -> Iterator[tuple[str, Encoded]]:
     """Yield the named pieces of a `PackedIndex`, one table after another.
 
@@ -73,6 +79,8 @@ def encode_index(
         Shape (n,), uint64: the page id of each.
     urls
         The URL of each, UTF-8; an empty one for none.
+    records
+        What else is known of each.
 
     Notes
     -----
@@ -115,6 +123,10 @@ def encode_index(
             counts, None if ids is None else ids[order], None if urls is None else urls.take(order)
         ),
     )
+    if ids is not None:
+        yield "ids", Postings.encode(ids[order], np.arange(len(ids)))
+    if records is not None:
+        yield from encode_records(records, order)
     del order, firsts, counts
     for number, table in enumerate(design.tables):
         permuted = table.permutation.apply_many(values)
@@ -123,14 +135,18 @@ def encode_index(
         yield f"table {number}", CODECS[codec].encode(permuted, ranked=number == 0)
 
 
-def packed_design(count: int, max_distance: int, *, tables: int | None = None) -> TableDesign:
+def packed_design(
+    count: int, max_distance: int, *, tables: int | None = None, retrieved: int = RETRIEVED_SMALL
+) -> TableDesign:
     """Return the design with which `count` fingerprints are packed.
 
     Parameters
     ----------
     tables
-        How many tables; None: as few as retrieve `_RETRIEVED` uniform fingerprints a query,
+        How many tables; None: as few as retrieve `retrieved` uniform fingerprints a query,
         or the most there are.
+    retrieved
+        `RETRIEVED_SMALL` for small files, `RETRIEVED_FAST` for fast ones.
 
     Raises
     ------
@@ -144,7 +160,7 @@ def packed_design(count: int, max_distance: int, *, tables: int | None = None) -
         if design.probes == len(design.tables)
     ]
     if tables is None:
-        cheap = (d for d in designs if d.expected_retrieved(pages) <= _RETRIEVED)
+        cheap = (d for d in designs if d.expected_retrieved(pages) <= retrieved)
         return next(cheap, designs[-1])
     for design in designs:
         if len(design.tables) == tables:
@@ -173,6 +189,8 @@ class PackedIndex:
         What makes the fingerprints comparable; None: that is unknown.
     rows
         The pages: how many, their ids and URLs.
+    records
+        What else is known of them, or None.
 
     Notes
     -----
@@ -189,7 +207,9 @@ class PackedIndex:
         tables = tuple(Table(table) for table in blocks)
         self.design = TableDesign(header["design"], tables, int(header["max_distance"]))
         self.max_distance = self.design.max_distance
-        self.rows = Rows(*pieces["rows"])
+        by_id = Postings(*pieces["ids"]) if "ids" in pieces else None
+        self.rows = Rows(*pieces["rows"], by_id)
+        self.records = _records(pieces) if "records" in pieces else None
         opened = [CODECS[self.codec](*pieces[f"table {n}"]) for n in range(len(tables))]
         self._base = opened[0]
         self._tables = [
@@ -277,3 +297,11 @@ class PackedIndex:
         for piece in self._pieces.values():
             for part in piece.parts.values():
                 part.verify()
+
+
+def _records(pieces: Mapping[str, Opened]) -> Records:
+    """Return the records that the pieces hold."""
+    columns = int(pieces["records"].parameters["columns"])
+    return Records(
+        *pieces["records"], [Postings(*pieces[f"feature {column}"]) for column in range(columns)]
+    )

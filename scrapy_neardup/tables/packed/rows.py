@@ -1,23 +1,22 @@
 """What a packed file knows of pages: which rows a fingerprint has, their ids and URLs.
 
 A *row* is a page's place among all pages, sorted by fingerprint and then by page id; a
-*rank* is a fingerprint's place among the distinct ones. As few fingerprints are shared,
-only those that are take room here.
+*rank* is a fingerprint's place among the distinct ones (`runs.py`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, native
+from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
 from scrapy_neardup.tables.packed.codec import Encoded, Part
-from scrapy_neardup.tables.packed.search import interpolation_search
+from scrapy_neardup.tables.packed.postings import Postings
+from scrapy_neardup.tables.packed.runs import Runs
 from scrapy_neardup.tables.ranges import ranges
 
 _AT_ONCE = 1 << 16
@@ -80,19 +79,23 @@ class Rows:
     parameters
         ``count``, the number of rows.
     parts
-        ``repeated`` and ``copies``: the ranks of fingerprints with more than one row, and
-        how many more up to and with each; perhaps ``ids`` and ``by_id`` (rows in the order
-        of their ids); perhaps ``urls`` and ``url_ends``.
+        Those of `Runs`; perhaps ``ids``; perhaps ``urls`` and ``url_ends``.
+    by_id
+        The rows of each page id, where they have ids.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], parts: Mapping[str, Checked]) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        parts: Mapping[str, Checked],
+        by_id: Postings | None = None,
+    ) -> None:
+        self._by_id = by_id
         self._count = int(parameters["count"])
-        self._repeated = native(parts["repeated"].array("<u8"))
-        self._copies = native(parts["copies"].array("<u8"))
-        self._ids = self._by_id = self._urls = None
+        self._runs = Runs(parts)
+        self._ids = self._urls = None
         if "ids" in parts:
             self._ids = CheckedArray(parts["ids"], "<u8")
-            self._by_id = _ById(self._ids, CheckedArray(parts["by_id"], _row_type(self._count)))
         if "urls" in parts:
             self._urls = parts["urls"]
             self._url_ends = CheckedArray(parts["url_ends"], "<u8")
@@ -102,19 +105,13 @@ class Rows:
         cls, counts: NDArray[np.intp], ids: NDArray[np.uint64] | None, urls: Strings | None
     ) -> Encoded:
         """Return the rows of fingerprints that have `counts` rows each, in order."""
-        total = int(counts.sum())
-        repeated = np.flatnonzero(counts > 1)
-        parts = {
-            "repeated": Part(repeated.astype("<u8")),
-            "copies": Part(np.cumsum(counts[repeated] - 1).astype("<u8")),
-        }
+        parts = Runs.encode(counts)
         if ids is not None:
             parts["ids"] = Part(ids.astype("<u8"))
-            parts["by_id"] = Part(np.argsort(ids, kind="stable").astype(_row_type(total)))
         if urls is not None:
             parts["urls"] = Part(urls.data)
             parts["url_ends"] = Part(urls.ends.astype("<u8"))
-        return Encoded({"count": total}, parts)
+        return Encoded({"count": int(counts.sum())}, parts)
 
     def __len__(self) -> int:
         return self._count
@@ -131,11 +128,7 @@ class Rows:
 
     def of_rank(self, rank: int) -> range:
         """Return the rows of the fingerprint of this rank."""
-        place = bisect_left(self._repeated, rank)
-        before = self._copies[place - 1] if place else 0
-        shared = place < len(self._repeated) and self._repeated[place] == rank
-        after = self._copies[place] if shared else before
-        return range(rank + before, rank + after + 1)
+        return self._runs.of_rank(rank)
 
     def rank(self, row: int) -> int:
         """Return the rank of a row's fingerprint.
@@ -147,24 +140,11 @@ class Rows:
         """
         if not 0 <= row < self._count:
             raise IndexError(f"no row {row}: there are {self._count}")
-        shared = range(len(self._repeated))
-        place = bisect_right(shared, row, key=lambda i: self.of_rank(self._repeated[i])[0]) - 1
-        if place < 0:
-            return row
-        rank: int = self._repeated[place]
-        return rank if row in self.of_rank(rank) else row - int(self._copies[place])
+        return self._runs.rank(row)
 
     def counts(self, start: int, stop: int) -> NDArray[np.intp]:
         """Return how many rows the fingerprints of ranks `start` to `stop` have."""
-        counts = np.ones(stop - start, np.intp)
-        first, last = bisect_left(self._repeated, start), bisect_left(self._repeated, stop)
-        if first < last:
-            before = self._copies[first - 1] if first else 0
-            copies = np.array(self._copies[first:last], np.intp)
-            counts[np.array(self._repeated[first:last], np.intp) - start] += np.diff(
-                copies, prepend=before
-            )
-        return counts
+        return self._runs.counts(start, stop)
 
     def page_id(self, row: int) -> int:
         """Return the page id of a row.
@@ -179,7 +159,7 @@ class Rows:
         return self._ids[row]
 
     def find_id(self, page_id: int) -> list[int]:
-        """Return the rows with this page id, in order; O(log log n) look-ups.
+        """Return the rows with this page id, in order; one look-up.
 
         Raises
         ------
@@ -188,12 +168,7 @@ class Rows:
         """
         if self._by_id is None:
             raise LookupError("this file was packed without page ids")
-        ids, place = self._by_id, interpolation_search(self._by_id, page_id)
-        rows = []
-        while place < len(ids) and ids[place] == page_id:
-            rows.append(ids.row(place))
-            place += 1
-        return rows
+        return self._by_id.rows(page_id)
 
     def url(self, row: int) -> str | None:
         """Return the URL of a row, or None where none is known."""
@@ -201,32 +176,3 @@ class Rows:
             return None
         start = self._url_ends[row - 1] if row else 0
         return self._urls.read(start, self._url_ends[row]).decode() or None
-
-
-class _ById(Sequence[int]):
-    """The page ids in their order."""
-
-    def __init__(self, ids: CheckedArray, rows: CheckedArray) -> None:
-        self._ids = ids
-        self._rows = rows
-
-    def row(self, place: int) -> int:
-        return self._rows[place]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, place: int) -> int: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[int]: ...
-
-    def __getitem__(self, place: int | slice) -> int | list[int]:
-        if isinstance(place, slice):
-            return [self._ids[row] for row in self._rows[place]]
-        return self._ids[self._rows[place]]
-
-
-def _row_type(count: int) -> str:
-    return "<u4" if count < 1 << 32 else "<u8"

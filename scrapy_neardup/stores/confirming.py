@@ -1,0 +1,72 @@
+"""Candidates to the one that a page repeats: the same for whatever found them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from scrapy_neardup.evidence.decision import Comparison, Rule
+from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.verdict import Page
+
+MOST_COMPARED: Final = 64
+"""Maximum candidates compared with a page, nearest first: some 0.2 ms. Where one is confirmed
+there are few; where 64 aren't, the site's fingerprints say nothing, and the page is kept."""
+
+Candidate = tuple[int, int, int]
+"""Distance in bits, page id, row."""
+
+
+class Confirmed(NamedTuple):
+    """The entry that a page repeats.
+
+    Parameters
+    ----------
+    row, page_id, distance
+        Of the entry.
+    resemblance
+        See `scrapy_neardup.verdict.Match`.
+    rule
+        Name of the rule that decided.
+    """
+
+    row: int
+    page_id: int
+    distance: int
+    resemblance: float | None
+    rule: str
+
+
+def first_confirmed(
+    page: Page,
+    candidates: Iterable[Candidate],
+    matching: Matching,
+    kept: Callable[[int], tuple[bytes, int]],
+) -> Confirmed | None:
+    """Return the first candidate that the page repeats.
+
+    Parameters
+    ----------
+    candidates
+        In the order in which they are looked at.
+    matching
+        Whether and how they are confirmed.
+    kept
+        Returns the evidence of a row and its digest of embedded data (`Page.content`).
+
+    Notes
+    -----
+    A page costs 10 microseconds and a candidate as much (512 bins of 2 bits).
+    """
+    bins, bits = matching.bins, matching.bits
+    comparison = None
+    for distance, page_id, row in candidates:
+        if not (bins and page.evidence):
+            return Confirmed(row, page_id, distance, None, Rule.WITHIN_K)
+        comparison = comparison or Comparison(page, bins, bits)
+        evidence, content = kept(row)
+        if decided := comparison.decide(evidence, distance, same_embedded=content == page.content):
+            rule, compared = decided
+            resemblance = compared and compared.resemblance(bits)
+            return Confirmed(row, page_id, distance, resemblance, rule)
+    return None

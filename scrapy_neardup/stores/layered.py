@@ -1,0 +1,83 @@
+"""A store over a read-only base: billions of old pages without a server.
+
+Rule of this module: the base is asked first and never written to.
+
+1. The page's own entry in the base, if the page still repeats it: SEEN.
+2. Any other page of the base that it repeats: DUPLICATE of the nearest, the one with the smallest
+   page id among equals. Nothing is counted in the base.
+3. Otherwise the store decides, as if there were no base.
+
+What repeats a page of the base is decided as in a store (`packed.py`). So the base wins where both
+know a page like it; and what the store holds of the page itself stays there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from scrapy_neardup.errors import InputError, StoreCorruptError
+from scrapy_neardup.stores.base import Store, StoreStats
+from scrapy_neardup.stores.packed import PackedPages
+from scrapy_neardup.verdict import Page, Verdict
+
+
+class LayeredStore(Store):
+    """A store over the pages of a packed file.
+
+    Parameters
+    ----------
+    store
+        What decides and remembers where the base knows nothing.
+    base
+        The pages that are known for good.
+
+    Notes
+    -----
+    A probe of a file in the page cache takes some 100 microseconds. From a disk it reads a
+    page or two a table, while the event loop waits.
+    """
+
+    def __init__(self, store: Store, base: PackedPages) -> None:
+        self._store = store
+        self._base = base
+
+    async def open(self) -> None:
+        """Open the store."""
+        await self._store.open()
+
+    async def close(self) -> None:
+        """Close the store."""
+        await self._store.close()
+
+    async def check_and_add(self, page: Page) -> Verdict:
+        """Judge `page` by the base, and if it knows nothing like it by the store.
+
+        Raises
+        ------
+        StoreCorruptError
+            A part of the base that is read for this page is damaged.
+        """
+        try:
+            known, witness = self._base.judge(page)
+        except InputError as error:
+            raise StoreCorruptError(f"NEARDUP_BASE: {error}") from error
+        if known is not None:
+            return known
+        verdict = await self._store.check_and_add(page)
+        return verdict if verdict.witness else replace(verdict, witness=witness)
+
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry of the store final."""
+        await self._store.confirm(page_id)
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry of the store."""
+        return await self._store.forget(page_id)
+
+    async def stats(self) -> StoreStats:
+        """Count what the store holds; the base isn't counted."""
+        return await self._store.stats()
+
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
+        """Post and read on the store's notice board."""
+        return await self._store.exchange(topic, member, value)

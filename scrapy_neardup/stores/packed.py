@@ -1,0 +1,267 @@
+"""The pages of a packed file, as a store knows its entries: found, confirmed, never changed.
+
+Rule of this module: the rule of `stores/base.py`, over `scrapy_neardup.tables.packed`, as far as
+it is about entries that are kept for good.
+
+A page's record (`records.PACKED`) is what an entry of a store says of its page. Candidates are the
+rows within k bits and those that share enough features, and they are confirmed from their records.
+Of a packed file without records fingerprints and page ids are all that is known: there whatever is
+within k bits is repeated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
+
+from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
+from scrapy_neardup.evidence.layout import HEAD
+from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.stores.base import contradicts
+from scrapy_neardup.stores.confirming import MOST_COMPARED, Candidate, Confirmed, first_confirmed
+from scrapy_neardup.stores.records import PACKED
+from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
+
+MOST_EQUAL: Final = 512
+"""Maximum rows of one fingerprint that are looked at, those with the smallest page ids."""
+MOST_UNDER_FEATURE: Final = 16
+"""Maximum rows that are found by one value of one feature, those packed first."""
+
+
+class Kept(NamedTuple):
+    """What the record of a row says.
+
+    Parameters
+    ----------
+    fingerprint, title, content, evidence
+        As those of a `Page`.
+    """
+
+    fingerprint: int
+    title: int
+    content: int
+    evidence: bytes
+
+
+class PackedPages:
+    """A packed file as what a store has kept.
+
+    Parameters
+    ----------
+    index
+        Packed with page ids, for distances up to `max_distance` or more; with records, where
+        `matching` needs them.
+    name
+        What to call the file in errors: its path.
+    max_distance, schema, matching
+        Those of the store that it is put under.
+
+    Raises
+    ------
+    ConfigurationError
+        The file has no page ids, too few tables or no records, or pages are compared by scope.
+    StoreMismatchError
+        Its fingerprints, features or sketches were made with other parameters, or it isn't known
+        with which.
+    """
+
+    def __init__(
+        self,
+        index: PackedIndex,
+        name: str,
+        *,
+        max_distance: int,
+        schema: Mapping[str, str | int | float],
+        matching: Matching,
+    ) -> None:
+        _check(index, name, max_distance, schema, matching)
+        self._index = index
+        self._max_distance = max_distance
+        self._matching = matching
+        self._kept = lru_cache(MOST_EQUAL)(self._read)
+
+    def judge(self, page: Page) -> tuple[Verdict | None, bytes]:
+        """Return what is known of a page: a verdict, and the evidence of another one like it.
+
+        Returns
+        -------
+        verdict
+            SEEN or DUPLICATE; None where no row is repeated.
+        witness
+            See `Verdict.witness`.
+
+        Raises
+        ------
+        InputError
+            A part of the file that is read for this page is damaged.
+        """
+        own = self._index.find_id(page.id)
+        if match := self._confirmed(page, self._own(page, own)):
+            known = _match(match, page.url)
+            return Verdict.on(page, Decision.SEEN, Reason.SAME_PAGE, known, match.rule), b""
+        found, at_path = self._find(page, own)
+        others = at_path or found
+        has_sketches = self._matching.bins > 0
+        witness = self._kept(min(others)[2]).evidence if others and has_sketches else b""
+        if match := self._confirmed(page, found[:MOST_COMPARED]):
+            reason = Reason.EQUAL if page.exact else Reason.NEAR
+            known = _match(match, self._index.url(match.row))
+            verdict = Verdict.on(page, Decision.DUPLICATE, reason, known, match.rule, witness)
+            return verdict, witness
+        return None, witness
+
+    def _own(self, page: Page, rows: list[int]) -> Iterator[Candidate]:
+        """Yield the page's own rows, those that it may repeat, as candidates."""
+        for row in rows:
+            distance = self._distance(row, page)
+            if self._fits(row, page) and (
+                self._is_near(distance, page) or self._shares_enough(row, page)
+            ):
+                yield distance, page.id, row
+
+    def _find(self, page: Page, own: list[int]) -> tuple[list[Candidate], list[Candidate]]:
+        """Return the other rows that the page may repeat, ascending, and those at its path."""
+        index, matching = self._index, self._matching
+        rows: dict[int, int] = {}
+        if page.exact or not self._limit(page):
+            if page.exact or matching.by_distance:
+                rows = dict.fromkeys(index.rows_of(page.fingerprint)[:MOST_EQUAL], 0)
+        else:
+            for hit in index.query(page.fingerprint, self._limit(page)):
+                equal = index.rows_of(hit.fingerprint)[:MOST_EQUAL]
+                rows |= dict.fromkeys(equal, hit.distance)
+        at_path: list[int] = []
+        if page.features and index.records is not None:
+            shared: Counter[int] = Counter()
+            for column, feature in zip(index.records.postings, page.features, strict=False):
+                at_path = column.rows(feature, MOST_UNDER_FEATURE)
+                shared.update(at_path)
+            for row, count in shared.items():
+                if count >= matching.shared_features and row not in rows:
+                    rows[row] = self._distance(row, page)
+        found = sorted(
+            (distance, index.page_id(row), row)
+            for row, distance in rows.items()
+            if row not in own and self._fits(row, page)
+        )
+        if not matching.bins:  # the last feature is the path only where pages are confirmed
+            return found, []
+        return found, [
+            (self._distance(row, page), index.page_id(row), row)
+            for row in at_path
+            if row not in own and self._is_of_kind(row, page)
+        ]
+
+    def _confirmed(
+        self, page: Page, candidates: Iterator[Candidate] | list[Candidate]
+    ) -> Confirmed | None:
+        def kept(row: int) -> tuple[bytes, int]:
+            known = self._kept(row)
+            return known.evidence, known.content
+
+        return first_confirmed(page, candidates, self._matching, kept)
+
+    def _limit(self, page: Page) -> int:
+        return 0 if page.exact or not self._matching.by_distance else self._max_distance
+
+    def _is_near(self, distance: int, page: Page) -> bool:
+        return distance <= self._limit(page) and (page.exact or self._matching.by_distance)
+
+    def _shares_enough(self, row: int, page: Page) -> bool:
+        """Return whether a row shares enough features with a page, whatever else shares them."""
+        if self._index.records is None or not page.features:
+            return False
+        columns = zip(self._index.records.postings, page.features, strict=False)
+        sharing = (row in column.rows(feature) for column, feature in columns)
+        wanted = self._matching.shared_features
+        return len(list(islice(filter(None, sharing), wanted))) == wanted
+
+    def _fits(self, row: int, page: Page) -> bool:
+        """Return whether a row is of the page's kind, and by its digests no other page."""
+        if self._index.records is None:
+            return True
+        kept = self._kept(row)
+        return self._is_of_kind(row, page) and not contradicts(page, kept.title, kept.content)
+
+    def _is_of_kind(self, row: int, page: Page) -> bool:
+        """Return whether a row is exact where the page is, and the other way round."""
+        return not self._matching.bins or page.exact == (
+            len(self._kept(row).evidence) == HEAD.size
+        )
+
+    def _distance(self, row: int, page: Page) -> int:
+        if self._index.records is None:
+            fingerprint = self._index.fingerprint(row)
+        else:
+            fingerprint = self._kept(row).fingerprint
+        return (fingerprint ^ page.fingerprint).bit_count()
+
+    def _read(self, row: int) -> Kept:
+        assert self._index.records is not None  # noqa: S101  (for the type checker)
+        record = self._index.records[row]
+        fingerprint, title, content = PACKED.unpack_from(record)
+        return Kept(fingerprint, title, content, record[PACKED.size :])
+
+
+def _match(confirmed: Confirmed, url: str | None) -> Match:
+    _, page_id, distance, resemblance, _ = confirmed
+    return Match(page_id=page_id, distance=distance, url=url, resemblance=resemblance)
+
+
+def _check(
+    index: PackedIndex,
+    name: str,
+    max_distance: int,
+    schema: Mapping[str, str | int | float],
+    matching: Matching,
+) -> None:
+    if not index.rows.has_ids:
+        raise ConfigurationError(
+            f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"
+            " duplicate of itself; pack what scan prints, or give pack the --ids"
+        )
+    if matching.by_distance and index.max_distance < max_distance:
+        raise ConfigurationError(
+            f"NEARDUP_BASE: {name} can be searched for distances up to {index.max_distance}, and"
+            f" NEARDUP_MAX_DISTANCE is {max_distance}; pack it again with --max-distance"
+            f" {max_distance}"
+        )
+    if schema.get("scope", "all") != "all":
+        raise ConfigurationError(
+            f"NEARDUP_BASE: {name} doesn't say which host a page is of: NEARDUP_SCOPE must be"
+            f" 'all', not {schema['scope']!r}"
+        )
+    if index.schema is None:
+        raise StoreMismatchError(
+            f"NEARDUP_BASE: {name} doesn't say how its fingerprints were made, so that they"
+            " might never match; pack what scan prints"
+        )
+    wanted = {key: getattr(matching, key) for key in SHAPE}
+    if index.records is None and any(wanted.values()):
+        raise ConfigurationError(
+            f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to find"
+            " and confirm a match: pack what scan prints with the settings of the crawl, without"
+            " --no-sketches, or set NEARDUP_PRESET to 'paper', also for what is packed (scan"
+            " --preset paper)"
+        )
+    here, there = {**schema, **wanted}, {**index.schema, **wanted}
+    if index.records is not None:  # a file of short pages doesn't say how features would be
+        there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
+    differences = [
+        f"{key} is {there.get(key)!r} there and {here.get(key)!r} here"
+        for key in sorted({*there, *here})
+        if there.get(key) != here.get(key)
+    ]
+    if differences:
+        raise StoreMismatchError(
+            f"NEARDUP_BASE: {name} was made with other parameters: {'; '.join(differences)}."
+            " Take the same ones, or make it again with these"
+        )
+
+
+SHAPE: Final = ("features", "feature_size", "bins", "bits")
+"""What of a `Matching` decides what records and features are comparable with."""

@@ -1,0 +1,142 @@
+"""A store over a packed base: what the base knows, and what goes to the store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from encoded_parts import opened
+from matching_pages import BY_FEATURES, CONFIRMED, NEAR_CONFIRMED, ZEROS, Site, like
+from packed_bases import SCHEMA, base_of
+from store_registry import EVERYTHING, outcome, page
+
+from scrapy_neardup.stores import Matching, Store, open_store
+from scrapy_neardup.stores.layered import LayeredStore
+from scrapy_neardup.stores.packed import PackedPages
+from scrapy_neardup.tables.packed import Strings
+from scrapy_neardup.verdict import Decision, Page, Reason
+
+TWICE_CONFIRMED = replace(CONFIRMED, shared_features=2)
+
+
+@pytest.fixture(scope="module")
+def base():
+    """Two pages, 4 bits from each other."""
+    fingerprints = np.array([0, 0b1111], np.uint64)
+    ids = np.array([7, 5], np.uint64)
+    urls = Strings.of([b"https://a.example/7", b""])
+    return opened(fingerprints, schema=SCHEMA, ids=ids, urls=urls)
+
+
+def over(base, store: Store) -> LayeredStore:
+    known = PackedPages(base, "base.pack", max_distance=3, schema=SCHEMA, matching=Matching())
+    return LayeredStore(store, known)
+
+
+def test_the_base_is_asked_first_and_nothing_is_counted_there(base):
+    async def scenario() -> None:
+        async with over(base, open_store("memory:")) as store:
+            verdict = await store.check_and_add(page(7, 0b11, url="https://a.example/again"))
+            assert (verdict.decision, verdict.match.distance) == (Decision.SEEN, 2)
+            assert verdict.match.url == "https://a.example/again"
+            verdict = await store.check_and_add(page(1, 0b1))
+            assert (verdict.reason, verdict.match.url) == (Reason.NEAR, "https://a.example/7")
+            # The nearest, and of two the smallest page id; an exact page wants an equal one.
+            assert await outcome(store, page(1, 0b111)) == (Decision.DUPLICATE, 5)
+            assert await outcome(store, page(1, 0b11)) == (Decision.DUPLICATE, 5)
+            assert await outcome(store, page(1, 0, exact=True)) == (Decision.DUPLICATE, 7)
+            assert await outcome(store, page(2, 0b1, exact=True)) == (Decision.NEW, None)
+            stats = await store.stats()
+            assert (stats.pages, stats.dropped) == (1, 0)
+
+    asyncio.run(scenario())
+
+
+def test_what_the_base_does_not_know_is_the_stores(base):
+    async def scenario() -> None:
+        async with over(base, open_store("memory:")) as store:
+            # A page of the base that has changed has an entry of its own.
+            assert await outcome(store, page(7, EVERYTHING)) == (Decision.NEW, None)
+            assert await outcome(store, page(1, EVERYTHING - 1)) == (Decision.DUPLICATE, 7)
+            assert await store.forget(7) == 1
+            assert await outcome(store, page(1, EVERYTHING - 1)) == (Decision.NEW, None)
+            await store.confirm(1)
+            assert await store.forget(1) == 0
+            assert (await store.stats()).pages == 1
+
+    asyncio.run(scenario())
+
+
+def test_the_notice_board_is_the_stores(base):
+    async def scenario() -> None:
+        async with open_store("memory:") as below:
+            store = over(base, below)
+            assert await below.exchange("topic", "one", b"1") == [b"1"]
+            assert sorted(await store.exchange("topic", "two", b"2")) == [b"1", b"2"]
+            assert sorted(await below.exchange("topic", "one", b"3")) == [b"2", b"3"]
+
+    asyncio.run(scenario())
+
+
+def test_what_the_store_does_not_know_the_base_has_seen():
+    """Other pages at its path, and like it, are what a page's site is learnt from."""
+    kept = page(1, 1, features=(5, 6, 9), **like(ZEROS))
+    other = page(2, EVERYTHING, features=(5, 7, 9), **like("1" * 16))
+
+    async def scenario() -> None:
+        async with open_store("memory:", matching=CONFIRMED) as below:
+            store = LayeredStore(below, base_of([kept], CONFIRMED))
+            verdict = await store.check_and_add(other)
+            assert (verdict.decision, verdict.witness) == (Decision.NEW, kept.evidence)
+            third = await store.check_and_add(replace(other, id=3, **like("2" * 16)))
+            assert third.witness == other.evidence
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("matching", [CONFIRMED, NEAR_CONFIRMED, TWICE_CONFIRMED, BY_FEATURES])
+def test_a_base_judges_as_a_store_that_holds_its_pages(matching):
+    decisions = Counter()
+
+    async def scenario(seed: int) -> None:
+        site = Site(seed, matching)
+        pages = [replace(site.page(), scope="") for _ in range(70)]
+        if not matching.bins:  # nothing else tells a digest from a fingerprint
+            pages = [each for each in pages if not each.exact]
+        kept: dict[int, Page] = {}
+        async with open_store("memory:", matching=matching, expected_pages=1000) as store:
+            for each in pages[:40]:
+                if each.id not in kept and (await outcome(store, each))[0] is Decision.NEW:
+                    kept[each.id] = each
+        base = base_of(list(kept.values()), matching)
+        for each in pages[40:]:
+            async with open_store("memory:", matching=matching, expected_pages=1000) as store:
+                for one in kept.values():
+                    await store.check_and_add(one)
+                wanted = await store.check_and_add(each)
+            verdict, witness = base.judge(each)
+            decisions[wanted.decision] += 1
+            if wanted.decision is Decision.NEW:
+                assert (verdict, witness) == (None, wanted.witness)
+            else:
+                assert verdict == wanted
+
+    for seed in range(4):
+        asyncio.run(scenario(seed))
+    assert len(decisions) == 3
+
+
+def test_hundreds_of_pages_under_a_feature_and_a_fingerprint_are_bounded():
+    crowd = [page(n, 1 << 20, features=(5, n, 9), **like(f"{n % 10}" * 16)) for n in range(1, 700)]
+    base = base_of(crowd, CONFIRMED)
+    # It is one of the nearest, that is of those with the smallest ids, or it isn't looked at.
+    verdict, _ = base.judge(page(10_000, 1 << 20, features=(5, 1, 9), **like("3" * 16)))
+    assert verdict.match.page_id == 3
+    verdict, _ = base.judge(page(10_000, EVERYTHING, features=(5, 1, 9), **like("3" * 16)))
+    assert verdict.match.page_id == 3
+    # A page's own entry is found among any number of others.
+    verdict, _ = base.judge(replace(crowd[-1], fingerprint=EVERYTHING))
+    assert verdict.decision is Decision.SEEN
