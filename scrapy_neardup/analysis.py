@@ -72,6 +72,8 @@ class Shingled:
     ----------
     shingles
         Distinct, ascending, shape (n,), uint64.
+    rows
+        Those within rows of the core (`evidence.shingling.Owned`), shape (m,).
     minima
         Of its sketch, shape (bins,), uint64.
     texts
@@ -79,6 +81,7 @@ class Shingled:
     """
 
     shingles: NDArray[np.uint64]
+    rows: NDArray[np.uint64]
     minima: NDArray[np.uint64]
     texts: tuple[int, ...]
 
@@ -186,7 +189,9 @@ class Analyser:
             fingerprint=simhash_features(*weighted),
             features=self._features(found.rows, address, page_id),
             evidence=head.pack() + pack_planes(minima, places, bits),
-            shingled=Shingled(shingles=found.shingles, minima=minima, texts=found.texts),
+            shingled=Shingled(
+                shingles=found.shingles, rows=found.rows, minima=minima, texts=found.texts
+            ),
             **known,
         )
 

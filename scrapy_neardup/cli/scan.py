@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from contextlib import closing
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from tempfile import TemporaryFile
+from typing import Any, TextIO
 
 import click
 
-from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
-from scrapy_neardup.cli.options import jobs_option, progress_option, setting_option
+from scrapy_neardup.cli.options import jobs_option, progress_option, refuse_given, setting_option
 from scrapy_neardup.detector import Detector
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.holding import Holding
 from scrapy_neardup.offline.scan import analysed, judge
 from scrapy_neardup.offline.stored import printed
 from scrapy_neardup.parameters import Parameters
@@ -37,6 +41,21 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     "  [default: standard output]",
     show_default=False,
 )
+@click.option(
+    "--containment",
+    metavar="C",
+    type=float,
+    default=None,
+    help="Say of each new page which others it holds: those of which a share of C or more of the"
+    " shingles is in it, as 0.95. Results are written when all pages are read.",
+)
+@click.option(
+    "--modulus",
+    metavar="M",
+    type=click.IntRange(1),
+    default=1,
+    help="With --containment: keep one shingle in M. The share is then an estimate.",
+)
 @progress_option
 @click.option(
     "--summary/--no-summary",
@@ -50,6 +69,8 @@ def scan(
     namespace: str,
     jobs: int,
     path: str,
+    containment: float | None,
+    modulus: int,
     progress: bool | None,
     summary: bool | None,
     **settings: Any,
@@ -76,11 +97,13 @@ def scan(
     sketch        BINSxBITS -> what a store keeps to confirm that it is repeated, in base64
     evidence      digests of its title, and of its pictures and data
     schema        how the fingerprint was made
+    holds         --containment: pages that it holds, {"page": ..., "containment": share of it}
 
     \b
     Examples:
       scrapy-neardup scan site/ --jobs 4 --output verdicts.jsonl
       scrapy-neardup scan crawl.warc.gz --scope host --store sqlite:seen.db
+      scrapy-neardup scan site/ --containment 0.95 | jq -r 'select(.holds != []) | .page'
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
     parameters = judging_parameters(settings)
@@ -88,22 +111,62 @@ def scan(
     analyser = Analyser(parameters)
     counts: Counter[tuple[Decision, Reason]] = Counter()
     schema = parameters.schema()
+    holding = None
+    if containment is None:
+        refuse_given("no --containment", {"modulus"})
+    else:
+        holding = Holding(containment, modulus)
+        if not parameters.min_resemblance:
+            raise ConfigurationError(
+                "--containment compares what sketches are made of, and NEARDUP_MIN_RESEMBLANCE 0"
+                " makes none"
+            )
     with (
         output(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner),
         closing(analysed(corpus, analyser, jobs=jobs)) as pages,
+        _written(results, holding) as write,
     ):
         line = Progress(progress, results)
         detector = Detector(analyser, store)
         for page, outcome in pages:
             verdict = runner.run(judge(outcome, detector))
-            click.echo(json.dumps(_row(page, outcome, verdict, parameters, schema)), results)
+            write(_row(page, outcome, verdict, parameters, schema), outcome)
             counts[verdict.decision, verdict.reason] += 1
             line.update(counts.total(), "pages", corpus.share)
         runner.run(detector.close())
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if summary is None else summary:
         click.echo(_summary(counts, line.seconds), err=True)
+
+
+@contextmanager
+def _written(
+    results: TextIO, holding: Holding | None
+) -> Iterator[Callable[[dict[str, object], Page | Verdict], None]]:
+    """Yield what writes the row of a page; with `holding`, when all of them are known."""
+    if holding is None:
+        yield lambda row, _: click.echo(json.dumps(row), results)
+        return
+    names: list[str] = []
+    with TemporaryFile("w+", encoding="utf-8") as aside:
+
+        def add(row: dict[str, object], outcome: Page | Verdict) -> None:
+            shingled = outcome.shingled if isinstance(outcome, AnalysedPage) else None
+            if row["verdict"] == Decision.NEW and shingled is not None:
+                holding.add(len(names), shingled.rows)
+            names.append(str(row["page"]))
+            aside.write(json.dumps(row) + "\n")
+
+        yield add
+        held = holding.held()
+        aside.seek(0)
+        for number, line in enumerate(aside):
+            holds = [
+                {"page": names[inner], "containment": share}
+                for inner, share in held.get(number, ())
+            ]
+            click.echo(json.dumps(json.loads(line) | {"holds": holds}), results)
 
 
 def _row(

@@ -17,7 +17,7 @@ pair would have returned; filters only rule out pairs that can't reach the thres
 from scrapy_neardup.joins.edit import EditPairs, edit_distance, edit_join
 from scrapy_neardup.joins.measures import containment, resemblance
 from scrapy_neardup.joins.setjoin import JoinStats, Pairs, join, self_join
-from scrapy_neardup.joins.tokens import TokenSets, encode, qgrams, shingles, words
+from scrapy_neardup.joins.tokens import TokenSets, encode, hashed, qgrams, shingles, words
 
 __all__ = [
     "EditPairs",
@@ -28,6 +28,7 @@ __all__ = [
     "edit_distance",
     "edit_join",
     "encode",
+    "hashed",
     "join",
     "qgrams",
     "resemblance",

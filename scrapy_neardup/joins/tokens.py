@@ -163,6 +163,20 @@ def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
     return _build(*_windows(ids, indptr, 0x110002, q), multiset=True)
 
 
+def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
+    """Return token sets for sets of hashes, shape (n,), uint64, each distinct.
+
+    Notes
+    -----
+    O(n log n) for n hashes in all; some 60 bytes a hash while it works.
+    """
+    sizes = [len(each) for each in sets]
+    together = np.concatenate([np.empty(0, np.uint64), *sets])
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    codes = np.unique(together, return_inverse=True)[1].astype(np.int64)
+    return _build(codes, _offsets(sizes), rows, multiset=False)
+
+
 def ranges(starts: Integers, counts: Integers) -> Integers:
     """Return ``counts[0]`` numbers from ``starts[0]`` on, and so on, in one array."""
     ends = np.cumsum(counts)

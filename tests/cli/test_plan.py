@@ -84,7 +84,7 @@ def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
         file,
         encode_index(
             random.integers(0, 2**64, pages, dtype=np.uint64),
-            design=TableDesign.blocks(3, blocks=4 if preset == "paper" else 5),
+            design=TableDesign.blocks(3, blocks=4),
             ids=random.integers(0, 2**64, pages, dtype=np.uint64),
             records=records if matching.bins else None,
         ),

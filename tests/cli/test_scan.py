@@ -1,5 +1,6 @@
 import json
 import os
+import random
 import signal
 import stat
 import subprocess
@@ -276,3 +277,62 @@ def test_the_processes_end_with_their_parent(start, site):
     process.stdout.read()  # its end is reached when nobody can write any more
     assert not [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists()
                 and b"scrapy-neardup" in Path(f"/proc/{pid}/cmdline").read_bytes()]  # fmt: skip
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Ten chapters, a page that holds all of them, one that quotes most of one, another one."""
+    numbers = random.Random(2)
+
+    def article(count=200):
+        return " ".join(f"word{numbers.randrange(5000)}" for _ in range(count))
+
+    chapters = [article() for _ in range(10)]
+    quoted = chapters[3].split()
+    pages = {
+        **{f"chapter/{n}": f"<p>{text}</p>" for n, text in enumerate(chapters)},
+        "all": "".join(f"<p>{text}</p>" for text in chapters),
+        "quote": f"<p>{article()}</p><p>{' '.join(quoted[:120])}</p>",
+        "other": f"<p>{article()}</p>",
+        "short": "<p>no more than these six words</p>",
+    }
+    path = tmp_path / "book.jsonl"
+    path.write_text(
+        "".join(
+            json.dumps({"url": f"http://a.test/{name}", "html": f"<title>{name}</title>{html}"})
+            + "\n"
+            for name, html in pages.items()
+        )
+    )
+    return path
+
+
+@pytest.mark.parametrize("options", [(), ("--modulus", 4), ("--jobs", 2)])
+def test_pages_that_hold_others_are_listed(call, rows, book, options):
+    found = rows(call("scan", book, "--containment", 0.95, *options).stdout)
+    assert {row["page"]: len(row["holds"]) for row in found if row["holds"]} == {
+        "http://a.test/all": 10
+    }
+    [whole] = [row for row in found if row["holds"]]
+    assert whole["holds"][0] == {"page": "http://a.test/chapter/0", "containment": 1.0}
+    plain = rows(call("scan", book).stdout)
+    assert [{key: row[key] for key in row if key != "holds"} for row in found] == plain
+
+
+def test_a_share_of_a_page_is_exact_unless_it_is_sampled(call, rows, book):
+    found = rows(call("scan", book, "--containment", 0.5).stdout)
+    held = {row["page"]: row["holds"] for row in found}
+    # 120 words of 200 in shingles of 4.
+    assert held["http://a.test/quote"] == [
+        {"page": "http://a.test/chapter/3", "containment": pytest.approx(117 / 197)}
+    ]
+
+
+def test_containment_that_can_not_be_told_is_bad_usage(call, book):
+    for options, said in (
+        (("--containment", 1.5), "threshold"),
+        (("--containment", "nan"), "threshold"),
+        (("--modulus", 8), "--modulus has no use with no --containment"),
+        (("--containment", 0.9, "--preset", "paper"), "--min-resemblance 0 makes none"),
+    ):
+        assert said in call("scan", book, *options, status=2).stderr
