@@ -105,15 +105,21 @@ def plan(
         return
     refuse_given("a number of pages", {"minima"})
     designs = list(_designs(pages, max_distance))
-    stores = list(_stores(pages, max_distance, Parameters.of_preset(preset).matching))
+    matching = Parameters.of_preset(preset).matching
+    stores = list(_stores(pages, max_distance, matching))
+    packed = _packed(pages, max_distance, matching)
     if as_json:
         result = {"pages": pages, "max_distance": max_distance, "preset": preset}
-        click.echo(json.dumps({**result, "designs": designs, "stores": stores}, indent=2))
+        click.echo(
+            json.dumps(
+                {**result, "designs": designs, "stores": stores, "packed": packed}, indent=2
+            )
+        )
         return
     click.echo(f"Designs for {pages:,} pages and a distance of {max_distance}:\n")
     click.echo(_table(_DESIGN_HEAD, [_design_row(design, pages) for design in designs]))
     click.echo("* used in memory; p: leading bits; look-ups and retrieved: for one query\n")
-    click.echo(_table(_STORE_HEAD, [_store_row(store, pages) for store in stores]))
+    click.echo(_table(_STORE_HEAD, [_store_row(store, pages) for store in (*stores, packed)]))
     click.echo("packed: a file that pack writes of what scan prints, mapped into memory.")
     click.echo("A stored URL adds its length: in memory: and files up to ten bytes more, in")
     click.echo("Redis some 70. Redis itself takes a megabyte or two, and twice as much memory")
@@ -157,8 +163,6 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
     with suppress(ConfigurationError):  # Redis takes no distance so large
         layout = replace(Layout.choose(max_distance, pages), matching=matching)
         yield _store("redis:", layout.design, _redis_bytes(layout, pages), 0, estimate=True)
-
-    yield _packed(pages, max_distance, matching)
 
 
 def _packed(pages: int, max_distance: int, matching: Matching) -> dict[str, Any]:

@@ -131,9 +131,8 @@ class PackedPages:
             if page.exact or matching.by_distance:
                 rows = dict.fromkeys(index.rows_of(page.fingerprint)[:MOST_EQUAL], 0)
         else:
-            for hit in index.query(page.fingerprint, self._limit(page)):
-                equal = index.rows_of(hit.fingerprint)[:MOST_EQUAL]
-                rows |= dict.fromkeys(equal, hit.distance)
+            for distance, _, equal in index.near(page.fingerprint, self._limit(page)):
+                rows |= dict.fromkeys(equal[:MOST_EQUAL], distance)
         at_path: list[int] = []
         if page.features and index.records is not None:
             shared: Counter[int] = Counter()

@@ -70,11 +70,7 @@ def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
     pages, random = 20_000, np.random.default_rng(1)
     matching = Parameters.of_preset(preset).matching
     record = bytes(PACKED.size + matching.evidence_sizes[-1]) if matching.bins else b""
-    [planned_store] = [
-        store
-        for store in planned(call, "--pages", pages, "--preset", preset)["stores"]
-        if store["store"] == "packed"
-    ]
+    packed = planned(call, "--pages", pages, "--preset", preset)["packed"]
     columns = random.integers(1, 2**64, (matching.features, pages), dtype=np.uint64)
     records = Unpacked(
         {}, lambda _: record, columns.__getitem__, columns=matching.features
@@ -90,7 +86,7 @@ def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
         ),
     )
     size = len(file.getvalue()) / pages
-    assert size == pytest.approx(planned_store["disk_bytes_per_page"], rel=0.02)
+    assert size == pytest.approx(packed["disk_bytes_per_page"], rel=0.02)
 
 
 def test_what_a_page_takes_is_what_the_stores_take(call, tmp_path):

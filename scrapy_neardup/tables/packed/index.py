@@ -239,21 +239,24 @@ class PackedIndex:
         ConfigurationError
             The tables weren't made for such a distance.
         """
-        distance = self.max_distance if max_distance is None else max_distance
-        if not 0 <= distance <= self.max_distance:
+        near = self.near(fingerprint, self.max_distance if max_distance is None else max_distance)
+        return [Hit(value, distance, rows[0]) for distance, value, rows in near]
+
+    def near(self, fingerprint: int, max_distance: int) -> list[tuple[int, int, range]]:
+        """Return distance, value and all rows of what `query` returns, in its order."""
+        if not 0 <= max_distance <= self.max_distance:
             raise ConfigurationError(
                 f"tables packed for distances of 0 to {self.max_distance} can't be searched for"
-                f" {distance}; pack the fingerprints again with NEARDUP_MAX_DISTANCE {distance}"
+                f" {max_distance}; pack the fingerprints again with NEARDUP_MAX_DISTANCE"
+                f" {max_distance}"
             )
         found: set[int] = set()
         for apply, invert, prefix_bits, table in self._tables:
-            if near := table.near(apply(fingerprint), prefix_bits, distance):
+            if near := table.near(apply(fingerprint), prefix_bits, max_distance):
                 found.update(map(invert, near))
-        hits = [
-            Hit(value, (value ^ fingerprint).bit_count(), self.rows_of(value)[0])
-            for value in found
-        ]
-        return sorted(hits, key=lambda hit: (hit.distance, hit.fingerprint))
+        return sorted(
+            ((value ^ fingerprint).bit_count(), value, self.rows_of(value)) for value in found
+        )
 
     def rows_of(self, fingerprint: int) -> range:
         """Return all rows of a fingerprint; an empty range if it isn't stored."""
