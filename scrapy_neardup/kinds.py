@@ -1,4 +1,4 @@
-"""What the value of an option may be: `Kind`, and the kinds that there are.
+"""What the value of an option may be: `ValueKind`, and the kinds in use.
 
 Rule of this module: a kind reads plain values, the texts that a command line or the environment
 brings for them, and what it has read before. It knows no option by name.
@@ -43,7 +43,7 @@ class _ExplainedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ValueKind:
     """What a value may be.
 
     Parameters
@@ -96,7 +96,7 @@ class Kind:
         raise ConfigurationError(f"{name} must be {wanted}, not {shown}")
 
 
-def boolean_or(*words: str) -> Kind:
+def boolean_or(*words: str) -> ValueKind:
     """Return the kind of True, False and these words."""
 
     def parse(value: object) -> bool | str:
@@ -107,19 +107,19 @@ def boolean_or(*words: str) -> Kind:
         ))  # fmt: skip
 
     wanted = _alternatives("True", "False", *map(repr, words))
-    return Kind(wanted=wanted, parse=parse, choices=("true", "false", *words))
+    return ValueKind(wanted=wanted, parse=parse, choices=("true", "false", *words))
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> ValueKind:
     """Return the kind of these words."""
 
     def parse(value: object) -> str:
         return _valid(value if isinstance(value, str) and value in words else None)
 
-    return Kind(wanted=_alternatives(*map(repr, words)), parse=parse, choices=words)
+    return ValueKind(wanted=_alternatives(*map(repr, words)), parse=parse, choices=words)
 
 
-def some_of(*words: str) -> Kind:
+def some_of(*words: str) -> ValueKind:
     """Return the kind of lists of these words."""
 
     def parse(value: object) -> tuple[str, ...]:
@@ -127,10 +127,10 @@ def some_of(*words: str) -> Kind:
         return _valid(entries if set(entries) <= set(words) else None)
 
     wanted = f"a list of {_alternatives(*map(repr, words))}"
-    return Kind(wanted=wanted, parse=parse, metavar="NAMES")
+    return ValueKind(wanted=wanted, parse=parse, metavar="NAMES")
 
 
-def callable_or(*words: str) -> Kind:
+def callable_or(*words: str) -> ValueKind:
     """Return the kind of these words, of callables, and of the dotted paths of callables."""
 
     def parse(value: object) -> str | Callable[..., Any]:
@@ -146,10 +146,10 @@ def callable_or(*words: str) -> Kind:
         raise ValueError
 
     wanted = f"{', '.join(map(repr, words))}, or a callable or the dotted path of one"
-    return Kind(wanted=wanted, parse=parse, choices=words)
+    return ValueKind(wanted=wanted, parse=parse, choices=words)
 
 
-def whole_number(least: int | None = None, most: int | None = None) -> Kind:
+def integer(least: int | None = None, most: int | None = None) -> ValueKind:
     """Return the kind of whole numbers from `least` to `most`."""
 
     def parse(value: Any) -> int:
@@ -160,20 +160,20 @@ def whole_number(least: int | None = None, most: int | None = None) -> Kind:
     wanted = "a whole number"
     if least is not None:
         wanted += f", {least} or more" if most is None else f" from {least} to {most}"
-    return Kind(wanted=wanted, parse=parse, bounds=(least, most), metavar="N")
+    return ValueKind(wanted=wanted, parse=parse, bounds=(least, most), metavar="N")
 
 
-def share() -> Kind:
+def fraction() -> ValueKind:
     """Return the kind of numbers from 0 to 1."""
 
     def parse(value: Any) -> float:
         number = _number(value)
         return _valid(number if 0 <= number <= 1 else None)
 
-    return Kind(wanted="a number from 0 to 1", parse=parse, bounds=(0, 1), metavar="R")
+    return ValueKind(wanted="a number from 0 to 1", parse=parse, bounds=(0, 1), metavar="R")
 
 
-def seconds(*, or_zero: bool = False) -> Kind:
+def seconds(*, or_zero: bool = False) -> ValueKind:
     """Return the kind of times in seconds, above 0 or also 0."""
 
     def parse(value: Any) -> float:
@@ -181,10 +181,10 @@ def seconds(*, or_zero: bool = False) -> Kind:
         return _valid(number if 0 < number < math.inf or (or_zero and not number) else None)
 
     wanted = "0 or a number of seconds" if or_zero else "a number of seconds above 0"
-    return Kind(wanted=wanted, parse=parse, metavar="SECONDS")
+    return ValueKind(wanted=wanted, parse=parse, metavar="SECONDS")
 
 
-def duration() -> Kind:
+def duration() -> ValueKind:
     """Return the kind of long times: whole seconds, or a text with a unit of `_UNITS`."""
 
     def parse(value: Any) -> float:
@@ -194,10 +194,10 @@ def duration() -> Kind:
         return float(round(_valid(number if not number or number >= 1 else None)))
 
     wanted = "0 or a time such as 3600, '90s', '45m', '12h', '30d' or '2w'"
-    return Kind(wanted=wanted, parse=parse, metavar="TIME")
+    return ValueKind(wanted=wanted, parse=parse, metavar="TIME")
 
 
-def feature_numbers() -> Kind:
+def feature_numbers() -> ValueKind:
     """Return the kind of Broder's k, s and r."""
 
     def parse(value: Any) -> tuple[int, int, int]:
@@ -209,10 +209,10 @@ def feature_numbers() -> Kind:
         f"three numbers K,S,R such as '6,14,2': 1 to {MAX_FEATURES} features of S minima each, at"
         f" most {MAX_BINS} in all, of which R (1 to K) are shared"
     )
-    return Kind(wanted=wanted, parse=parse, metavar="K,S,R")
+    return ValueKind(wanted=wanted, parse=parse, metavar="K,S,R")
 
 
-def sketch_numbers() -> Kind:
+def sketch_numbers() -> ValueKind:
     """Return the kind of the bins and bits of a sketch."""
 
     def parse(value: Any) -> tuple[int, int]:
@@ -224,48 +224,48 @@ def sketch_numbers() -> Kind:
         f"BINSxBITS such as '512x2': a power of two from {MIN_BINS} to {MAX_BINS}, and"
         f" {_alternatives(*map(str, BITS))}"
     )
-    return Kind(wanted=wanted, parse=parse, metavar="BINSxBITS", separator="x")
+    return ValueKind(wanted=wanted, parse=parse, metavar="BINSxBITS", separator="x")
 
 
-def text(metavar: str = "TEXT") -> Kind:
+def text(metavar: str = "TEXT") -> ValueKind:
     """Return the kind of texts that aren't empty."""
 
     def parse(value: object) -> str:
         return _valid(value if isinstance(value, str) and value else None)
 
-    return Kind(wanted="a text that is not empty", parse=parse, metavar=metavar)
+    return ValueKind(wanted="a text that is not empty", parse=parse, metavar=metavar)
 
 
-def path() -> Kind:
+def path() -> ValueKind:
     """Return the kind of paths of files."""
 
     def parse(value: object) -> str:
         found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
         return _valid((found and str(found)) or None)
 
-    return Kind(wanted="the path of a file", parse=parse, metavar="FILE")
+    return ValueKind(wanted="the path of a file", parse=parse, metavar="FILE")
 
 
-def secret_key() -> Kind:
+def secret_key() -> ValueKind:
     """Return the kind of secrets: bytes, or texts in UTF-8."""
 
     def parse(value: object) -> bytes:
         data = value.encode() if isinstance(value, str) else value
         return _valid(data if isinstance(data, bytes) and data else None)
 
-    return Kind(wanted="a text or bytes that is not empty", parse=parse)
+    return ValueKind(wanted="a text or bytes that is not empty", parse=parse)
 
 
-def texts(metavar: str) -> Kind:
+def texts(metavar: str) -> ValueKind:
     """Return the kind of lists of texts."""
 
     def parse(value: object) -> tuple[str, ...]:
         return _entries(value, str)
 
-    return Kind(wanted="a list of texts", parse=parse, metavar=metavar, is_list=True)
+    return ValueKind(wanted="a list of texts", parse=parse, metavar=metavar, is_list=True)
 
 
-def patterns() -> Kind:
+def patterns() -> ValueKind:
     """Return the kind of lists of regular expressions."""
 
     def parse(value: object) -> tuple[re.Pattern[str], ...]:
@@ -274,7 +274,7 @@ def patterns() -> Kind:
         except re.error as error:
             raise _ExplainedError(f"{error}: {error.pattern!r}") from None
 
-    return Kind(wanted="a list of regular expressions", parse=parse, is_list=True)
+    return ValueKind(wanted="a list of regular expressions", parse=parse, is_list=True)
 
 
 def _valid(value: Value | None) -> Value:
@@ -292,7 +292,7 @@ def _number(value: Any) -> float:
 def _whole_numbers(value: Any) -> tuple[int, ...]:
     """Return whole numbers from a list, or from a text that has ``,`` or ``x`` between them."""
     parts = re.split("[,x]", value) if isinstance(value, str) else value
-    return tuple(map(whole_number().parse, parts))
+    return tuple(map(integer().parse, parts))
 
 
 def _entries(value: object, *types: type) -> tuple[Any, ...]:

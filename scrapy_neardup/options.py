@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from scrapy_neardup import kinds
-from scrapy_neardup.kinds import Kind
+from scrapy_neardup.kinds import ValueKind
 
 View = Literal["main", "full"]
 """Which text of a page is judged."""
@@ -68,7 +68,7 @@ class Option:
     """
 
     name: str
-    kind: Kind
+    kind: ValueKind
     default: Any
     help: str
     is_secret: bool
@@ -95,7 +95,7 @@ def as_flags(message: str) -> str:
     return re.sub(r"\bNEARDUP_[A-Z_]+", lambda found: flag_of(found[0]), message)
 
 
-def _option(kind: Kind, default: object, help: str, *, is_secret: bool = False) -> Any:  # noqa: A002
+def _option(kind: ValueKind, default: object, help: str, *, is_secret: bool = False) -> Any:  # noqa: A002
     return field(default=default, metadata={"kind": kind, "help": help, "is_secret": is_secret})
 
 
@@ -119,7 +119,7 @@ class Judging(_Checked):
         " shared min-wise features; both, either of them, to be confirmed.",
     )
     max_distance: int = _option(
-        kinds.whole_number(0, kinds.MAX_DISTANCE),
+        kinds.integer(0, kinds.MAX_DISTANCE),
         3,
         "Maximum Hamming distance of near-duplicates, in bits; in a Redis store at most 6.",
     )
@@ -130,7 +130,7 @@ class Judging(_Checked):
         " least r of them.",
     )
     min_resemblance: float = _option(
-        kinds.share(),
+        kinds.fraction(),
         0.9,
         "Minimum estimated resemblance of near-duplicates, of their text and of their text"
         " without links and page furniture; 0 confirms nothing.",
@@ -155,7 +155,7 @@ class Judging(_Checked):
         " say where in the page its shingle stands.",
     )
     shingle_size: int = _option(
-        kinds.whole_number(1, 64), 4, "Number of consecutive words in a shingle."
+        kinds.integer(1, 64), 4, "Number of consecutive words in a shingle."
     )
     weights: Weighting | Callable[..., Any] = _option(
         kinds.callable_or(*get_args(Weighting)),
@@ -175,7 +175,7 @@ class Judging(_Checked):
         "CSS selectors of parts of a page that are left out: adverts, counters.",
     )
     min_tokens: int = _option(
-        kinds.whole_number(0, 1_000_000),
+        kinds.integer(0, 1_000_000),
         32,
         "Number of words below which pages are near-duplicates only if text, title, images and"
         " embedded data are equal.",
@@ -221,7 +221,7 @@ class Crawling(_Checked):
         " never meet it.",
     )
     expected_pages: int = _option(
-        kinds.whole_number(1),
+        kinds.integer(1),
         1_000_000,
         "Number of pages that the store is sized for; more pages make it slower, not wrong.",
     )
@@ -245,12 +245,12 @@ class Crawling(_Checked):
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")
     priority_adjust: int = _option(
-        kinds.whole_number(),
+        kinds.integer(),
         -10,
         "Number that the action deprioritize adds to the priority of a near-duplicate's requests.",
     )
     group_budget: int = _option(
-        kinds.whole_number(1),
+        kinds.integer(1),
         1,
         "Number of pages of a group of near-duplicates that are delivered before the action"
         " applies.",

@@ -15,7 +15,7 @@ from keyword import iskeyword
 import click
 
 from scrapy_neardup import __version__
-from scrapy_neardup.cli.common import failure, printable
+from scrapy_neardup.cli.common import escaped, failure
 from scrapy_neardup.errors import NeardupError
 
 VERBS = {
@@ -67,7 +67,7 @@ class Verbs(click.Group):
         except (NeardupError, OSError) as error:
             raise failure(error) from error
         except click.UsageError as error:  # may quote an argument
-            raise click.UsageError(printable(error.format_message()), error.ctx) from error
+            raise click.UsageError(escaped(error.format_message()), error.ctx) from error
 
 
 @click.group(

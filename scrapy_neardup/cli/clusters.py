@@ -11,9 +11,9 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.comparing import shingle_size_option, text_options, watched
 from scrapy_neardup.cli.features import size_in_bytes
 from scrapy_neardup.cli.options import given, refuse_given, setting_option
-from scrapy_neardup.cli.resemblance import shingle_size_option, text_options, watched
 from scrapy_neardup.clusters import (
     COMMON,
     GreedyClusters,

@@ -43,10 +43,10 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
         StoreMismatchError,
     )
     kind = Unusable if isinstance(error, unusable) else click.ClickException
-    return kind(printable(as_flags(str(error))))
+    return kind(escaped(as_flags(str(error))))
 
 
-def printable(message: str) -> str:
+def escaped(message: str) -> str:
     """Return `message` with control characters escaped: a terminal would obey them.
 
     Line ends are escaped, too: messages contain names chosen by others.

@@ -10,8 +10,8 @@ from typing import Any, cast
 import click
 
 from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.comparing import shingle_size_option, text_options, watched
 from scrapy_neardup.cli.options import existing_option, refuse_given
-from scrapy_neardup.cli.resemblance import shingle_size_option, text_options, watched
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure

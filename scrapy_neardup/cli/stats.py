@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from scrapy_neardup.cli.common import Unusable, printable
+from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.cli.loops import run
 from scrapy_neardup.cli.options import setting_option
 from scrapy_neardup.stores.admin import store_admin
@@ -52,7 +52,7 @@ async def _collected(uri: str, namespace: str | None) -> dict[str, Any]:
 
 def _text(result: dict[str, Any]) -> str:
     if "namespaces" in result:
-        return "\n".join(map(printable, result["namespaces"]))
+        return "\n".join(map(escaped, result["namespaces"]))
     lines = [
         f"{name.replace('_', ' '):16} {value:,.0f}"
         for name, value in result.items()
@@ -65,7 +65,7 @@ def _text(result: dict[str, Any]) -> str:
         for bucket in result.get("busiest", [])
     ]
     lines += [
-        f"{printable(name.replace('_', ' ')):16} {printable(value)}"
+        f"{escaped(name.replace('_', ' ')):16} {escaped(value)}"
         for name, value in result["parameters"].items()
     ]
     return "\n".join(lines)

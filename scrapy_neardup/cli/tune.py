@@ -152,22 +152,22 @@ def _lines(outcome: Outcome) -> list[str]:
     return [f"{name} = {value!r}" for name, value in outcome.configuration.settings.items()]
 
 
-Pairs = list[tuple[str, str | None, float | None]]
+NamedPairs = list[tuple[str, str | None, float | None]]
 
 
-def _looks(sample: Sample, truth: Truth, outcome: Outcome) -> list[tuple[str, Pairs]]:
+def _looks(sample: Sample, truth: Truth, outcome: Outcome) -> list[tuple[str, NamedPairs]]:
     """Return the errors of an outcome: pairs of names, and their resemblance if it is known."""
 
     def name(number: int | None) -> str | None:
         known = number is not None and 0 <= number < len(sample.pages)
         return sample.pages[number].name if known and number is not None else None
 
-    lost: Pairs = [
+    lost: NamedPairs = [
         (sample.pages[page].name, name(other), None)
         for page, other in outcome.drops.items()
         if truth.best[page] < LOST
     ]
-    missed: Pairs = [
+    missed: NamedPairs = [
         (sample.pages[page].name, name(int(truth.nearest[page])), float(truth.best[page]))
         for page in np.flatnonzero(truth.duplicates).tolist()
         if page not in outcome.drops

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.kernel import Counts, Entries, Runs, entries_of, of_sizes, verified
+from scrapy_neardup.joins.kernel import Entries, JoinCounts, Runs, entries_of, of_sizes, verified
 from scrapy_neardup.joins.kernel import candidates as filtered
 from scrapy_neardup.joins.measures import Measure
 from scrapy_neardup.joins.tokens import TokenSets, ranges
@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: Counts
+    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
 ) -> tuple[Integers, Integers, Integers]:
     """Find all pairs of a set x and another one, y, that contains it.
 

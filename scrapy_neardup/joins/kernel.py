@@ -44,7 +44,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(slots=True)
-class Counts:
+class JoinCounts:
     """How much a join looked at."""
 
     hits: int = 0
@@ -52,7 +52,7 @@ class Counts:
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: Counts
+    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
 ) -> tuple[Integers, Integers, Integers]:
     """Find all similar pairs.
 
@@ -127,7 +127,7 @@ def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: i
 
 
 def _candidates(
-    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: Counts
+    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that the filters leave, block by block, each pair once."""
     probing = of_sizes(sets.sizes, measure.probing_prefix)
@@ -232,7 +232,7 @@ def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
 
 
 def candidates(
-    entries: Entries, runs: Runs, counts: Counts
+    entries: Entries, runs: Runs, counts: JoinCounts
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that the filters leave between entries and their partners."""
     sizes, first, rows, rest = entries.sizes, entries.first, entries.rows, entries.rest

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.kernel import Counts
+from scrapy_neardup.joins.kernel import JoinCounts
 from scrapy_neardup.joins.measures import Measure
 from scrapy_neardup.joins.tokens import TokenSets
 
@@ -35,7 +35,7 @@ def similar(
     sets: TokenSets,
     measure: Measure,
     side: NDArray[np.bool_] | None,
-    counts: Counts,
+    counts: JoinCounts,
     *,
     filters: Filters,
     max_depth: int,
@@ -120,7 +120,7 @@ def _may_reach(
 def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Measure) -> int:
     """Return the overlap of two sets that share `common` tokens of their prefixes.
 
-    Counts on behind the prefix that ends first; where even that can't reach the required
+    JoinCounts on behind the prefix that ends first; where even that can't reach the required
     overlap, what is returned is less than it.
     """
     required = measure.required(len(x), len(y))

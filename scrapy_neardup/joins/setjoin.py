@@ -25,7 +25,7 @@ from scrapy_neardup.joins.tokens import TokenSets, encode
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
 Search = Callable[
-    [TokenSets, Measure, NDArray[np.bool_] | None, kernel.Counts],
+    [TokenSets, Measure, NDArray[np.bool_] | None, kernel.JoinCounts],
     tuple[Integers, Integers, Integers],
 ]
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
@@ -170,7 +170,7 @@ def find(
     order = np.argsort(sets.sizes, kind="stable")
     order = order[np.searchsorted(sets.sizes[order], 1) :]
     side = None if boundary is None else order >= boundary
-    counts = kernel.Counts()
+    counts = kernel.JoinCounts()
     x, y, overlap = search(sets.take(order), measure, side, counts)
     pairs = np.stack([order[x], order[y]])
     first, second = pairs if measure.directed else np.sort(pairs, axis=0)

@@ -18,7 +18,7 @@ MAX_DROPS = 100_000
 """Maximum number of drops that a report holds; a browser opens that many in a second."""
 
 
-class Names:
+class Numbering:
     """Texts, each once, and their numbers."""
 
     def __init__(self) -> None:
@@ -70,7 +70,13 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
     texts
         Line -> number of its text in the page, where the page holds it.
     """
-    sites, titles, patterns, rules, words = Names(), Names(), Names(), Names(), Names()
+    sites, titles, patterns, rules, words = (
+        Numbering(),
+        Numbering(),
+        Numbering(),
+        Numbering(),
+        Numbering(),
+    )
     sizes: defaultdict[int, int] = defaultdict(int)
     for drop in summary.drops:
         sizes[drop.of_id] += 1
@@ -126,7 +132,7 @@ _ROW = (
 
 
 def _kept(
-    summary: Summary, drop: Drop, sites: Names, titles: Names, texts: dict[int, int]
+    summary: Summary, drop: Drop, sites: Numbering, titles: Numbering, texts: dict[int, int]
 ) -> tuple[Any, ...]:
     """Return what is known of the page that `drop` repeats, from its own line or the drop's."""
     kept = summary.kept.get(drop.of_id)

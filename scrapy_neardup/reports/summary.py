@@ -30,7 +30,7 @@ KEPT, REPEATED, UNJUDGED = range(3)
 """Outcomes of a page in the picture over time."""
 
 
-class Kept(NamedTuple):
+class KeptPage(NamedTuple):
     """A page that others may repeat, as its own line has it."""
 
     page: str
@@ -92,7 +92,7 @@ class Summary:
         self.hosts: Counter[tuple[str, int]] = Counter()
         self._patterns = Patterns()
         self.drops: list[Drop] = []
-        self.kept: dict[int, Kept] = {}
+        self.kept: dict[int, KeptPage] = {}
         self.others: list[str] = []
         self.orphans: list[str] = []
         self.orphaned = 0
@@ -161,7 +161,7 @@ class Summary:
             self.unjudged[self._name(reason)] += 1
             self.others.append(page)
         elif decision == Decision.NEW or page_id not in self.kept:
-            self.kept[page_id] = Kept(
+            self.kept[page_id] = KeptPage(
                 page,
                 *self._titles(entry),
                 entry.get("tokens") or 0,

@@ -17,7 +17,7 @@ from scrapy_neardup.urls import redact_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
+class BusyBucket:
     """One of those with most entries."""
 
     table: int
@@ -27,7 +27,7 @@ class Bucket:
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
+class NamespaceReport:
     """What a namespace holds."""
 
     stats: StoreStats
@@ -37,7 +37,7 @@ class Report:
     counters)."""
     file_bytes: int | None = None
     """Bytes of the file with all of its namespaces, if there is one."""
-    busiest: list[Bucket] = field(default_factory=list)
+    busiest: list[BusyBucket] = field(default_factory=list)
 
 
 class Admin(Protocol):
@@ -46,7 +46,7 @@ class Admin(Protocol):
     async def namespaces(self) -> list[str]:
         """Return the namespaces, sorted."""
 
-    async def report(self, namespace: str) -> Report | None:
+    async def report(self, namespace: str) -> NamespaceReport | None:
         """Return what a namespace holds, None if there is none."""
 
     async def clear(self, namespace: str) -> None:

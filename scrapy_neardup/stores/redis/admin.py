@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.admin import Bucket, Report
+from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect
 from scrapy_neardup.stores.redis.counts import cluster_counts, counts
 from scrapy_neardup.stores.redis.errors import explaining
@@ -52,7 +52,7 @@ class RedisAdmin:
                 found.add(unquote(match[1].decode(), errors="surrogatepass"))
         return sorted(found)
 
-    async def report(self, namespace: str) -> Report | None:
+    async def report(self, namespace: str) -> NamespaceReport | None:
         """Return what a namespace holds, None if there is none; reads its tables."""
         recorded = await self._client.hgetall(self._key(namespace, "schema"))
         if not recorded:
@@ -77,7 +77,7 @@ class RedisAdmin:
                     memory[_KINDS.get(tree, "rest")] += size or 0
         count: Any = cluster_counts if self._clustered else counts
         stats = await count(self._client, prefix(namespace))
-        return Report(
+        return NamespaceReport(
             stats=replace(stats, memory_bytes=sum(memory.values())),
             parameters=parameters,
             memory=dict(memory),
@@ -111,7 +111,7 @@ class RedisAdmin:
 
     async def _weigh(
         self, key: bytes, table: int, parameters: Mapping[str, str]
-    ) -> tuple[dict[str, int], list[Bucket]]:
+    ) -> tuple[dict[str, int], list[BusyBucket]]:
         """Return what the bytes of a hash of a table are for, and its longest buckets."""
         weights = dict.fromkeys(("tables", "sketches", "rest"), 0)
         lengths: dict[bytes, int] = {}
@@ -134,7 +134,7 @@ class RedisAdmin:
         width = _WIDTHS[self._clustered][table > 1]
         first = key.decode().strip("{}").rpartition(":")[2]
         return weights, [
-            Bucket(table=table, prefix=first + name[1:].hex(), entries=lengths[name] // width)
+            BusyBucket(table=table, prefix=first + name[1:].hex(), entries=lengths[name] // width)
             for name in heapq.nlargest(_SHOWN, lengths, key=lengths.__getitem__)
         ]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores.admin import Report
+from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.sqlite.guard import (
@@ -43,7 +43,7 @@ class SQLiteAdmin:
         with self._connected("ro") as connection:
             return sorted(name for (name,) in connection.execute("SELECT name FROM namespace"))
 
-    async def report(self, namespace: str) -> Report | None:
+    async def report(self, namespace: str) -> NamespaceReport | None:
         """Return what a namespace holds, None if there is none; reads all of it."""
         with self._connected("ro") as connection:
             found = recorded(connection, self._path, namespace)
@@ -63,7 +63,7 @@ class SQLiteAdmin:
                     raise damaged(self._path, f"of a record: {error}") from error
                 dropped += int(entries["duplicates"].sum(dtype=np.int64))
         files = (self._path, beside(self._path, "-wal"))
-        return Report(
+        return NamespaceReport(
             stats=StoreStats(pages=pages, pending=0, dropped=dropped, overflowed=0),
             parameters={name: str(value) for name, value in parameters.items()},
             file_bytes=sum(file.stat().st_size for file in files if file.exists()),
