@@ -175,7 +175,7 @@ def sampled(hashes: Hashes, modulus: int) -> Hashes:
     Raises
     ------
     ConfigurationError
-        `modulus` is no whole number from 1.
+        `modulus` isn't a whole number from 1.
     """
     kept = hashes % np.uint64(whole_number("the modulus", modulus, least=1)) == 0
     sketch: Hashes = hashes[kept]

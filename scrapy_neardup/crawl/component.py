@@ -52,7 +52,7 @@ class Component(ABC):
 
     async def _start(self) -> None:
         if self._crawler.engine.spider is None:
-            return  # `scrapy shell`: whoever fetches a page there wants to see it
+            return  # `scrapy shell`: a page that is fetched there is to be seen
         try:
             await self._open()
         except NeardupError as error:

@@ -173,7 +173,7 @@ class Ledger:
     async def _ask(
         self, visit: Visit, url: str, judge: Callable[[], Awaitable[Verdict]]
     ) -> tuple[Verdict, Entry | None]:
-        """Ask the store about a page, about which nobody else asks; enter it if it is new."""
+        """Ask the store about a page that no other task asks about; enter it if it is new."""
         await self._answer(visit.page_id)
         while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
             await asyncio.wait([own.ending])  # or it might withdraw what is stored now
@@ -216,7 +216,7 @@ class Ledger:
             await self._answer(page_id)  # the store may have told others of it before
         entry = self._pending.get(page_id)
         if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
-            for spared in filter(None, (gone, entry)):  # nobody knows which of them it repeats
+            for spared in filter(None, (gone, entry)):  # which of them it repeats isn't known
                 spared.spared += 1
             return Outcome.GONE
         if entry is None or not (entry.failed or self._patience):

@@ -1,7 +1,7 @@
 """A crawl that drops nothing and judges everything: what a filter would do to a site.
 
 Rule of this module: whatever a trial does to a site, a polite visitor does; whatever it does to
-a project, nobody finds afterwards: no items are stored, no store of fingerprints is touched.
+a project, leaves no traces: no items are stored, no store of fingerprints is touched.
 """
 
 from __future__ import annotations

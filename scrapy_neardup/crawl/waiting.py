@@ -2,7 +2,7 @@
 
 Rule of this module: a page waits before it has a verdict that stays, and so before any
 store holds it. Only pages that a store holds are waited for, and those have gone on to
-their callbacks. Nobody ever waits for a page that waits: there are no cycles.
+their callbacks. No page waits for one that waits: there are no cycles.
 
 Where a page is withdrawn, those that repeat it are judged again one at a time: the first
 of them takes its place if it is new, and the rest wait behind it without asking the

@@ -1,4 +1,4 @@
-"""What most pages of a site share: learnt while crawling, subtracted when pages are compared.
+"""Text that most pages of a site share: learnt while crawling, ignored when pages are compared.
 
 Rule of this room: no fingerprint and no sketch depends on what is known here, so that
 nothing learnt later makes two of them incomparable; it only says which bins of a page's

@@ -21,7 +21,7 @@ _NOTHING = np.empty(0, np.uint64)
 
 
 class Marks:
-    """What of one page is furniture, found out when somebody asks: most pages have no candidate.
+    """The furniture of one page, computed lazily: most pages have no candidate.
 
     Parameters
     ----------

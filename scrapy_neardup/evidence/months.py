@@ -7,8 +7,8 @@ to the months around. Such a page is read as the same month of one of two years,
 is, so that a third year repeats the first. A month in which anything happens has words of its own,
 or links.
 
-The months behind are not seen then, unless something else links to them: whoever has appointments
-two years from now, and nothing before, shows them elsewhere too. ``NEARDUP_DENY`` keeps addresses
+The months behind are not seen then, unless something else links to them: a site with appointments
+two years from now, and none before, shows them elsewhere, too. ``NEARDUP_DENY`` keeps addresses
 from being judged at all.
 """
 
@@ -87,7 +87,7 @@ def _words(content: Content, address: Sequence[int]) -> tuple[str, ...] | None:
 
 
 def _are_days(row: Sequence[int], length: int, known: AbstractSet[int]) -> bool:
-    """Whether a row of numbers is a month of so many days, one after another."""
+    """Whether a row of numbers is a month of this number of days, one after another."""
     numbers = iter(row)
     return (
         len(row) <= length + _MOST_AMONG

@@ -10,8 +10,8 @@ judges as one that is not.
 Each kind of knowledge can be left out (``NEARDUP_LEARN``):
 
 ============== ===========================================================================
-`FURNITURE`    what most pages of the site share doesn't count
-`PLACES`       places that change with each response, or never, aren't content
+`FURNITURE`    text that most pages of the site share is ignored
+`PLACES`       places that change with each response, or never, are ignored
 `TITLES`       which words of titles are the site's own
 `EDITIONS`     folders whose pages repeat each other one by one
 ============== ===========================================================================

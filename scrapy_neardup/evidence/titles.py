@@ -1,4 +1,4 @@
-"""Titles as words: numbers aside, and aside what most titles of the site hold.
+"""Titles as words, without numbers and without the words of most of the site's titles.
 
 Rule of this module: words are hashed when a page is read, and which of them are the site's own is
 learnt, so it is left out when two pages are compared and never from what is stored.

@@ -90,9 +90,9 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
     O(n), some 30 ns a token. Apart from the result, memory is bounded however long the
     text is.
 
-    Without the key nobody can compute which bits a text sets, nor, as far as we know,
+    Without the key it can't be computed which bits a text sets, nor, as far as we know,
     find two texts that agree under every key. It is a secret hash and no cryptographic
-    one: whoever can read many fingerprints may learn the key from them, and nothing
+    one: a reader of many fingerprints may learn the key from them, and nothing
     stops a page from repeating another one's words.
     """
     mixer, digest_long = _keyed(key)

@@ -211,7 +211,7 @@ def b_bit_resemblance(ours: NDArray[np.uint8], theirs: NDArray[np.uint8], bits: 
 
     Different minima agree in b bits by accident, one in 2^b; with a share E of equal
     values, (E - 2^-b) / (1 - 2^-b) is without bias. It is 1 for equal sets, and may fall
-    below 0, to -1 / (2^b - 1), where sets have next to nothing in common.
+    below 0, to -1 / (2^b - 1), where sets have almost nothing in common.
 
     Its standard error is at most sqrt(E * (1 - E) / bins) / (1 - 2^-b): at a resemblance
     of .9 and 256 bins .031, .023, .020 and .019 for 1, 2, 4 and 8 bits.

@@ -55,7 +55,7 @@ def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]
 
 
 def modulus_for(length: int, size: int = 64) -> int:
-    """Return Broder's modulus for a document of so many shingles: a power of 4.
+    """Return Broder's modulus for a document of this number of shingles: a power of 4.
 
     The smallest 4^i that leaves at most `size` of them on average. Sketches of moduli
     4^i and 4^j, i < j, are compared at 4^j, as the multiples of 4^j are among those of

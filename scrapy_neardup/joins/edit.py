@@ -60,7 +60,7 @@ def edit_join(
     Raises
     ------
     ConfigurationError
-        `max_distance` is no whole number from 0, `q` none from 1.
+        `max_distance` isn't a whole number from 0, or `q` isn't one from 1.
 
     Notes
     -----

@@ -145,7 +145,7 @@ def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
     Raises
     ------
     ConfigurationError
-        `q` is no whole number from 1.
+        `q` isn't a whole number from 1.
 
     References
     ----------

@@ -50,7 +50,7 @@ def json_lines(file: IO[bytes], path: str) -> Iterator[Record]:
     Raises
     ------
     InputError
-        For a line that is no such object.
+        For a line that isn't such an object.
     """
     for number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
         if line.isspace():

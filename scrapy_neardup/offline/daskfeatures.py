@@ -51,7 +51,7 @@ def feature_clusters_on(
         Where sorted runs of (mega-shingle, row) go, for all workers to read, as
         ``00000-00000.run`` and so on; they are left there. 16 * C(k, r) bytes a page.
     shared
-        r: pages that share so many are connected; None: as their parameters say.
+        r: minimum number of features that connected pages share; None: as their parameters say.
     memory
         Bytes for what a worker sorts at a time.
 

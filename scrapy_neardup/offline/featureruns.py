@@ -141,7 +141,7 @@ def feature_clusters_on_disk(
         uint64, arrays of shape (any number, k): the features of pages in their order; they are
         read once.
     shared
-        r: pages that share so many are connected.
+        r: minimum number of features that connected pages share.
     memory
         Bytes for what is sorted at a time; 8 a page for the clusters come on top.
     directory

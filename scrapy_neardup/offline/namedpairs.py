@@ -47,7 +47,7 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
     Raises
     ------
     InputError
-        A file can't be read, or a line is no such object.
+        A file can't be read, or a line isn't such an object.
     """
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")

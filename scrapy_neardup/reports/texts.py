@@ -1,7 +1,7 @@
 """The texts of the pairs that are shown: which, and how they are found in the audit again.
 
 Rule of this module: texts stay packed as the audit has them (zlib, base64); the page unpacks
-the two that somebody looks at.
+the two that are looked at.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a store holds, seen from outside: ``store_admin(uri)``.
 
-Rule of this room: a store isn't opened, so nobody has to know its parameters, and nothing is
-changed but by `Admin.clear`.
+Rule of this room: a store isn't opened, so that its parameters needn't be known, and only
+`Admin.clear` changes anything.
 """
 
 from __future__ import annotations

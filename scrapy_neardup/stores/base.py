@@ -56,9 +56,9 @@ class StoreOptions:
     matching
         What else decides whether a page repeats an entry.
     expected_pages
-        How many pages it should be sized for. More is slower, not wrong.
+        Number of pages that the store is sized for. More pages are slower, not wrong.
     retention
-        Seconds after which an entry that nobody met any more is no match; 0: never.
+        Seconds after which an entry that no page has met matches no more; 0: never.
         Only stores that say so take another value.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
@@ -89,7 +89,7 @@ class StoreStats:
 
 
 class Store(Protocol):
-    """Where the fingerprints of a crawl live; shared by whoever opens the same one.
+    """Where the fingerprints of a crawl live; shared by all who open the same one.
 
     Every method raises `StoreUnavailableError` where the store doesn't answer, and
     leaves it as if the call had not been made or had been made once.

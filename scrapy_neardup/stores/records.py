@@ -52,7 +52,7 @@ EXACT_BIT: Final = 1
 
 
 def record_dtype(features: int) -> np.dtype[np.void]:
-    """Return `ENTRY_DTYPE`, followed by so many features (``<u8``), XOR its partition's mask."""
+    """Return `ENTRY_DTYPE`, followed by these features (``<u8``), XOR its partition's mask."""
     if not features:
         return ENTRY_DTYPE
     return np.dtype([*ENTRY_DTYPE.descr, ("features", "<u8", (features,))])

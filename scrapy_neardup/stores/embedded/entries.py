@@ -165,7 +165,7 @@ class Entries:
         return np.flatnonzero(taken).astype(np.uint32)
 
     def grow(self, rows: int) -> None:
-        """Make room for so many rows."""
+        """Make room for this number of rows."""
         if rows <= self._capacity:
             return
         capacity = -(-rows // _BLOCK) * _BLOCK

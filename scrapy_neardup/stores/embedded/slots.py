@@ -48,7 +48,7 @@ class SketchHeap:
         return len(self._heap) + 4 * (len(self._first) + len(self._next))
 
     def grow(self, rows: int) -> None:
-        """Make room for so many rows."""
+        """Make room for this number of rows."""
         if self._size:
             self._first.frombytes(bytes(4 * (rows - len(self._first))))
 

@@ -1,6 +1,6 @@
 """What namespaces a Redis or a cluster holds, what they weigh, and how one is removed.
 
-Rule of this room: a store isn't opened, so nobody has to know its parameters; keys are
+Rule of this room: a store isn't opened, so that its parameters needn't be known; keys are
 found by SCAN, and no call takes long.
 """
 

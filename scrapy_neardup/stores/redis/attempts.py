@@ -133,7 +133,7 @@ class Attempts:
         Parameters
         ----------
         beside
-            From now on its key leads nobody to it.
+            From now on no page finds it by its key.
         """
         words = (int(lease * 1000), "beside" if beside else "")
         return bool(await self._call("commit", self.entry_key(mine), *mine.words, *words))

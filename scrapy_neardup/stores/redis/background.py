@@ -1,6 +1,6 @@
 """What a Redis store does beside judging pages: renew leases, clear away what is over.
 
-Some work is done once, beside the pages, as nobody waits for it.
+Some work is done beside the judging of pages, as no page waits for it.
 
 Rule of this room: a loop ends because it is told to. It is cancelled as well, so that it
 ends at once, but nothing depends on that: a client may lose a cancellation that meets the

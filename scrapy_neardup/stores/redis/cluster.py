@@ -80,7 +80,7 @@ class RedisClusterStore(Store):
     # ---- life ------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Connect, and agree on the parameters with whoever uses the namespace already."""
+        """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
             with explaining(self._uri):
                 await self._client.initialize()
@@ -234,7 +234,7 @@ class RedisClusterStore(Store):
         return None
 
     async def _resolve(self, rivals: Rivals) -> Kept | None:
-        """Return the kept entry that the page repeats; None if nobody is in its way.
+        """Return the kept entry that the page repeats; None if no attempt is in its way.
 
         Whoever is smaller, by key and page id, goes first: it ends the pending attempts of
         the others, and the others wait for it.

@@ -32,7 +32,7 @@ class Attempt:
 
     @classmethod
     def new(cls, key: int) -> Self:
-        """Return an attempt that nobody made before."""
+        """Return a new attempt, with a token of its own."""
         return cls(key, os.urandom(TOKEN))
 
     @classmethod
@@ -98,7 +98,7 @@ def separate(features: bytes) -> Features:
 
 
 class Met(NamedTuple):
-    """What table 1 says of an entry, to whoever claims a place there."""
+    """What table 1 says of an entry, to an attempt that claims a place there."""
 
     page_id: bytes
     is_pending: bool

@@ -53,7 +53,7 @@ class Layout:
     Parameters
     ----------
     blocks
-        The f bits are cut into so many blocks; there is a table for each choice of
+        The f bits are cut into this number of blocks; there is a table for each choice of
         ``blocks - max_distance`` of them (Manku et al. 2007, section 3.1.1).
     matching
         What finds entries beside the tables, and what confirms them.

@@ -1,7 +1,7 @@
 """The notice board beside the fingerprints, on one Redis and in a cluster.
 
-Rule of this room: a topic is one hash and a call one script on it; topics that nobody posts
-to are gone after a day, or when so many others were posted to since.
+Rule of this room: a topic is one hash and a call one script on it; a topic is gone a day after its
+last post, or when `MOST_TOPICS` others were posted to since.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from urllib.parse import quote
 from scrapy_neardup.stores.redis.layout import EXCHANGE_SCRIPT
 
 MOST_TOPICS = 16_384
-"""As a topic is a host's furniture, so many hosts may be crawled at a time. In a broad crawl a
-day has far more of them, and their furniture might take more than their pages."""
+"""Maximum number of topics, and so of sites crawled at a time. A broad crawl meets far more of
+them in a day, and what is learnt of them might take more memory than their pages."""
 _DAY = 86_400
 _MOST_MEMBERS = 64
 

@@ -3,7 +3,7 @@
 Rule of this room: pure, so that the decisions of the protocol (docs/cluster.md) can be read
 in one place; `cluster.py` makes the calls.
 
-An attempt that was met is nobody to a page if it has ended, is another page by its digests,
+An attempt that was met doesn't count for a page if it has ended, is another page by its digests,
 is no candidate after all, or isn't taken for the same page. All others are its *rivals*:
 one that is kept is what the page repeats; of two that are pending the one of smaller rank
 goes first.
@@ -47,7 +47,7 @@ class Kept(NamedTuple):
     decided: Decided
 
     def resemblance(self, bits: int) -> float | None:
-        """Return that of texts and cores, of bins of so many bits; None if none were compared."""
+        """Return the resemblance of texts and cores; None if none were compared."""
         compared = self.decided.compared
         return None if compared is None else compared.resemblance(bits)
 
@@ -120,7 +120,7 @@ class Rivals:
     # ---- what to do ------------------------------------------------------------------------
 
     def left(self) -> list[Attempt]:
-        """Return the attempts to look at next; none if nobody is in the way.
+        """Return the attempts to look at next; none if no attempt is in the way.
 
         Those that may settle it alone come first: kept ones of the same key, as none are nearer;
         then, in a crowd, the first of those that go before this one. So where hundreds of equal
@@ -148,7 +148,7 @@ class Rivals:
 
     @property
     def furniture(self) -> Features:
-        """The features that lead to so many entries already that they are furniture."""
+        """The features that lead to too many entries to be content."""
         return frozenset(
             feature
             for feature, met in self._sharing.items()

@@ -149,7 +149,7 @@ class RedisStore(Store):
             return await exchange(self._client, topic_key(self._prefix, topic), member, value)
 
     async def _agree(self) -> None:
-        """Agree on the parameters with whoever uses the namespace; load scripts for them."""
+        """Agree on the parameters with the crawlers of the namespace; load scripts for them."""
         self._layout, record = await agree(
             self._client, f"{self._prefix}schema", self._uri, self._options, self._layout
         )

@@ -108,7 +108,7 @@ async def sqlite_admin(uri: str) -> AsyncIterator[SQLiteAdmin]:
     Raises
     ------
     ConfigurationError
-        There is no such file.
+        The file doesn't exist.
     StoreLockedError, StoreCorruptError, StoreMismatchError, StoreError
         By the view's methods, see `sqlite_file.SQLiteFile`.
     """

@@ -237,7 +237,7 @@ class SQLiteFile:
                 if not connection.execute("PRAGMA application_id").fetchone()[0]:
                     for statement in CREATE:
                         connection.execute(statement)
-            # Left by the check; now that the lock is ours, nobody else has it open.
+            # Left by the check; now that the lock is ours, no other process has it open.
             beside(self._path, "-shm").unlink(missing_ok=True)
             check_version(connection, self._path)
             check_whole(connection, self._path)

@@ -1,6 +1,6 @@
 """The format of a SQLite file: its tables, its version, and what its namespaces were made with.
 
-Rule of this room: statements on a connection that somebody else has opened, and checked the
+Rule of this room: statements on a connection that the caller has opened, and checked the
 file of (`sqlite_guard`).
 
 One table holds the kept pages of all namespaces, and another, if anything was posted, their

@@ -143,7 +143,7 @@ class EliasFano:
         data = self._high.read(first >> 3, (last + 7) >> 3)
         word = int.from_bytes(data, "little") >> (first & 7)
         zeros = high & (_CHUNK - 1)
-        # The run begins past so many 0s: at the smallest bit that has them before it. There
+        # The run begins past this number of 0s: at the smallest bit that has them before it. There
         # are as many bits before it as 0s and 1s, and the 1s grow with the bits.
         if ones <= _DENSE:
             place = zeros

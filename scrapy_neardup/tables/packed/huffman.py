@@ -24,7 +24,7 @@ def code_lengths(counts: Sequence[int]) -> list[int]:
     Notes
     -----
     Rare symbols are counted as more frequent until no code is longer than `LONGEST`; as
-    these are the rare ones, that costs next to nothing.
+    these are the rare ones, that costs almost nothing.
     """
     floor = 1
     while True:

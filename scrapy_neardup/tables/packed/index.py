@@ -151,7 +151,7 @@ def packed_design(
     Raises
     ------
     ConfigurationError
-        No design has so many tables.
+        No design has this number of tables.
     """
     pages = log2(max(count, 1))
     designs = [

@@ -136,7 +136,7 @@ class Rows:
         Raises
         ------
         IndexError
-            There is no such row.
+            The row doesn't exist.
         """
         if not 0 <= row < self._count:
             raise IndexError(f"no row {row}: there are {self._count}")
