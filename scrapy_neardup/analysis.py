@@ -1,4 +1,4 @@
-"""Page to fingerprint and evidence: what a page says, and what a store keeps of it.
+"""Page to fingerprint and evidence.
 
 Rule of this room: no Scrapy, no files, no clock, no store. `Analyser` is pure and picklable, so
 that a batch job can run it in other processes.
@@ -88,7 +88,7 @@ class Shingled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with what its site learns from it, which a store has no use for."""
+    """A page with what its site learns from it, which a store doesn't need."""
 
     address: Address
     shingled: Shingled | None = field(default=None, compare=False, repr=False)
@@ -270,7 +270,7 @@ def page_id(identity: bytes) -> int:
 
 
 def scope_of(url: str | None, scope: str, language: str) -> str:
-    """Return whom a page is compared with: all (``""``), a host or domain, a language, both.
+    """Return the scope of a page: ``""`` for all pages, a host or domain, a language, or both.
 
     `scope` is one of `scrapy_neardup.options.SCOPES`.
     """

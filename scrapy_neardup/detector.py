@@ -1,4 +1,4 @@
-"""Page to verdict: what a site has shown, and the store, decide.
+"""Page to verdict, by what its site has shown and by the store.
 
 Rule of this room: no Scrapy, no files, no clock.
 """
@@ -49,7 +49,7 @@ class Detector:
     Parameters
     ----------
     on_learnt
-        Called once a site and kind of knowledge, when it begins to count.
+        Called once for each site and kind of knowledge, when it begins to count.
     job
         What this run and a later one that goes on with it have in common, of all that share the
         store; None: no run goes on with this one. Of two at once only one may have it.

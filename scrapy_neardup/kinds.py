@@ -296,7 +296,7 @@ def _whole_numbers(value: Any) -> tuple[int, ...]:
 
 
 def _entries(value: object, *types: type) -> tuple[Any, ...]:
-    """Return what is in a list, in a JSON list, or in a text that has commas between entries."""
+    """Return the entries of a list, of a JSON list, or of a text with commas between them."""
     if isinstance(value, str):
         try:
             parsed = json.loads(value)

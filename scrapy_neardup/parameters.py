@@ -1,4 +1,4 @@
-"""What decides that two pages are near-duplicates, as stores and fingerprints need it.
+"""What decides whether two pages are near-duplicates, as stores and fingerprints need it.
 
 Rule of this room: plain checked values, derived from the options that `Judging` states.
 """
@@ -36,12 +36,12 @@ class Parameters(Judging):
 
     @classmethod
     def of_preset(cls, preset: str, **changed: Any) -> Self:
-        """Return the parameters of a preset, less what is changed."""
+        """Return the parameters of a preset, with some of them changed."""
         return cls(**{**PRESETS[preset], **changed})
 
     @property
     def matching(self) -> Matching:
-        """What a store has to know of it, besides `max_distance` and `schema`."""
+        """The part of the parameters that a store needs, besides `max_distance` and `schema`."""
         count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
         bins, bits = self.sketch if self.min_resemblance else (0, 0)
         return Matching(
@@ -71,7 +71,7 @@ class Parameters(Judging):
 
 
 def fold(value: bytes) -> str:
-    """Return a short digest, for what is only compared for equality."""
+    """Return a short digest of a value that is only compared for equality."""
     return blake2b(value, digest_size=8).hexdigest()
 
 

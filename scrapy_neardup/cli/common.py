@@ -34,7 +34,7 @@ class Unusable(click.ClickException):
 
 
 def failure(error: NeardupError | OSError) -> click.ClickException:
-    """Return what the command ends with: `Unusable`, or exit status 1 for the rest."""
+    """Return the error that the command ends with: `Unusable`, or one with exit status 1."""
     unusable = (
         ConfigurationError,
         InputError,

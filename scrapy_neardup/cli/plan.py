@@ -1,4 +1,4 @@
-"""``scrapy-neardup plan``: what a number of pages takes, in tables and in stores."""
+"""``scrapy-neardup plan``: the tables and the memory that a number of pages needs."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def plan(
 
 
 def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
-    """Yield what is known of each design, by number of tables."""
+    """Yield the figures of each design, by number of tables."""
     online = TableDesign.online(max_distance, pages)
     designs = {
         design.name: design
@@ -149,7 +149,7 @@ def _designs(pages: int, max_distance: int) -> Iterator[dict[str, Any]]:
 
 
 def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[str, Any]]:
-    """Yield what a page takes in each store, in memory and on disk."""
+    """Yield the bytes of a page in each store, in memory and on disk."""
     online = TableDesign.online(max_distance, pages)
     in_memory = online.bytes_per_fingerprint(log2(pages)) + _ENTRY
     on_disk: float = _ROW
@@ -166,7 +166,7 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
 
 
 def _packed(pages: int, max_distance: int, matching: Matching) -> dict[str, Any]:
-    """Return what a page takes in a packed file with page ids: a base for `NEARDUP_BASE`."""
+    """Return the bytes of a page in a packed file with page ids: a base for `NEARDUP_BASE`."""
     has_records = matching != Matching()
     retrieved = RETRIEVED_FAST if has_records else RETRIEVED_SMALL
     design = packed_design(pages, max_distance, retrieved=retrieved)
@@ -191,7 +191,7 @@ def _store(
 
 
 def _redis_bytes(layout: Layout, pages: int) -> float:
-    """Return what a page takes in Redis: an entry in each table, and one by page id.
+    """Return the bytes of a page in Redis: an entry in each table, and one by page id.
 
     See `scrapy_neardup.stores.redis.layout`: an entry has six bytes in a table, eight more
     (the page id) in the first one, and 21 in the tree of page ids, or 28 where that leads to

@@ -89,7 +89,7 @@ def write_report(
 
 
 def audit_entries(audits: Sequence[str], *, skip_torn: bool = False) -> Iterator[Entry]:
-    """Yield what the lines of audits say; see `entries`."""
+    """Yield the entries of audits; see `entries`."""
     for audit in audits:
         with _opened(audit) as lines:
             yield from entries(lines, audit, skip_torn=skip_torn)

@@ -24,7 +24,7 @@ class UnionFind:
     Finding halves the paths that it walks, which keeps them short for any rule of linking
     (Tarjan & van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). Linking
     to the smaller number rather than to the larger tree is what lets all roots of an array
-    link at once: it can't close a circle. 8 bytes a number.
+    link at once: it can't close a cycle. 8 bytes a number.
     """
 
     def __init__(self, count: int = 0) -> None:
@@ -82,7 +82,7 @@ def cluster(i: Integers, j: Integers, count: int) -> Integers:
 
 
 def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
-    """Return pairs that connect what the given ones connect, without circles.
+    """Return pairs that connect the same numbers as the given pairs, without cycles.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
     Returns
     -------
     i, j
-        Fewer pairs than there are numbers: the smallest of its component, and each other.
+        Fewer pairs than numbers: the smallest number of each component with each of its others.
     """
     numbers, places = np.unique(np.concatenate((i, j)), return_inverse=True)
     labels = cluster(places[: len(i)], places[len(i) :], len(numbers))

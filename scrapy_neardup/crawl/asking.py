@@ -76,7 +76,7 @@ class AskedAgain:
         self._pages: Bounded[int, None] = Bounded(REMEMBERED)
 
     def output(self, response: Response) -> Output:
-        """Return what is to be told of all that a page's callback yields."""
+        """Return the function to be told of everything that a page's callback yields."""
         assert response.request is not None  # noqa: S101  (for the type checker)
         return Output(response.request, self._fingerprint)
 

@@ -194,7 +194,7 @@ class Ledger:
             visit.answered.set()
 
     async def _answer(self, page_id: int) -> None:
-        """Wait until what the store says about a page has been noted, if it is being asked."""
+        """If the store is being asked about a page, wait until its answer has been noted."""
         while (visit := self._asking.get(page_id)) is not None:
             await visit.answered.wait()
 
@@ -232,7 +232,7 @@ class Ledger:
         return await entry.queue.join(visit)
 
     def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Entry | None:
-        """Return what the store took for repeated by a page, if it holds it no more."""
+        """Return the entry that the store took for a page's match, if it no longer holds it."""
         gone = self._withdrawn.get(page_id)
         return gone if gone is not None and gone.withdrawal > visit.asked else None
 

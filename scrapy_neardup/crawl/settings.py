@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSettings(Crawling):
-    """The options of a crawl; those that decide what is a near-duplicate are `parameters`."""
+    """The options of a crawl; `parameters` are those that decide what is a near-duplicate."""
 
     parameters: Parameters
 

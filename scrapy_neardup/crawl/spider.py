@@ -108,7 +108,7 @@ class NearDuplicateSpiderMiddleware(Component):
 
     @contextmanager
     def _ending(self, response: Response) -> Iterator[Callable[[object], bool]]:
-        """Give out the test that what a page's callback yields has to pass; end the page."""
+        """Return the test that a callback's output has to pass; at its end, end the page."""
         session = self._session
         if session is None:
             yield lambda _: True

@@ -1,4 +1,4 @@
-"""A crawl that drops nothing and judges everything: what a filter would do to a site.
+"""A crawl that judges every page and drops none: what the filter would do to a site.
 
 Rule of this module: whatever a trial does to a site, a polite visitor does; whatever it does to
 a project, leaves no traces: no items are stored, no store of fingerprints is touched.

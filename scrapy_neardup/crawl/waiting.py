@@ -38,7 +38,7 @@ class Visit:
         self.asked = 0
         """How many pages had been withdrawn when the store was last asked about it."""
         self.answered = asyncio.Event()
-        """Set when what the store answered then has been noted."""
+        """Set when the store's answer has been noted."""
         self.deadline: float | None = None
         """When it stops waiting, on the clock of the event loop; None: it never waited."""
         self.turn: asyncio.Future[Outcome] | None = None

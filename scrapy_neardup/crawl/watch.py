@@ -1,4 +1,4 @@
-"""What a person should look at while a crawl runs, and the sum of it at its end.
+"""Warnings about what a person should look at while a crawl runs, and a summary at its end.
 
 Rule of this module: it sees verdicts and addresses, decides nothing, and remembers little.
 Addresses are taken together by their pattern (``/product/N``; `scrapy_neardup.reports`).

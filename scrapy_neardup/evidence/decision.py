@@ -66,7 +66,7 @@ class Rule(StrEnum):
 
 
 class Names(IntEnum):
-    """What the titles and addresses of two pages say of them."""
+    """What the titles and addresses of two pages say about them."""
 
     OTHER = 0
     """Two pages: titles differ."""

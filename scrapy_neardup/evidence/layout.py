@@ -1,4 +1,4 @@
-"""What a store keeps of a page to compare it with others: a head, and bit planes of a sketch.
+"""The evidence that a store keeps of a page: a head, and bit planes of a sketch.
 
 Rule of this module: bytes and what they mean, nothing else; the scripts of the Redis stores read
 the same (``lua/evidence.lua``).

@@ -1,4 +1,4 @@
-"""What is learnt of each site, how crawlers tell each other, and how a crawl goes on.
+"""What is learnt of each site, how crawlers share it, and how a later run goes on with it.
 
 Rule of this module: bounded; what is learnt is used when two pages are compared, and never enters
 what a store keeps of either.
@@ -92,7 +92,7 @@ class Site:
     def add_others(self, dumps: Iterable[bytes]) -> None:
         """Take over what others have learnt, in place of what they had before.
 
-        What can't be read is passed over.
+        Dumps that can't be read are skipped.
         """
         read = [loaded for value in dumps if (loaded := _load(value, _MAX_DUMP)) is not None]
         for name, part in self._parts().items():

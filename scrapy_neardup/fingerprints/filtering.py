@@ -1,4 +1,4 @@
-"""Filters by features: how features are made, how many are chosen, and what is made of them.
+"""Filters by features: their choice, and the digests of shared features.
 
 Rule of this room: it combines what `broder`, `minwise` and `shingles` compute. Nothing of it is
 written into a store.

@@ -253,7 +253,7 @@ def b_bit_resemblance_many(
     Returns
     -------
     ndarray of float64, shape (n,)
-        See `b_bit_resemblance`, also for what is raised.
+        See `b_bit_resemblance`, also for the errors.
 
     Notes
     -----

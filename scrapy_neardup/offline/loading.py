@@ -1,6 +1,6 @@
 """Pages into a store before a crawl.
 
-Rule of this room: a page goes the way it goes in a crawl, through `Store.check_and_add`, so
+Rule of this room: a page is treated as in a crawl, through `Store.check_and_add`, so
 that a loaded store is one that a crawl could have left. A page that is there already is
 SEEN: loading again, or going on after a failure, changes nothing.
 """

@@ -159,7 +159,7 @@ async def draw(
     Notes
     -----
     Pages that are like no other have a fifth of the sample, or what is left of it, as they tell
-    next to nothing. Every other group is as likely to be drawn as any; one that is larger than a
+    almost nothing. Every other group is as likely to be drawn as any; one that is larger than a
     tenth of the sample is drawn in part. A kind of which no page is drawn counts nothing.
     O(tokens) of time; 1 kB a page of memory beside the detector's, and the pages drawn.
     """

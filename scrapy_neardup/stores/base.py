@@ -1,7 +1,7 @@
 """What every store is: one asynchronous interface, one rule, one way to open it.
 
 Rule of this room: a store decides and remembers; it never looks at text and never
-acts on a page. The behaviour is the same for every store and one test suite says so
+acts on a page. The behaviour is the same for every store, and one test suite holds them to it
 (``tests/stores/``).
 
 The life of an entry::
@@ -54,7 +54,7 @@ class StoreOptions:
     max_distance
         k, 0 to 8 bits (Manku et al. 2007, section 4.1).
     matching
-        What else decides whether a page repeats an entry.
+        What else makes a page a duplicate of an entry.
     expected_pages
         Number of pages that the store is sized for. More pages are slower, not wrong.
     retention

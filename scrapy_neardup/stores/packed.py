@@ -48,7 +48,7 @@ class Kept(NamedTuple):
 
 
 class PackedPages:
-    """A packed file as what a store has kept.
+    """A packed file, read as if it were a store's kept entries.
 
     Parameters
     ----------

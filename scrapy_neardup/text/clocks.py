@@ -1,4 +1,4 @@
-"""Clocks and counters: what a page says of the moment at which it was made.
+"""Clocks and counters: text that depends on the moment at which the page was made.
 
 Rule of this module: a clock is recognised by its form, in a short line of its own: a date, a time
 of day, a duration, a number of visitors or queries. In a long line dates are

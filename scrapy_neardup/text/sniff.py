@@ -1,4 +1,4 @@
-"""Is it HTML? What a server says, and what the first bytes show.
+"""Whether a response is HTML, by what its server says and by its first bytes.
 
 Rule of this room: after the WHATWG's "MIME Sniffing" standard, section 7, but an XML
 document counts by its root element, and a false label does not make JSON a page.
@@ -77,7 +77,7 @@ def is_binary(text: str) -> bool:
 
 
 def _is_other(head: str, body: bytes) -> bool:
-    """Return whether what is called HTML is a feed, a picture, PDF, JSON."""
+    """Return whether a body that is declared as HTML is a feed, a picture, a PDF or JSON."""
     if _OTHER.match(head):
         return True
     if is_binary(head):

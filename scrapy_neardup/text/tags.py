@@ -20,7 +20,7 @@ class Kind(IntEnum):
     BREAK = 4
     """Ends a line and holds nothing."""
     SKIPPED = 5
-    """Not shown: neither it nor what it holds."""
+    """Not shown, with all of its content."""
     IGNORED = 6
     """Left out by ``NEARDUP_IGNORE``; separates words."""
     FURNITURE = 7

@@ -1,4 +1,4 @@
-"""Text to tokens: what a word is.
+"""Text to tokens: the definition of a word.
 
 Rule of this room: one definition of a token, by character class, the same on every
 machine; everything that reads text reads it through `normalize`.

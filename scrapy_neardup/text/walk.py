@@ -182,7 +182,7 @@ class _Walker:
     # ---- elements --------------------------------------------------------------------------
 
     def _start(self, element: HtmlElement, tag: str, depth: int) -> bool:
-        """Open an element; return whether what it holds is to be read."""
+        """Open an element; return whether its content is to be read."""
         kind = KINDS.get(tag, _BLOCK)
         if kind is _BLOCK or kind is _PLAIN:
             self._block(element, tag, depth, kind)
@@ -250,7 +250,7 @@ class _Walker:
     def _special(  # noqa: C901, PLR0912  (a table: one line or two for each kind)
         self, element: HtmlElement, tag: str, depth: int, kind: Kind
     ) -> bool:
-        """Open an element of one of the rarer kinds; return whether what it holds is read."""
+        """Open an element of one of the rarer kinds; return whether its content is read."""
         match kind:
             case Kind.TIME:
                 self._open(tag, element.get("class") or "", depth, Form.CLOCK)

@@ -28,7 +28,7 @@ _BLOCK: Final = 4096
 
 
 class Arrival(NamedTuple):
-    """A page, and what of it is compared with columns.
+    """A page, and the parts of it that are compared with columns.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Arrival(NamedTuple):
 
 
 def arrival(page: Page) -> Arrival:
-    """Return what of `page` is compared with columns."""
+    """Return the parts of `page` that are compared with columns."""
     tag, mask = partition(page.scope, page.exact)
     features = tuple([feature ^ mask for feature in page.features])
     return Arrival(page, tag, page.fingerprint ^ mask, features)

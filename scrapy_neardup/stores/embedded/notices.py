@@ -1,6 +1,6 @@
 """The notice board of an embedded store: what `Store.exchange` posts and reads.
 
-Rule of this room: values as they came; bounded, so that nobody who posts under ever new
+Rule of this room: values as they came; bounded, so that no member who posts under ever new
 names fills the memory.
 """
 
@@ -60,6 +60,6 @@ class NoticeBoard:
         return list(members.values()), changed
 
     def load(self, notices: Iterable[tuple[str, str, bytes]]) -> None:
-        """Fill an empty board, with what was posted first first."""
+        """Fill an empty board with notices in the order in which they were posted."""
         for topic, member, value in notices:
             self.post(topic, member, value)

@@ -1,4 +1,4 @@
-"""The URLs of entries, by row: what a drop is explained with, kept compactly.
+"""The URLs of entries, by row, which explain drops; stored compactly.
 
 Rule of this room: bytes end to end in one heap, with a place of 8 bytes a row; a dict
 of strings takes three times as much. No URL, no memory.
@@ -44,7 +44,7 @@ class UrlHeap:
         return self._heap[offset : offset + length].decode("utf-8", "surrogatepass")
 
     def set(self, row: int, url: str | None) -> None:
-        """Keep `url` for `row`, in place of what is there.
+        """Keep `url` for `row`, in place of its earlier one.
 
         None, and what is longer than 16 MiB, is not kept.
         """

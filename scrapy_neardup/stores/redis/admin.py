@@ -1,4 +1,4 @@
-"""What namespaces a Redis or a cluster holds, what they weigh, and how one is removed.
+"""The namespaces of a Redis or a cluster: their names, their size, and their removal.
 
 Rule of this room: a store isn't opened, so that its parameters needn't be known; keys are
 found by SCAN, and no call takes long.
@@ -112,7 +112,7 @@ class RedisAdmin:
     async def _weigh(
         self, key: bytes, table: int, parameters: Mapping[str, str]
     ) -> tuple[dict[str, int], list[BusyBucket]]:
-        """Return what the bytes of a hash of a table are for, and its longest buckets."""
+        """Return the bytes of a table's hash by purpose, and its longest buckets."""
         weights = dict.fromkeys(("tables", "sketches", "rest"), 0)
         lengths: dict[bytes, int] = {}
         matching = Matching(

@@ -1,4 +1,4 @@
-"""What a Redis store does beside judging pages: renew leases, clear away what is over.
+"""What a Redis store does besides judging pages: renew leases, remove what has expired.
 
 Some work is done beside the judging of pages, as no page waits for it.
 
@@ -39,7 +39,7 @@ class Background:
         task.add_done_callback(self._jobs.discard)
 
     async def close(self) -> None:
-        """Take no step any more, and end what was begun; costs `LONGEST_END` at most."""
+        """Take no further step, and finish the current one, within `LONGEST_END` seconds."""
         self._over.set()
         for loop in self._loops:
             loop.cancel()

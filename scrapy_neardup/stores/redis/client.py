@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 async def disconnect(client: Redis) -> None:
-    """Close a client that `connect` returned, and what it asked sentinels with."""
+    """Close a client that `connect` returned, and its connections to sentinels."""
     await client.aclose()
     manager = getattr(client.connection_pool, "sentinel_manager", None)
     for sentinel in manager.sentinels if manager else ():

@@ -1,4 +1,4 @@
-"""What the protocol of a Redis Cluster is about: attempts, and what is known of them.
+"""The values of the protocol of a Redis Cluster: attempts, and what is known of them.
 
 Rule of this room: plain values, as scripts want and return them.
 
@@ -57,7 +57,7 @@ Features = frozenset[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A page, and what of it is stored and looked up.
+    """A page, and the parts of it that are stored and looked up.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def constants(matching: Matching) -> dict[str, str | int | float]:
 
 
 def weighing(page: Page, matching: Matching) -> bytes:
-    """Return what is at hand to compare `page`; ``b""`` where nothing has to be confirmed."""
+    """Return the `Weighing` of `page`, packed; ``b""`` where nothing has to be confirmed."""
     if not (matching.bins and page.evidence):
         return b""
     known = page.weighing
@@ -85,7 +85,7 @@ def evidence(page: Page, matching: Matching) -> bytes:
 
 
 def resembling(counts: Sequence[int], bits: int) -> float | None:
-    """Return the resemblance, from what was counted of texts and cores; None where nothing was."""
+    """Return the resemblance from the counts of texts and cores; None where there are none."""
     if not counts:
         return None
     text, of_text, core, of_core = counts

@@ -252,7 +252,7 @@ WEIGH_SCRIPT = _source("weigh")
 
 
 def prefix(namespace: str) -> str:
-    """Return what the names of all keys of a namespace begin with.
+    """Return the prefix of all keys of a namespace.
 
     Whatever could end a hash tag or match in a pattern is percent-encoded, ``%`` too, so
     that no two namespaces have one prefix.

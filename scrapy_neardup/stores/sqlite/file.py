@@ -185,7 +185,7 @@ class SQLiteFile:
     def url(self, row: int, page_id: int) -> str | None:
         """Return the URL of the entry at `row`, if that is still the entry of `page_id`.
 
-        None too where it isn't what was written.
+        None, too, where it isn't the URL that was written.
         """
         first, _ = places(self._number)
         with _using(self._path):

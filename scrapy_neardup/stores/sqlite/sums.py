@@ -1,4 +1,4 @@
-"""Checksums of the rows of a SQLite file, whose own check sees its trees and not what is in them.
+"""Checksums of the rows of an SQLite file; its own check covers trees, not their content.
 
 Rule of this room: pure. A sum is the CRC-32 of a row's bytes, begun with the place where the row
 belongs: any bit that flips in either is seen, and any burst of up to 32 bits. It is no
