@@ -1,4 +1,4 @@
-"""What a page costs in a Redis Cluster: calls, round trips, time, and bytes, for each preset.
+"""What a page costs in a Redis Cluster: requests, time, and bytes, for each preset.
 
 Three masters are started here and filled in bulk, byte for byte as the store would do it;
 that it finds what was put there is checked by every answer. Then new pages and duplicates
@@ -9,8 +9,10 @@ named bins (which take a bit each), and no URLs are stored.
     python benchmarks/redis_cluster.py                       # 200,000 pages, all presets
     python benchmarks/redis_cluster.py --pages 1_000_000 --presets best
 
-"bytes" are what the masters take; the rest of them is MEMORY USAGE of the keys. "server CPU"
-is that of all masters together (INFO cpu), "client CPU" that of this process.
+"scripts" are those that a page calls, "requests" what is sent for them: scripts that are due at
+once go to each master together. "bytes" are what the masters take; the rest of them is MEMORY
+USAGE of the keys. "server CPU" is that of all masters together (INFO cpu), "client CPU" that of
+this process.
 """
 
 from __future__ import annotations
@@ -36,10 +38,10 @@ from redis_servers import RedisCluster, running_cluster
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
+from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster_values import Arrival
 from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout, prefix
+from scrapy_neardup.stores.redis.values import ClusterPage
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3
@@ -50,9 +52,9 @@ _IDLE_TURNS = 20
 
 
 class Counting(ClusterCalls):
-    """Calls that are counted."""
+    """Calls that are counted, and the requests that they travel in."""
 
-    made = under_way = 0
+    made = requests = under_way = 0
 
     async def call(self, verb: str, key: str, *arguments: object) -> object:
         Counting.made += 1
@@ -61,6 +63,10 @@ class Counting(ClusterCalls):
             return await super().call(verb, key, *arguments)
         finally:
             Counting.under_way -= 1
+
+    async def request(self, node: object, calls: list[object]) -> None:
+        Counting.requests += len(calls) if node is None else 1
+        await super().request(node, calls)
 
     @classmethod
     async def all_done(cls) -> None:
@@ -130,7 +136,7 @@ def fill(client: Client, layout: Layout, pages: Collection, start: str) -> None:
         payload = entries if number == 1 else tokens
         _Tree(f"{start}t{number}", layout.split, layout.depth).fill(to, words, payload)
     _Tree(f"{start}page", layout.split, PAGE_DEPTH).fill(to, pages.ids, names)
-    arrivals = [Arrival.of(pages.page(number), layout) for number in range(count)]
+    arrivals = [ClusterPage.of(pages.page(number), layout) for number in range(count)]
     if pages.matching.features:
         lists = [sorted(arrived.features) for arrived in arrivals]
         features = np.frombuffer(b"".join(f for each in lists for f in each), ">u8")
@@ -192,7 +198,7 @@ async def timed(
             assert verdict.decision is wanted, f"a wrong answer for {page}"
             seconds.append(time.perf_counter() - start)
 
-    Counting.made = 0
+    Counting.made = Counting.requests = 0
     used, start = server_seconds(cluster), time.perf_counter()
     own = time.process_time()
     await asyncio.gather(*(work() for _ in range(at_once)))
@@ -205,7 +211,8 @@ async def timed(
     }
     if at_once == 1:
         found["p50 µs"] = statistics.median(seconds) * 1e6
-        found["calls"] = Counting.made / len(pages)
+        found["requests"] = Counting.requests / len(pages)
+        found["scripts"] = Counting.made / len(pages)
     return found
 
 

@@ -37,10 +37,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.verdict import Page, Verdict
+
+MAX_CONTRADICTED: Final = 512
+"""Maximum number of entries near a new page that differ from it in title and content; as many
+entries may have the same key. Where a site serves one text under more of them, fingerprints say
+nothing, and to examine all of them would take longer than to process the page."""
+
+MAX_COMPARED: Final = 64
+"""Maximum number of candidates compared with a page, nearest first: some 0.2 ms. Where one is
+confirmed there are few; where 64 aren't, the site's fingerprints say nothing, and the page is
+kept."""
+
+MAX_UNDER_FEATURE: Final = 16
+"""Maximum number of entries found by one value of one feature. A feature of more distinct pages is
+furniture, not content: it leads to the wrong entries, and a page would cost time in proportion to
+its site. The page's other features still find it."""
+
+MAX_MEMBERS: Final = 64
+"""Maximum number of members of a topic on the notice board: those that changed last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,8 +163,8 @@ class Store(Protocol):
 
         A notice board beside the fingerprints: each member's latest value of a topic, its
         own included, in no particular order. Members that posted nothing for a day may be
-        gone, and so may any of more than 64. To post the same value again changes nothing.
-        A store that keeps nothing else than fingerprints returns the own value.
+        gone, and so may any of more than `MAX_MEMBERS`. To post the same value again changes
+        nothing. A store that keeps nothing else than fingerprints returns the own value.
         """
         return [] if value is None else [value]
 

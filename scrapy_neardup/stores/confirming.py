@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.verdict import Page
-
-MOST_COMPARED: Final = 64
-"""Maximum candidates compared with a page, nearest first: some 0.2 ms. Where one is confirmed
-there are few; where 64 aren't, the site's fingerprints say nothing, and the page is kept."""
 
 Candidate = tuple[int, int, int]
 """Distance in bits, page id, row."""

@@ -20,16 +20,14 @@ from typing import Final, NamedTuple
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.base import contradicts
-from scrapy_neardup.stores.confirming import MOST_COMPARED, Candidate, Confirmed, first_confirmed
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE, contradicts
+from scrapy_neardup.stores.confirming import Candidate, Confirmed, first_confirmed
 from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
-MOST_EQUAL: Final = 512
+MAX_EQUAL: Final = 512
 """Maximum rows of one fingerprint that are looked at, those with the smallest page ids."""
-MOST_UNDER_FEATURE: Final = 16
-"""Maximum rows that are found by one value of one feature, those packed first."""
 
 
 class Kept(NamedTuple):
@@ -82,7 +80,7 @@ class PackedPages:
         self._index = index
         self._max_distance = max_distance
         self._matching = matching
-        self._kept = lru_cache(MOST_EQUAL)(self._read)
+        self._kept = lru_cache(MAX_EQUAL)(self._read)
 
     def judge(self, page: Page) -> tuple[Verdict | None, bytes]:
         """Return what is known of a page: a verdict, and the evidence of another one like it.
@@ -107,7 +105,7 @@ class PackedPages:
         others = at_path or found
         has_sketches = self._matching.bins > 0
         witness = self._kept(min(others)[2]).evidence if others and has_sketches else b""
-        if match := self._confirmed(page, found[:MOST_COMPARED]):
+        if match := self._confirmed(page, found[:MAX_COMPARED]):
             reason = Reason.EQUAL if page.exact else Reason.NEAR
             known = _match(match, self._index.url(match.row))
             verdict = Verdict.on(page, Decision.DUPLICATE, reason, known, match.rule, witness)
@@ -129,15 +127,15 @@ class PackedPages:
         rows: dict[int, int] = {}
         if page.exact or not self._limit(page):
             if page.exact or matching.by_distance:
-                rows = dict.fromkeys(index.rows_of(page.fingerprint)[:MOST_EQUAL], 0)
+                rows = dict.fromkeys(index.rows_of(page.fingerprint)[:MAX_EQUAL], 0)
         else:
             for distance, _, equal in index.near(page.fingerprint, self._limit(page)):
-                rows |= dict.fromkeys(equal[:MOST_EQUAL], distance)
+                rows |= dict.fromkeys(equal[:MAX_EQUAL], distance)
         at_path: list[int] = []
         if page.features and index.records is not None:
             shared: Counter[int] = Counter()
             for column, feature in zip(index.records.postings, page.features, strict=False):
-                at_path = column.rows(feature, MOST_UNDER_FEATURE)
+                at_path = column.rows(feature, MAX_UNDER_FEATURE)
                 shared.update(at_path)
             for row, count in shared.items():
                 if count >= matching.shared_features and row not in rows:

@@ -14,12 +14,12 @@ from store_registry import PLACES
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
-from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis import cluster as redis_cluster
+from scrapy_neardup.stores.redis import protocol
+from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster_values import Arrival, Attempt
-from scrapy_neardup.stores.redis.layout import MOST_COMPARED
+from scrapy_neardup.stores.redis.values import Attempt, ClusterPage
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 BOTH = Matching(features=4, bins=128, bits=8)
@@ -150,17 +150,17 @@ def test_a_feature_of_many_pages_leads_to_the_first_ones():
     async def scenario(uri: str) -> None:
         shared = 7
         async with store_of(uri, BOTH) as store:
-            for number in range(3 * MOST_UNDER_FEATURE):
+            for number in range(3 * MAX_UNDER_FEATURE):
                 one = page(number, number)
                 one = replace(one, features=(shared, *one.features[1:]))
                 assert (await store.check_and_add(one)).decision is Decision.NEW
             await quiet(store)
-            assert await under(store, replace(one, id=0)) == MOST_UNDER_FEATURE
+            assert await under(store, replace(one, id=0)) == MAX_UNDER_FEATURE
 
     async def under(store: RedisClusterStore, one: Page) -> int:
         feature = min(
-            Arrival.of(one, store._layout).features
-            & Arrival.of(replace(one, features=(7, 1, 2, 3)), store._layout).features
+            ClusterPage.of(one, store._layout).features
+            & ClusterPage.of(replace(one, features=(7, 1, 2, 3)), store._layout).features
         )
         name = Attempt.new(0)
         reply = await store._calls.call(
@@ -195,7 +195,7 @@ def test_of_a_flood_of_equal_pages_one_is_kept_and_found(matching):
 def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself():
     async def scenario(uri: str) -> None:
         async with store_of(uri, BOTH) as store:
-            crowd = [page(n, n, fingerprint=5) for n in range(MOST_COMPARED + 12)]
+            crowd = [page(n, n, fingerprint=5) for n in range(MAX_COMPARED + 12)]
             for each in crowd:
                 assert (await store.check_and_add(each)).decision is Decision.NEW
             await quiet(store)
@@ -209,7 +209,7 @@ def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself():
             assert (await store.check_and_add(hidden)).decision is Decision.NEW
             # A copy of a call that arrives late doesn't bring a second record.
             mine = store._held[last.id]
-            arrived = Arrival.of(last, store._layout)
+            arrived = ClusterPage.of(last, store._layout)
             before = held()
             await store._calls.call(
                 "begin", store._attempts.entry_key(mine), *mine.words, 3,
@@ -227,7 +227,7 @@ def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself():
 async def a_crawl(store: RedisClusterStore) -> list[Page]:
     """Let all happen that can to a page; return those that are kept."""
     kept = [page(n, n) for n in range(30)]
-    kept += [page(100 + n, 100 + n, fingerprint=5) for n in range(MOST_COMPARED + 4)]
+    kept += [page(100 + n, 100 + n, fingerprint=5) for n in range(MAX_COMPARED + 4)]
     for each in kept:
         assert (await store.check_and_add(each)).decision is Decision.NEW
     for each in kept[:20]:
@@ -309,7 +309,7 @@ class Mourners:
             await self.alive.check_and_add(page(first, seed + 1))
         arrived = unlike(first, seed) if self.story == "refused" else page(first, seed)
         with monkeypatch.context() as patch:
-            patch.setattr(redis_cluster, "LEASE", 0.05)
+            patch.setattr(protocol, "LEASE", 0.05)
             died = await self.die(last, arrived)
         await asyncio.sleep(0.08)
         like = [page(first + 5, seed), unlike(first + 4, seed), page(first + 3, seed + 1)]
@@ -328,7 +328,7 @@ def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
     story, executes_last, monkeypatch
 ):
     """And what the dead crawler left is cleared away by those that meet it."""
-    monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", 0.05)
+    monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.05)
 
     async def scenario(uri: str) -> None:
         mourners = Mourners(uri, story, executes_last=executes_last)

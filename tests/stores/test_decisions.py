@@ -17,8 +17,9 @@ from store_registry import PLACES
 from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head, Planes
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.redis.evidence import resembling, weighing
 from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.scripts import script as text_of
+from scrapy_neardup.stores.redis.values import resembling, weighing
 from scrapy_neardup.verdict import Page, Weighing
 
 
@@ -69,7 +70,8 @@ def test_a_packed_base_decides_as_the_table_says():
 
 def decided_by_script(matching: Matching, page: Page, stored: bytes, distance: int, same: bool):
     """Return the rule and the resemblance that the script comes to."""
-    script = Layout(3, 4, matching=matching).script("evidence", record="") + (
+    script = text_of(Layout(3, 4, matching=matching), "evidence", record="") + (
+        "local comparison, decide = evidence_functions()\n"
         "local page = comparison(ARGV[1], ARGV[2])\n"
         "return { decide(page, ARGV[3], tonumber(ARGV[4]), ARGV[5] == '1') }"
     )

@@ -11,8 +11,7 @@ from store_registry import page
 
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.confirming import MOST_COMPARED
-from scrapy_neardup.stores.embedded.candidates import MOST_CONTRADICTED, MOST_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.index import EmbeddedIndex
 from scrapy_neardup.stores.embedded.slots import SketchHeap
 from scrapy_neardup.stores.records import Chunk, record_dtype
@@ -108,20 +107,20 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
     for number in range(1000):
         assert index.check_and_add(each(number)).decision is Decision.NEW
     common, own = index._candidates._by_feature
-    assert sorted(common.rows(7)) == list(range(MOST_UNDER_FEATURE))
-    assert (len(common), len(own)) == (MOST_UNDER_FEATURE, 1000)
+    assert sorted(common.rows(7)) == list(range(MAX_UNDER_FEATURE))
+    assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
     rows = [index.confirm(number) for number in range(1000)]
     loaded = EmbeddedIndex(3, 1000, matching)
     loaded.load(chunks(index, rows, 300, matching))
     common, own = loaded._candidates._by_feature
-    assert (len(common), len(own)) == (MOST_UNDER_FEATURE, 1000)
+    assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
     # One that goes makes room for the next, and one that isn't there goes as well.
     for number in (3, 900):
         changed = page(number, 0, title=9999, content=number, features=(8 + number, 5000 + number))
         assert loaded.check_and_add(changed).reason is Reason.CHANGED
-    assert len(common.rows(7)) == MOST_UNDER_FEATURE - 1
+    assert len(common.rows(7)) == MAX_UNDER_FEATURE - 1
     loaded.check_and_add(each(5000))
-    assert len(common.rows(7)) == MOST_UNDER_FEATURE
+    assert len(common.rows(7)) == MAX_UNDER_FEATURE
 
 
 def test_pages_of_a_crowd_are_found_by_their_features_only():
@@ -131,11 +130,11 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
         return page(number, 0, features=(number + 1,), evidence=own_evidence(number, matching))
 
     index = EmbeddedIndex(3, 1000, matching)
-    crowd = [sketched(number) for number in range(MOST_COMPARED + 100)]
+    crowd = [sketched(number) for number in range(MAX_COMPARED + 100)]
     for each in crowd:
         assert index.check_and_add(each).decision is Decision.NEW
     near = index._candidates._near
-    assert len(near) == MOST_COMPARED + 1
+    assert len(near) == MAX_COMPARED + 1
     for each in (crowd[0], crowd[-1]):
         again = page(9000, 0, features=each.features, evidence=each.evidence)
         expected = Decision.DUPLICATE if each is crowd[0] else Decision.NEW
@@ -225,9 +224,9 @@ def test_pages_that_contradict_all_that_are_near_are_not_remembered_for_ever(k, 
         return page(number, 5 ^ bit, title=number + 1, content=number + 1)
 
     index = EmbeddedIndex(k, 1000)
-    outcomes = [index.check_and_add(shell(number)) for number in range(MOST_CONTRADICTED + 4)]
+    outcomes = [index.check_and_add(shell(number)) for number in range(MAX_CONTRADICTED + 4)]
     reasons = [outcome.reason for outcome in outcomes]
-    assert reasons == [Reason.UNMATCHED] * MOST_CONTRADICTED + [Reason.OVERFLOW] * 4
+    assert reasons == [Reason.UNMATCHED] * MAX_CONTRADICTED + [Reason.OVERFLOW] * 4
     assert index.stats(0).overflowed == 4
     assert index.check_and_add(page(9000, 5, title=7, content=0)).page_id == 6
     assert index.check_and_add(shell(6)).decision is Decision.SEEN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from matching_pages import own_evidence
@@ -77,6 +78,30 @@ def test_crawlers_of_one_cluster_share_a_flood():
         assert judged() - before < 600 * 4 + 12 * 200
 
 
+def near(number: int) -> Page:
+    """Return a page within k bits of all the others, and equal to none."""
+    return replace(equal(number), fingerprint=FINGERPRINT ^ 1 << number)
+
+
+@pytest.mark.parametrize("crawlers", [1, 4])
+def test_on_a_cluster_near_pages_cost_no_more_the_more_they_are(crawlers):
+    async def scenario(uri: str, count: int) -> float:
+        namespace = f"{count}"
+        stores = [open_store(uri, matching=MATCHING, namespace=namespace) for _ in range(crawlers)]
+        before = judged()
+        for store in stores:
+            await store.open()
+        calls = (stores[n % crawlers].check_and_add(near(n)) for n in range(count))
+        check(await asyncio.gather(*calls))
+        for store in stores:
+            await store.close()
+        return (judged() - before) / count
+
+    with PLACES["redis-cluster"]() as place:
+        few, many = (asyncio.run(scenario(place.uri, count)) for count in (16, 60))
+    assert many < 1.5 * few
+
+
 def test_an_entry_that_is_forgotten_in_a_flood_is_made_anew():
     async def scenario(uri: str) -> Counter[Decision]:
         async with open_store(uri, matching=MATCHING) as store:
@@ -97,12 +122,12 @@ def test_an_entry_that_is_forgotten_in_a_flood_is_made_anew():
 
 def test_the_first_goes_alone_and_some_together_afterwards():
     async def scenario() -> list[int]:
-        turns: Turns[str] = Turns()
+        turns: Turns[None, str] = Turns()
         seen, now = [], 0
 
         async def go() -> None:
             nonlocal now
-            async with turns.of("key"):
+            async with turns.of("key", None):
                 now += 1
                 seen.append(now)
                 await asyncio.sleep(0.001)

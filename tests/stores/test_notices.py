@@ -11,7 +11,8 @@ import pytest
 from store_registry import on_store
 
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.embedded.notices import MOST_MEMBERS, MOST_TOPICS, Notice, NoticeBoard
+from scrapy_neardup.stores.base import MAX_MEMBERS
+from scrapy_neardup.stores.embedded.notices import MAX_TOPICS, Notice, NoticeBoard
 from scrapy_neardup.stores.sqlite.admin import sqlite_admin
 
 
@@ -46,19 +47,19 @@ def test_what_changes_is_told():
 
 def test_members_that_changed_their_value_last_stay():
     board = NoticeBoard()
-    for number in range(MOST_MEMBERS):
+    for number in range(MAX_MEMBERS):
         board.post("x", str(number), b"%d" % number)
     board.post("x", "0", b"new")
     values, changed = board.post("x", "another", b"!")
     assert changed == [Notice("x", "another", b"!"), Notice("x", "1", None)]
-    assert len(values) == MOST_MEMBERS
+    assert len(values) == MAX_MEMBERS
     assert b"new" in values
     assert b"1" not in values
 
 
 def test_topics_that_were_used_last_stay():
     board = NoticeBoard()
-    for number in range(MOST_TOPICS):
+    for number in range(MAX_TOPICS):
         board.post(str(number), "a", b"1")
         board.post(str(number), "b", b"2")
     board.post("0", "a", b"1")
@@ -80,24 +81,24 @@ def test_a_file_holds_what_the_board_holds(tmp_path):
 
     async def scenario() -> None:
         async with open_store(f"sqlite:{path}") as store:
-            for number in range(MOST_MEMBERS + 5):
+            for number in range(MAX_MEMBERS + 5):
                 await store.exchange("ü", str(number), bytes([number]))
             await store.exchange("ü", "7", b"new")
-        expected = [("ü", str(n), bytes([n])) for n in range(5, MOST_MEMBERS + 5) if n != 7]
+        expected = [("ü", str(n), bytes([n])) for n in range(5, MAX_MEMBERS + 5) if n != 7]
         assert written(path) == [*expected, ("ü", "7", b"new")]
         # Read in the order of posting: the next one to go is the fifth.
         async with open_store(f"sqlite:{path}", namespace="other") as store:
             assert await store.exchange("ü", "9", b"x") == [b"x"]
         async with open_store(f"sqlite:{path}") as store:
             values = await store.exchange("ü", "another", b"!")
-            assert len(values) == MOST_MEMBERS
+            assert len(values) == MAX_MEMBERS
             assert bytes([5]) not in values
         assert ("ü", "5", b"\5") not in written(path)
         # Clearing another namespace leaves them.
         async with sqlite_admin(f"sqlite:{path}") as admin:
             await admin.clear("other")
             assert ("ü", "9", b"x") not in written(path)
-            assert len(written(path)) == MOST_MEMBERS
+            assert len(written(path)) == MAX_MEMBERS
             await admin.clear("default")
             assert written(path) == []
 

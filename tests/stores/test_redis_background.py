@@ -49,7 +49,7 @@ def test_a_step_that_does_not_end_is_not_waited_for(monkeypatch):
         await asyncio.wait_for(background.close(), 30)
         allowed.set()
 
-    monkeypatch.setattr(redis_background, "LONGEST_END", 0.05)
+    monkeypatch.setattr(redis_background, "MAX_END", 0.05)
     asyncio.run(scenario())
 
 

@@ -42,8 +42,11 @@ def test_a_quick_run_in_a_cluster():
     command += ["--presets", "paper", "best", "compact"]
     run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     figures = {line[:38].strip(): line[38:].split() for line in run.stdout.splitlines()[2:]}
-    assert figures["new, 1 at once: calls"] == ["7.0", "16.0", "8.0"]
-    assert figures["duplicate, 1 at once: calls"] == ["11.0", "29.0", "13.0"]
+    # Beside the pages, a sweep makes one now and then.
+    for kind, most, scripts in (("new", 8, (7, 16, 8)), ("duplicate", 10, (11, 29, 13))):
+        assert all(float(figure) <= most for figure in figures[f"{kind}, 1 at once: requests"])
+        made = map(float, figures[f"{kind}, 1 at once: scripts"])
+        assert [round(count) for count in made] == list(scripts)
     paper, best, compact = map(float, figures["bytes"])
     assert 0 < paper < compact < best
 
@@ -62,12 +65,12 @@ def test_a_quick_run_with_sketches():
     } <= set(figures)
 
 
-@pytest.mark.parametrize("blocks", [4, 5])
+@pytest.mark.parametrize("blocks", [4, 5, 3])
 def test_pages_filled_in_bulk_are_those_of_as_many_calls(blocks, monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     from redis_fill import fill_packed
 
-    layout = Layout(3, blocks, split=4)
+    layout = Layout(3, blocks, split=4, parts=1 + (blocks == 3))
     keys, ids = np.random.default_rng(3).integers(0, 2**64, (2, 3000), dtype=np.uint64)
     keys[::2] >>= np.uint64(15)  # share their first bits: these buckets are split, and deep
     ids[::2] >>= np.uint64(20)

@@ -16,6 +16,7 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
 from scrapy_neardup.stores.redis import single as redis
+from scrapy_neardup.stores.redis import values
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Decision, Page, Reason, Weighing
@@ -84,7 +85,7 @@ def _flipped(evidence: bytes, count: int) -> bytes:
 def features_as_they_are(monkeypatch):
     """Let features that begin alike do so in the store too: they share buckets, and more."""
     monkeypatch.setattr(
-        redis, "feature_keys", lambda page, _: [f.to_bytes(8, "big") for f in page.features]
+        values, "feature_keys", lambda page, _: [f.to_bytes(8, "big") for f in page.features]
     )
 
 

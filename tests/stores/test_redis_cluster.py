@@ -20,8 +20,9 @@ from tried import row
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.redis import cluster as redis_cluster
-from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
+from scrapy_neardup.stores.redis import protocol
+from scrapy_neardup.stores.redis.calls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster import RedisClusterStore
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Decision
 
@@ -57,8 +58,8 @@ SHORT = ["ten tables", "crashes, short lease", "lapses", "evidence", "both, cras
 @pytest.fixture(autouse=True)
 def leases(monkeypatch):
     """Storms set them; afterwards they are as they were."""
-    monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", redis_cluster.ATTEMPT_LEASE)
-    monkeypatch.setattr(redis_cluster, "LEASE", redis_cluster.LEASE)
+    monkeypatch.setattr(protocol, "ATTEMPT_LEASE", protocol.ATTEMPT_LEASE)
+    monkeypatch.setattr(protocol, "LEASE", protocol.LEASE)
 
 
 def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> Findings:
@@ -224,8 +225,8 @@ def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
             assert verdict.decision is Decision.NEW
             assert (await store.check_and_add(page(1001, 2**63))).decision is Decision.DUPLICATE
 
-    monkeypatch.setattr(redis_cluster, "ATTEMPT_LEASE", 0.3)
-    monkeypatch.setattr(redis_cluster, "LEASE", 0.5)
+    monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.3)
+    monkeypatch.setattr(protocol, "LEASE", 0.5)
     asyncio.run(scenario(shared_cluster().uri))
 
 
@@ -247,8 +248,8 @@ def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
             others = [page(number + 100, number * GOLDEN % 2**64) for number in range(1, 6)]
             return [(await store.check_and_add(each)).decision for each in others]
 
-    monkeypatch.setattr(redis_cluster, "LEASE", 3.0)
-    monkeypatch.setattr(redis_cluster.RedisClusterStore, "calls_class", Failing)
+    monkeypatch.setattr(protocol, "LEASE", 3.0)
+    monkeypatch.setattr(RedisClusterStore, "calls_class", Failing)
     lapsed, *renewed = asyncio.run(scenario(shared_cluster().uri))
     assert lapsed is Decision.NEW
     assert set(renewed) == {Decision.DUPLICATE}

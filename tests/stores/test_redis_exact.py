@@ -13,6 +13,7 @@ from store_registry import on_every_binary, page
 
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.scripts import permuting
 from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Reason
 
@@ -25,7 +26,7 @@ AT_ONCE = 512
 def test_scripts_permute_as_python_does(k, expected_pages):
     layout = Layout.choose(k, expected_pages)
     client = shared_server().client()
-    script = layout.permuting + (
+    script = permuting(layout) + (
         "local out = {}\n"
         "for n, f in ipairs(ARGV) do\n"
         f"  for i = 1, {len(layout.permutations)} do\n"
@@ -81,7 +82,7 @@ def brute_force(prints: list[int]) -> list[tuple[int, int] | None]:
 
 async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[int, int] | None]:
     """Judge in order; a process's calls share pipelines and are executed as they were made."""
-    options = StoreOptions(namespace=f"exact-{layout.blocks}", max_distance=K)
+    options = StoreOptions(namespace=f"exact-{len(layout.tables)}", max_distance=K)
     answers = []
     async with RedisStore(uri, options, layout=layout) as store:
         for start in range(0, len(prints), AT_ONCE):
@@ -101,11 +102,15 @@ def test_every_verdict_is_that_of_brute_force(pages, binary):
     prints = collection(pages)
     wanted = brute_force(prints)
     with RedisServer(binary=binary) as server:
-        for blocks in (4, 5):
-            answers = asyncio.run(judge_all(server.uri, Layout(K, blocks, split=4), prints))
+        for layout in (
+            Layout(K, 4, split=4),
+            Layout(K, 3, split=4, parts=2),
+            Layout(K, 5, split=4),
+        ):
+            answers = asyncio.run(judge_all(server.uri, layout, prints))
             assert answers == wanted
         # Buckets were split again and again: that is what the threshold is for.
-        fields = server.client().hkeys("nd:exact-5:t1:00")
+        fields = server.client().hkeys("nd:exact-10:t1:00")
         assert max(field[0] for field in fields) >= 5
 
 

@@ -12,6 +12,7 @@ from store_registry import PLACES, SOMETHING, decision, healed
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.redis import cluster as redis_cluster
 from scrapy_neardup.verdict import Decision
 
 PATIENCE = "?socket_timeout=0.5"
@@ -197,7 +198,10 @@ def test_an_emptied_server_gets_the_record_again_or_refuses(flushed):
         asyncio.run(other_tables(server))
 
 
-def test_an_emptied_cluster_refuses_whoever_had_other_parameters():
+def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypatch):
+    # A sweep would write the record again.
+    monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 3600.0)
+
     async def scenario(uri: str) -> None:
         async with open_store(uri, max_distance=3) as store:
             assert await decision(store, 1) is Decision.NEW

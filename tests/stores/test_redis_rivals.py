@@ -9,11 +9,10 @@ from matching_pages import Known, like
 
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.redis.cluster_values import Arrival, Attempt, Claims, Entry
-from scrapy_neardup.stores.redis.layout import MOST_COMPARED, Layout
-from scrapy_neardup.stores.redis.rivals import MOST_LOOKED_AT, Rivals
-from scrapy_neardup.stores.redis.values import feature_keys
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.rivals import MAX_LOOKED_AT, Rivals
+from scrapy_neardup.stores.redis.values import Attempt, Claims, ClusterPage, Entry, feature_keys
 from scrapy_neardup.verdict import Page, Weighing
 
 MATCHING = Matching(features=3, shared_features=2, bins=128, bits=4)
@@ -29,12 +28,12 @@ def attempt(key: int, number: int = 0) -> Attempt:
 def rivals(page: Page, *near: Attempt, sharing: dict[bytes, set[Attempt]] | None = None) -> Rivals:
     mine = attempt(page.fingerprint, 2**32 - 1)
     claims = Claims(granted=True, full=False, near=set(near), sharing=sharing or {}, old=None)
-    return Rivals(Arrival.of(page, LAYOUT), mine, claims, MATCHING)
+    return Rivals(ClusterPage.of(page, LAYOUT), mine, claims, MATCHING)
 
 
 def entry(state: str, page: Page) -> Entry:
     """Return what a look at the entry of `page` shows."""
-    arrived = Arrival.of(page, LAYOUT)
+    arrived = ClusterPage.of(page, LAYOUT)
     features = b"".join(sorted(arrived.features))
     page_id = page.id.to_bytes(8, "big")
     return Entry(state.encode(), page_id, arrived.digests, features, page.evidence)
@@ -92,7 +91,7 @@ def test_the_smaller_goes_first():
 
 def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
     far = attempt(2**64 - 1)
-    feature = min(Arrival.of(PAGE, LAYOUT).features)
+    feature = min(ClusterPage.of(PAGE, LAYOUT).features)
     for features, in_the_way in (((1, 8, 9), False), ((1, 2, 9), True), ((2, 1, 9), False)):
         met = rivals(PAGE, sharing={feature: {far}})
         assert met.left() == [far]
@@ -101,8 +100,8 @@ def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
 
 
 def test_a_feature_of_so_many_kept_pages_is_furniture():
-    one, two, three = Arrival.of(PAGE, LAYOUT).features
-    others = [attempt(number << 32) for number in range(MOST_UNDER_FEATURE)]
+    one, two, three = ClusterPage.of(PAGE, LAYOUT).features
+    others = [attempt(number << 32) for number in range(MAX_UNDER_FEATURE)]
     met = rivals(PAGE, sharing={one: set(others), two: set(others[1:]), three: set(others)})
     refused = entry("kept", replace(PAGE, id=8, **OPPOSITE))
     met.take(dict.fromkeys(others[1:], refused))
@@ -112,10 +111,10 @@ def test_a_feature_of_so_many_kept_pages_is_furniture():
 
 
 def test_of_a_crowd_the_nearest_are_compared():
-    others = [attempt(1 << 20, number) for number in range(MOST_COMPARED + 1)]
+    others = [attempt(1 << 20, number) for number in range(MAX_COMPARED + 1)]
     entries = [
         entry("kept", replace(PAGE, id=100 + number, **OPPOSITE))
-        for number in range(MOST_COMPARED + 1)
+        for number in range(MAX_COMPARED + 1)
     ]
     met = rivals(PAGE, *others)
     assert met.take(dict(zip(others[1:], entries[1:], strict=True))).match is None
@@ -133,17 +132,17 @@ def test_of_a_crowd_the_nearest_are_compared():
 
 
 def test_so_many_are_looked_at_together():
-    others = [attempt(1 << 20 ^ number % 4, number) for number in range(2 * MOST_LOOKED_AT)]
+    others = [attempt(1 << 20 ^ number % 4, number) for number in range(2 * MAX_LOOKED_AT)]
     met = rivals(PAGE, *others)
     first = met.left()
-    assert len(first) == MOST_LOOKED_AT
+    assert len(first) == MAX_LOOKED_AT
     assert {each.key for each in first} == {1 << 20, 1 << 20 ^ 1, 1 << 20 ^ 2}
     met.take(dict.fromkeys(first, Entry(b"gone")))
     assert not set(first) & set(met.left())
 
 
 def test_what_is_gone_is_taken_out_of_where_it_was_met():
-    one, two, _ = Arrival.of(PAGE, LAYOUT).features
+    one, two, _ = ClusterPage.of(PAGE, LAYOUT).features
     met = rivals(PAGE, OTHER, sharing={one: {OTHER, AFTER}, two: {AFTER}})
     looked = met.take({OTHER: Entry(b"gone"), AFTER: Entry(b"gone", features=b"01234567")})
     assert looked.gone == {OTHER: {one}, AFTER: {b"01234567"}}

@@ -11,7 +11,8 @@ from store_registry import PLACES, SOMETHING, decision, keys, page
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import cluster as redis_cluster
-from scrapy_neardup.stores.redis import notices as redis_notices
+from scrapy_neardup.stores.redis import namespace as redis_notices
+from scrapy_neardup.stores.redis import protocol
 from scrapy_neardup.stores.redis import single as redis
 from scrapy_neardup.stores.redis.layout import prefix
 from scrapy_neardup.verdict import Decision
@@ -119,7 +120,7 @@ def test_a_living_crawler_renews_its_leases(name, monkeypatch):
             assert await decision(store, 2) is Decision.DUPLICATE
 
     monkeypatch.setattr(redis, "LEASE", 0.9)
-    monkeypatch.setattr(redis_cluster, "LEASE", 0.9)
+    monkeypatch.setattr(protocol, "LEASE", 0.9)
     with PLACES[name]() as place:
         asyncio.run(scenario(place.uri))
 
@@ -184,7 +185,7 @@ def test_of_many_topics_those_posted_to_last_stay(name, monkeypatch):
             for topic, members in (("}", 2), ("a:b", 2), ("notices", 1)):
                 assert len(await store.exchange(topic, "two", b"2")) == members
 
-    monkeypatch.setattr(redis_notices, "MOST_TOPICS", 3)
+    monkeypatch.setattr(redis_notices, "MAX_TOPICS", 3)
     with PLACES[name]() as place:
         asyncio.run(scenario(place.uri))
         names = {key.decode().strip("{}") for key in keys(name)}

@@ -24,12 +24,12 @@ from cluster_pages import K, Pages
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
-from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.redis import cluster as redis_cluster
+from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
+from scrapy_neardup.stores.redis import protocol
+from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster_values import Attempt
 from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.values import Attempt
 from scrapy_neardup.verdict import Decision, Page
 
 ROUNDING = 0.002
@@ -171,7 +171,7 @@ async def rage(  # noqa: C901, PLR0915, one story
 ) -> list[Run]:
     """Let a storm loose on a cluster; return all that happened."""
     chance = random.Random(storm.seed + 1)
-    redis_cluster.ATTEMPT_LEASE, redis_cluster.LEASE = storm.attempt_lease, storm.lease
+    protocol.ATTEMPT_LEASE, protocol.LEASE = storm.attempt_lease, storm.lease
     options = StoreOptions(
         namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K, matching=storm.matching
     )
@@ -318,7 +318,7 @@ def _is_furniture(having: list[Run], one: Run, two: Run) -> bool:
     """Whether so many others that have the feature may have been kept when the later was."""
     judged = max(one.start, two.start), max(one.end, two.end)
     kept = sum(_overlap(run.possibly_live(), judged) for run in having)
-    return kept >= MOST_UNDER_FEATURE
+    return kept >= MAX_UNDER_FEATURE
 
 
 def _overlap(one: tuple[float, float], two: tuple[float, float]) -> bool:

@@ -16,25 +16,16 @@ map of keys finds them. Where pages aren't matched by distance, exact ones are a
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.stores.base import MAX_CONTRADICTED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.records import EXACT_BIT
 from scrapy_neardup.tables import HammingIndex
-
-MOST_CONTRADICTED: Final = 512
-"""Maximum number of entries near a new page that differ from it in title and content; as many
-entries may have the same key. Where a site serves one text under more of them, fingerprints say
-nothing, and to examine all of them would take longer than to process the page."""
-MOST_UNDER_FEATURE: Final = 16
-"""Maximum number of entries found by one value of one feature. A feature of more distinct pages is
-furniture, not content: it leads to the wrong entries, and a page would cost time in proportion to
-its site. The page's other features still find it."""
 
 
 class Candidates:
@@ -69,9 +60,9 @@ class Candidates:
             max_bucket = max(4096, 16 * expected_pages // 65536)
             self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
         # Without sketches no more entries have one key: the rule itself sees to it.
-        self._by_key = RowMap(entries.keys, MOST_CONTRADICTED if matching.bins else 0)
+        self._by_key = RowMap(entries.keys, MAX_CONTRADICTED if matching.bins else 0)
         self._by_page_id = RowMap(entries.page_ids)
-        self._by_feature = [RowMap(column, MOST_UNDER_FEATURE) for column in entries.features]
+        self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
         self._refused: set[int] = set()  # rows loaded that the tables have no room for
 
     def __len__(self) -> int:

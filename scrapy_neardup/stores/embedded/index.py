@@ -15,14 +15,9 @@ from typing import NamedTuple
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.base import StoreOptions, StoreStats
-from scrapy_neardup.stores.confirming import (
-    MOST_COMPARED,
-    Candidate,
-    Confirmed,
-    first_confirmed,
-)
-from scrapy_neardup.stores.embedded.candidates import MOST_CONTRADICTED, Candidates
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, StoreOptions, StoreStats
+from scrapy_neardup.stores.confirming import Candidate, Confirmed, first_confirmed
+from scrapy_neardup.stores.embedded.candidates import Candidates
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
 from scrapy_neardup.stores.records import Chunk
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
@@ -155,13 +150,13 @@ class EmbeddedIndex:
         if own >= 0:
             found = [candidate for candidate in found if candidate[2] != own]
         witness = self._witness(arrived, own, found)
-        if match := self._confirmed(page, found[:MOST_COMPARED]):
+        if match := self._confirmed(page, found[:MAX_COMPARED]):
             return self._repeat(page, match, own)._replace(witness=witness)
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
         # without it a look-up by distance stays bounded.
-        crowded = len(found) > MOST_COMPARED and self._candidates.is_near(found[MOST_COMPARED][0])
+        crowded = len(found) > MAX_COMPARED and self._candidates.is_near(found[MAX_COMPARED][0])
         row = -1
-        if rejected < MOST_CONTRADICTED:
+        if rejected < MAX_CONTRADICTED:
             row = self._insert(arrived, by_distance=not crowded)
         if row < 0:
             self._overflowed += 1

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-MOST_TOPICS: Final = 4096
+from scrapy_neardup.stores.base import MAX_MEMBERS
+
+MAX_TOPICS: Final = 4096
 """Maximum number of topics: those used last. A topic is a site's habits; one that isn't asked for
 while 4,096 others are is not being crawled."""
-MOST_MEMBERS: Final = 64
-"""Maximum number of members of a topic: those that changed their value last, as `Store.exchange`
-says."""
 
 
 class Notice(NamedTuple):
@@ -50,11 +49,11 @@ class NoticeBoard:
             members.pop(member, None)
             members[member] = value
             changed.append(Notice(topic, member, value))
-        if len(members) > MOST_MEMBERS:
+        if len(members) > MAX_MEMBERS:
             oldest = next(iter(members))
             del members[oldest]
             changed.append(Notice(topic, oldest, None))
-        if len(self._topics) > MOST_TOPICS:
+        if len(self._topics) > MAX_TOPICS:
             unused = next(iter(self._topics))
             changed += [Notice(unused, each, None) for each in self._topics.pop(unused)]
         return list(members.values()), changed

@@ -17,11 +17,10 @@ from urllib.parse import unquote
 
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
-from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect
-from scrapy_neardup.stores.redis.counts import cluster_counts, counts
-from scrapy_neardup.stores.redis.errors import explaining
-from scrapy_neardup.stores.redis.layout import WEIGH_SCRIPT, prefix
-from scrapy_neardup.stores.redis.schema import DIGEST
+from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect, explaining
+from scrapy_neardup.stores.redis.layout import prefix
+from scrapy_neardup.stores.redis.namespace import DIGEST, cluster_counts, counts
+from scrapy_neardup.stores.redis.scripts import WEIGH_SCRIPT
 
 _BATCH = 500
 _SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at
@@ -154,7 +153,7 @@ async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
     Raises
     ------
     StoreError
-        As `redis_errors.explained`.
+        As `client.explained`.
     """
     clustered = uri.partition(":")[0].lower().endswith("+cluster")
     client: Any = connect_cluster(uri) if clustered else connect(uri)

@@ -1,4 +1,4 @@
-"""The calls on what a Redis Cluster stores of attempts (`cluster_values.py`).
+"""The calls on what a Redis Cluster stores of attempts (`values.py`).
 
 Table 1 holds the entry of an attempt, the only place where its fate is decided; the other
 tables, and the lists of those that have a feature, hold claims, which only say where to look.
@@ -13,19 +13,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from scrapy_neardup.bounded import Bounded
-from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster_values import (
+from scrapy_neardup.stores.redis.calls import ClusterCalls
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.scripts import script
+from scrapy_neardup.stores.redis.values import (
     TOKEN,
-    Arrival,
     Attempt,
     Claims,
+    ClusterPage,
     Entry,
     Features,
     Met,
+    id_bytes,
     separate,
 )
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.values import id_bytes
 
 _CLEARED = 4096  # attempts of others whose claims were taken away last
 _RENEWED = 32  # leases at once: half of the calls that are made at once
@@ -60,7 +61,7 @@ class Attempts:
 
     # ---- a page's way ----------------------------------------------------------------------
 
-    async def claim(self, mine: Attempt, arrived: Arrival, lease: float) -> Claims:
+    async def claim(self, mine: Attempt, arrived: ClusterPage, lease: float) -> Claims:
         """Claim a place in every list, and look up the page's own old entry."""
         first, *others = self._layout.permuted(mine.key)
         # Equal keys meet in table 1.
@@ -252,6 +253,6 @@ def scripts(layout: Layout, record: str) -> dict[str, str]:
         The digest of the namespace's parameters.
     """
     return {
-        verb: layout.script(*(f"cluster/{part}" for part in (*parts, verb)), record=record)
+        verb: script(layout, *(f"cluster/{part}" for part in (*parts, verb)), record=record)
         for verb, parts in _VERBS.items()
     }

@@ -16,7 +16,7 @@ from typing import Any
 
 from scrapy_neardup.errors import StoreError
 
-LONGEST_END = 10.0
+MAX_END = 10.0
 """Seconds that a step may go on after the end; twice what a reply may take."""
 
 
@@ -39,12 +39,12 @@ class Background:
         task.add_done_callback(self._jobs.discard)
 
     async def close(self) -> None:
-        """Take no further step, and finish the current one, within `LONGEST_END` seconds."""
+        """Take no further step, and finish the current one, within `MAX_END` seconds."""
         self._over.set()
         for loop in self._loops:
             loop.cancel()
         if self._loops or self._jobs:
-            await asyncio.wait({*self._loops, *self._jobs}, timeout=LONGEST_END)
+            await asyncio.wait({*self._loops, *self._jobs}, timeout=MAX_END)
         self._loops.clear()
 
     async def _repeat(self, step: Callable[[], Awaitable[None]], pause: float) -> None:

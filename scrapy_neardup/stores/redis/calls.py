@@ -1,33 +1,58 @@
-"""Calls of scripts in one Redis, those of a process that are due at once in one pipeline.
+"""Calls of scripts: in one Redis, and in a cluster.
 
-Rule of this room: nothing here knows what a script does. A call whose reply is lost is not
-repeated, as it may have been executed.
+Rule of this room: nothing here knows what a script does.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
-from typing import Any
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from redis import exceptions
-from redis.asyncio import Redis
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.errors import explained, refused
+from scrapy_neardup.stores.redis.client import FAILURES, explained, explaining, refused
 from scrapy_neardup.urls import redact_store
 
-_MOST_CALLS = 64  # in one pipeline: bounds what is lost with it; more is no faster
+_MAX_WORDS = 16  # of calls in one round trip: bounds how long scripts keep others waiting
+_MAX_CALLS = 64  # in one request to a node of a cluster
 
-_Call = tuple[str, tuple[Any, ...], asyncio.Future[Any]]  # sha, arguments, reply
+_REQUESTS_AT_ONCE = 32  # redis-py opens a connection for each one under way
+_ALONE_AT_ONCE = 32  # calls that are repeated, each a request of its own
+_MAX_CLOSE = 5.0
+
+# What one call of a request may meet alone: its slot has moved, or its node is another by now.
+_TO_REPEAT = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.AskError,  # and MOVED, which is one
+    exceptions.TryAgainError,
+    exceptions.ClusterDownError,
+    exceptions.NoScriptError,
+    OSError,
+)
+
+_Key = tuple[str, tuple[Any, ...]]  # sha, arguments that calls share
+
+
+class _Call(NamedTuple):
+    key: _Key
+    word: bytes | str
+    reply: asyncio.Future[Any]
 
 
 class Scripts:
-    """Calls of scripts; those of one process that are due at once share a pipeline.
+    """Calls of scripts in one Redis; those of one process that are due at once share a round trip.
 
-    While a pipeline is under way, further calls wait and go together with the next one:
-    a lone page costs one round trip, many pages at a time share it.
+    While calls are under way, further ones wait and go together afterwards. Those of one script
+    are one command: a script takes the words of many calls, and replies to each. A call whose
+    reply is lost is not repeated, as it may have been executed.
 
     Parameters
     ----------
@@ -50,8 +75,13 @@ class Scripts:
             self._shas[verb] = await self._client.script_load(text)
             self._texts[self._shas[verb]] = text
 
-    async def call(self, verb: str, *arguments: Any) -> Any:
-        """Call a script and return its reply.
+    async def call(self, verb: str, word: bytes | str, *shared: Any) -> Any:
+        """Call a script and return its reply to `word`.
+
+        Parameters
+        ----------
+        shared
+            Arguments that calls have in common, in front of their words.
 
         Raises
         ------
@@ -62,7 +92,7 @@ class Scripts:
             raise self._was_closed()
         loop = asyncio.get_running_loop()
         reply: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((self._shas[verb], arguments, reply))
+        self._waiting.append(_Call((self._shas[verb], shared), word, reply))
         if self._sender is None:
             self._sender = loop.create_task(self._send())
         return await reply
@@ -79,46 +109,206 @@ class Scripts:
         calls: list[_Call] = []
         try:
             while self._waiting:
-                calls = self._waiting[:_MOST_CALLS]
-                del self._waiting[:_MOST_CALLS]
+                calls = self._waiting[:_MAX_WORDS]
+                del self._waiting[:_MAX_WORDS]
                 try:
                     replies = await self._execute(calls)
                 except Exception as error:  # noqa: BLE001, whoever waits must hear of any
                     replies = [error] * len(calls)
-                for (_, _, future), reply in zip(calls, replies, strict=True):
-                    if future.done():  # its caller gave up waiting
+                for call, reply in zip(calls, replies, strict=True):
+                    if call.reply.done():  # its caller gave up waiting
                         continue
                     if isinstance(reply, BaseException):
-                        future.set_exception(explained(reply, self._uri))
+                        call.reply.set_exception(explained(reply, self._uri))
                     else:
-                        future.set_result(reply)
+                        call.reply.set_result(reply)
         finally:
             self._sender = None
-            for _, _, future in calls + self._waiting:  # closed meanwhile
-                if not future.done():
-                    future.set_exception(self._was_closed())
+            for call in calls + self._waiting:  # closed meanwhile
+                if not call.reply.done():
+                    call.reply.set_exception(self._was_closed())
 
     def _was_closed(self) -> StoreUnavailableError:
         return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
 
     async def _execute(self, calls: list[_Call]) -> list[Any]:
-        replies = await self._pipeline(calls)
-        lost = [
-            n for n, reply in enumerate(replies) if isinstance(reply, exceptions.NoScriptError)
-        ]
+        words: dict[_Key, list[bytes | str]] = {}
+        for call in calls:
+            words.setdefault(call.key, []).append(call.word)
+        replies = await self._evaluate(words)
+        lost = {
+            key: words[key]
+            for key, reply in replies.items()
+            if isinstance(reply, exceptions.NoScriptError)
+        }
         if lost:  # the server was restarted, or its scripts were flushed
             for text in self._texts.values():
                 await self._client.script_load(text)
-            for n, reply in zip(lost, await self._pipeline([calls[n] for n in lost]), strict=True):
-                replies[n] = reply
-        if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies):
+            replies |= await self._evaluate(lost)
+        if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies.values()):
             # After a failover the connections lead to the old master: look it up anew.
             await self._client.connection_pool.disconnect(inuse_connections=False)
+        each = {
+            key: repeat(reply) if isinstance(reply, BaseException) else iter(reply)
+            for key, reply in replies.items()
+        }
+        return [next(each[call.key]) for call in calls]
+
+    async def _evaluate(self, words: Mapping[_Key, list[bytes | str]]) -> dict[_Key, Any]:
+        """Return the reply of each script, or the error that it ended with."""
+        commands = [(sha, 0, *shared, *words[sha, shared]) for sha, shared in words]
+        if len(commands) == 1:  # a pipeline costs twice as much
+            try:
+                return dict.fromkeys(words, await self._client.evalsha(*commands[0]))
+            except exceptions.ResponseError as error:
+                return dict.fromkeys(words, error)
+        async with self._client.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.evalsha(*command)
+            return dict(zip(words, await pipeline.execute(raise_on_error=False), strict=True))
+
+
+class _KeyedCall(NamedTuple):
+    verb: str
+    key: str
+    arguments: tuple[Any, ...]
+    reply: asyncio.Future[Any]
+
+
+class ClusterCalls:
+    """Calls of one namespace's scripts in a cluster, each on one hash.
+
+    Those that are made at once go to each node together, in one request. Each may be executed
+    twice, where its reply was lost or the cluster changed under it.
+
+    Parameters
+    ----------
+    client
+        Open; closed by the caller.
+    texts
+        Verb -> script.
+    check_record
+        Called where a node lacks a script: it may have been emptied, and the record of the
+        namespace's parameters with it.
+    """
+
+    def __init__(
+        self,
+        client: RedisCluster,
+        uri: str,
+        texts: Mapping[str, str],
+        check_record: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._client = client
+        self._uri = uri
+        self._check_record = check_record
+        self._scripts = {
+            verb: (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
+            for verb, text in texts.items()
+        }
+        self._waiting: list[_KeyedCall] = []
+        self._requests: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
+        self._turn_alone = asyncio.Semaphore(_ALONE_AT_ONCE)
+        self._closed = False
+
+    async def call(self, verb: str, key: str, *arguments: Any) -> Any:
+        """Call a script on one hash.
+
+        Raises
+        ------
+        StoreError
+            As `client.explained`.
+        """
+        if self._closed:
+            raise self._was_closed()
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._send_waiting)
+        call = _KeyedCall(verb, key, arguments, loop.create_future())
+        self._waiting.append(call)
+        with explaining(self._uri):
+            return await call.reply
+
+    async def close(self) -> None:
+        """Let the requests under way end and make no more; the client may be closed afterwards.
+
+        Closed under them, it would connect anew to repeat them.
+        """
+        self._closed = True
+        if self._requests:
+            await asyncio.wait(self._requests, timeout=_MAX_CLOSE)
+
+    async def request(self, node: ClusterNode | None, calls: Sequence[_KeyedCall]) -> None:
+        """Send calls to a node in one request; without a node, each to its own."""
+        replies: Sequence[Any] = [self._was_closed()] * len(calls)
+        try:
+            async with self._turn:
+                if not self._closed:
+                    replies = await self._replies(node, calls)
+        except Exception as error:  # noqa: BLE001, whoever waits must hear of any
+            replies = [error] * len(calls)
+        finally:
+            for call, reply in zip(calls, replies, strict=True):
+                if call.reply.done():  # its caller gave up waiting
+                    continue
+                if isinstance(reply, BaseException):
+                    call.reply.set_exception(reply)
+                else:
+                    call.reply.set_result(reply)
+
+    def _send_waiting(self) -> None:
+        calls, self._waiting = self._waiting, []
+        by_node: dict[ClusterNode | None, list[_KeyedCall]] = {}
+        for call in calls:
+            by_node.setdefault(self._node_of(call, calls), []).append(call)
+        for node, some in by_node.items():
+            for start in range(0, len(some), _MAX_CALLS):
+                task = asyncio.create_task(self.request(node, some[start : start + _MAX_CALLS]))
+                self._requests.add(task)
+                task.add_done_callback(self._requests.discard)
+
+    def _node_of(self, call: _KeyedCall, calls: Sequence[_KeyedCall]) -> ClusterNode | None:
+        if len(calls) == 1:
+            return None
+        try:
+            return self._client.get_node_from_key(call.key)
+        except FAILURES:  # its slot has none at the moment
+            return None
+
+    async def _replies(
+        self, node: ClusterNode | None, calls: Sequence[_KeyedCall]
+    ) -> Sequence[Any]:
+        """Return replies, or errors."""
+        replies: list[Any] = [None] * len(calls)
+        alone = list(range(len(calls)))
+        if node is not None and len(calls) > 1:
+            # Not `RedisCluster.pipeline`: where one connection fails, that closes all of them.
+            commands = [
+                PipelineCommand(place, "EVALSHA", self._scripts[verb][0], 1, key, *arguments)
+                for place, (verb, key, arguments, _) in enumerate(calls)
+            ]
+            with contextlib.suppress(*FAILURES):
+                await node.execute_pipeline(commands)
+                replies = [command.result for command in commands]
+                alone = [n for n, reply in enumerate(replies) if isinstance(reply, _TO_REPEAT)]
+        others = (self._call_alone(calls[n]) for n in alone)
+        for n, reply in zip(
+            alone, await asyncio.gather(*others, return_exceptions=True), strict=True
+        ):
+            replies[n] = reply
         return replies
 
-    async def _pipeline(self, calls: list[_Call]) -> list[Any]:
-        async with self._client.pipeline(transaction=False) as pipeline:
-            for sha, arguments, _ in calls:
-                pipeline.execute_command("EVALSHA", sha, 0, *arguments)
-            replies: list[Any] = await pipeline.execute(raise_on_error=False)
-            return replies
+    async def _call_alone(self, call: _KeyedCall) -> Any:
+        """Call a script where its slot is now, again and again if need be."""
+        verb, key, arguments, _ = call
+        sha, text = self._scripts[verb]
+        async with self._turn_alone:
+            try:
+                return await self._client.evalsha(sha, 1, key, *arguments)
+            except exceptions.NoScriptError:  # a node that is new, or was restarted
+                await self._check_record()
+                return await self._client.eval(text, 1, key, *arguments)
+
+    def _was_closed(self) -> StoreUnavailableError:
+        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")

@@ -1,22 +1,24 @@
-"""How a Redis is reached: alone, by sentinels, in a cluster.
+"""How a Redis is reached: alone, by sentinels, in a cluster; and the errors that it raises.
 
-Rule of this room: nothing here knows what is stored there.
+Rule of this room: nothing here knows what is stored there. Each message names the server and
+what to do, and none shows a password.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from redis import exceptions
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import Sentinel
 from redis.backoff import ExponentialBackoff, NoBackoff
 
-from scrapy_neardup.errors import ConfigurationError, StoreError
-from scrapy_neardup.stores.redis.errors import FAILURES
+from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores.redis.uri import RedisURI
 from scrapy_neardup.urls import redact_store
 
@@ -24,6 +26,12 @@ logger = logging.getLogger(__name__)
 
 _TIMEOUT = 5.0  # seconds for a connection and for a reply, where the URI names none
 _OLDEST = (6, 2)
+
+FAILURES = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
+"""What redis-py raises; not all of it has one base."""
+
+RECORD_LOST = "NEARDUPLOST"
+"""What a script's error reply begins with where the namespace's record is another or none."""
 
 T = TypeVar("T")
 
@@ -172,3 +180,44 @@ async def check_server(client: Redis, uri: str) -> None:
             redact_store(uri),
             policy,
         )
+
+
+# ---- errors ----------------------------------------------------------------------------
+
+
+class RecordLostError(StoreUnavailableError):
+    """The record of the namespace's parameters is not what was agreed on."""
+
+
+def explained(error: BaseException, uri: str) -> StoreError:
+    """Return the error to raise for one of redis-py's."""
+    where = f"NEARDUP_STORE: {redact_store(uri)}"
+    match error:
+        case exceptions.AuthenticationError() | exceptions.NoPermissionError():
+            return StoreError(f"{where} refused user or password: {error}")
+        case exceptions.ResponseError() if refused(error, exceptions.ReadOnlyError, "READONLY"):
+            return StoreUnavailableError(f"{where} is a read-only replica: name the master")
+        case exceptions.ResponseError() if refused(error, exceptions.OutOfMemoryError, "OOM"):
+            return StoreUnavailableError(f"{where} is full (maxmemory) and takes no more pages")
+        case exceptions.ResponseError() if str(error).startswith(RECORD_LOST):
+            return RecordLostError(f"{where} has lost what it held")
+        case _:
+            text = str(error) or type(error).__name__
+            return StoreUnavailableError(f"{where} doesn't answer as it should: {text}")
+
+
+@contextmanager
+def explaining(uri: str) -> Iterator[None]:
+    """Let errors of redis-py leave a ``with`` block as `explained`."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        raise explained(error, uri) from error
+
+
+def refused(error: object, kind: type[Exception], code: str) -> bool:
+    """Whether the server refused a write so, in a script too: Redis 6.2 words that by itself."""
+    script = isinstance(error, exceptions.ResponseError) and f": -{code} " in str(error)
+    return script or isinstance(error, kind)

@@ -11,42 +11,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import time
 from dataclasses import replace
 
 from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
+from scrapy_neardup.stores.redis import protocol
 from scrapy_neardup.stores.redis.attempts import Attempts, scripts
 from scrapy_neardup.stores.redis.background import Background
-from scrapy_neardup.stores.redis.client import connect_cluster
-from scrapy_neardup.stores.redis.cluster_calls import ClusterCalls
-from scrapy_neardup.stores.redis.cluster_values import Arrival, Attempt, Claims
-from scrapy_neardup.stores.redis.counts import cluster_counts
-from scrapy_neardup.stores.redis.errors import explaining
-from scrapy_neardup.stores.redis.layout import MOST_CONTRADICTED, Layout, prefix
-from scrapy_neardup.stores.redis.notices import exchange, topic_key
-from scrapy_neardup.stores.redis.rivals import Kept, Rivals
-from scrapy_neardup.stores.redis.schema import agree
-from scrapy_neardup.stores.redis.turns import Turn, Turns
-from scrapy_neardup.stores.redis.values import matched, near_reason, verdict
+from scrapy_neardup.stores.redis.calls import ClusterCalls
+from scrapy_neardup.stores.redis.client import connect_cluster, explaining
+from scrapy_neardup.stores.redis.layout import Layout, prefix
+from scrapy_neardup.stores.redis.namespace import (
+    agree_on_parameters,
+    cluster_counts,
+    exchange,
+    topic_key,
+)
+from scrapy_neardup.stores.redis.protocol import ClusterProtocol
+from scrapy_neardup.stores.redis.turns import Turns
+from scrapy_neardup.stores.redis.values import (
+    Attempt,
+    ClusterPage,
+)
 from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Match, Page, Reason, Verdict
+from scrapy_neardup.verdict import Page, Verdict
 
-LEASE = 60.0
-"""Seconds that a kept, not yet confirmed entry outlives its crawler."""
-
-ATTEMPT_LEASE = 2.0
-"""Seconds after which a pending attempt may be ended by others; shorter is safe and slow."""
-
-ATTEMPT_LIMIT = 60.0
-"""Seconds after which a page's attempts give up; tombstones live ten times as long."""
-
-_LONGEST_PAUSE = 0.05  # seconds between two looks of one that waits
 _SWEEP_PAUSE = 1.0
 _SWEEP_FIELDS = 16
 
 
-class RedisClusterStore(Store):
+class RedisClusterStore(ClusterProtocol, Store):
     """Fingerprints in a Redis Cluster; see `scrapy_neardup.stores.base.Store`.
 
     Parameters
@@ -73,7 +67,7 @@ class RedisClusterStore(Store):
         self._prefix = prefix(options.namespace)
         self._held: dict[int, Attempt] = {}
         self._background = Background()
-        self._turns: Turns[Attempt] = Turns()
+        self._turns: Turns[ClusterPage, Attempt] = Turns(self._are_near)
         self._opened = False
         self._sweeping = random.randrange(256), 0
 
@@ -98,7 +92,7 @@ class RedisClusterStore(Store):
             retention=int(self._options.retention * 1000),
         )
         self._opened = True
-        self._background.start(self._renew, LEASE / 3)
+        self._background.start(self._renew, protocol.LEASE / 3)
         self._background.start(self._sweep, _SWEEP_PAUSE)
 
     async def close(self) -> None:
@@ -113,7 +107,7 @@ class RedisClusterStore(Store):
         await self._client.aclose()
 
     async def _agree(self) -> tuple[Layout, str]:
-        return await agree(
+        return await agree_on_parameters(
             self._client, f"{{{self._prefix}schema}}", self._uri, self._options, self._layout
         )
 
@@ -133,21 +127,24 @@ class RedisClusterStore(Store):
 
         Costs two round trips for a new page, three where others have to be looked at. Where
         it is cancelled, what it has written lapses: before the commit after
-        `ATTEMPT_LEASE`, from then on after `LEASE`.
+        `protocol.ATTEMPT_LEASE`, from then on after `protocol.LEASE`.
         """
-        lease = ATTEMPT_LEASE
-        arrived = Arrival.of(page, self._layout)
+        lease, limit = protocol.ATTEMPT_LEASE, protocol.ATTEMPT_LIMIT
+        arrived = ClusterPage.of(page, self._layout)
         try:
-            async with asyncio.timeout(ATTEMPT_LIMIT), self._turns.of(arrived.key) as turn:
+            async with (
+                asyncio.timeout(limit),
+                self._turns.of(arrived.key, arrived) as turn,
+            ):
                 judged = await self._repeat_equal(arrived, turn)
                 while judged is None:
                     judged = await self._try(arrived, lease, turn)
-                    lease = min(2 * lease, ATTEMPT_LIMIT)
+                    lease = min(2 * lease, limit)
                 return judged
         except TimeoutError as error:
             where = redact_store(self._uri)
             raise StoreUnavailableError(
-                f"NEARDUP_STORE: {where} came to no decision in {ATTEMPT_LIMIT:.0f} s"
+                f"NEARDUP_STORE: {where} came to no decision in {limit:.0f} s"
             ) from error
 
     async def confirm(self, page_id: int) -> None:
@@ -178,174 +175,10 @@ class RedisClusterStore(Store):
         with explaining(self._uri):
             return await exchange(self._client, key, member, value)
 
-    # ---- the protocol ----------------------------------------------------------------------
-
-    async def _repeat_equal(self, arrived: Arrival, turn: Turn[Attempt]) -> Verdict | None:
-        """Count the page on the entry that another of the same key found kept; claim nothing.
-
-        None if that isn't to be repeated, or if the page has an entry of its own.
-        """
-        if (kept := turn.found) is None:
-            return None
-        entry, own = await asyncio.gather(
-            self._attempts.look_at(kept, wound=False, body=True),
-            self._attempts.attempt_of(arrived.page.id),
-        )
-        if own is not None:
-            return None
-        claims = Claims(granted=False, full=False, near={kept}, sharing={}, old=None)
-        rivals = Rivals(arrived, Attempt.new(arrived.key), claims, self._options.matching)
-        match = rivals.take({kept: entry}).match
-        if match is None or not match.is_another:
-            return None
-        return await self._collapse(arrived, match, rivals.witness)
-
-    async def _try(self, arrived: Arrival, lease: float, turn: Turn[Attempt]) -> Verdict | None:
-        """Claim, resolve, commit; None if the attempt was ended by another one."""
-        page = arrived.page
-        mine, start = Attempt.new(arrived.key), time.monotonic()
-        try:
-            claims = await self._attempts.claim(mine, arrived, lease)
-            if time.monotonic() - start > ATTEMPT_LIMIT:
-                # Held up: a tombstone may be gone that had buried this attempt.
-                raise TimeoutError  # noqa: TRY301
-            rivals = Rivals(arrived, mine, claims, self._options.matching)
-            match = await self._resolve(rivals) if claims.granted else None
-        except BaseException:
-            self._give_up(arrived, mine)
-            raise
-        if claims.full:
-            return await self._overflow(arrived, mine)
-        if claims.granted:
-            if match is not None and match.is_another:
-                turn.found = match.attempt if match.distance == 0 else None
-                return await self._repeat(arrived, mine, match, claims.old, rivals.witness)
-            if match is not None:
-                return await self._see(arrived, mine, match)
-            if rivals.contradicted >= MOST_CONTRADICTED:
-                return await self._overflow(arrived, mine)
-            # Whoever cancels this leaves an entry that lapses, never a pointer half set.
-            reason = await asyncio.shield(self._keep(arrived, mine, claims, rivals))
-            if reason is not None:
-                self._held[page.id] = turn.found = mine
-                return verdict(page, reason, witness=rivals.witness)
-        await self._attempts.settle(mine, "end")
-        self._leave(arrived, mine)
-        return None
-
-    async def _resolve(self, rivals: Rivals) -> Kept | None:
-        """Return the kept entry that the page repeats; None if no attempt is in its way.
-
-        Whoever is smaller, by key and page id, goes first: it ends the pending attempts of
-        the others, and the others wait for it.
-        """
-        # However many wait, together they ask as often.
-        pause, longest = 0.001, _LONGEST_PAUSE * max(1, rivals.met / 8)
-        while others := rivals.left():
-            looks = (
-                self._attempts.look_at(
-                    other, wound=other in rivals.wounded, body=rivals.needs_body(other)
-                )
-                for other in others
-            )
-            found = rivals.take(dict(zip(others, await asyncio.gather(*looks), strict=True)))
-            if found.gone:
-                self._background.soon(self._attempts.clear_met(found.gone))
-            if found.match is not None:
-                return found.match
-            if found.must_wait:
-                await asyncio.sleep(pause * random.random())
-                pause = min(2 * pause, longest)
-        return None
-
-    async def _repeat(
-        self,
-        arrived: Arrival,
-        mine: Attempt,
-        kept: Kept,
-        old: Attempt | None,
-        witness: bytes,
-    ) -> Verdict | None:
-        """Count the page on the entry that it repeats; None if that is kept no more."""
-        page = arrived.page
-        judged, _ = await asyncio.gather(
-            self._collapse(arrived, kept, witness), self._attempts.settle(mine, "end")
-        )
-        self._leave(arrived, mine)
-        if judged is not None:
-            self._held.pop(page.id, None)
-            if old:
-                await self._attempts.end(old, page.id)
-        return judged
-
-    async def _collapse(self, arrived: Arrival, kept: Kept, witness: bytes) -> Verdict | None:
-        collapsed = await self._attempts.collapse(kept.attempt)
-        if collapsed is None:
-            return None
-        count, url = collapsed
-        likeness, page = kept.resemblance(self._options.matching.bits), arrived.page
-        match = matched(kept.page_id, kept.distance, url, count=count, resemblance=likeness)
-        return verdict(page, near_reason(page), match, kept.decided.rule, witness)
-
-    async def _see(self, arrived: Arrival, mine: Attempt, own: Kept) -> Verdict:
-        """Let the page's own entry stand."""
-        page = arrived.page
-        await self._attempts.settle(mine, "end")
-        if self._options.retention:
-            await self._attempts.settle(own.attempt, "touch", self._options.retention)
-        self._leave(arrived, mine)
-        likeness = own.resemblance(self._options.matching.bits)
-        match = Match(page_id=page.id, distance=own.distance, url=page.url, resemblance=likeness)
-        return verdict(page, Reason.SAME_PAGE, match, own.decided.rule)
-
-    async def _overflow(self, arrived: Arrival, mine: Attempt) -> Verdict:
-        """Let the page pass; there is no room for it."""
-        await self._attempts.settle(mine, "overflow")
-        self._leave(arrived, mine)
-        return verdict(arrived.page, Reason.OVERFLOW)
-
-    async def _keep(
-        self, arrived: Arrival, mine: Attempt, claims: Claims, rivals: Rivals
-    ) -> Reason | None:
-        """Make the attempt the entry of its page; None if others ended it before.
-
-        Lists that need not lead to it are left together with the commit.
-        """
-        page_id, crowded = arrived.page.id, rivals.is_crowded
-        leave = [self._attempts.leave_features(mine, rivals.furniture)]
-        if crowded:
-            leave.append(self._attempts.leave_tables(mine))
-        commit = asyncio.gather(self._attempts.commit(mine, LEASE, beside=crowded), *leave)
-        if claims.old is None:
-            point = self._attempts.point(page_id, mine)
-            (is_kept, *_), before = await asyncio.gather(commit, point)
-            if not is_kept:
-                await self._attempts.point_back(page_id, mine, before)
-                return None
-        else:
-            is_kept, *_ = await commit
-            if not is_kept:
-                return None
-            before = await self._attempts.point(page_id, mine)
-        # Where a first call of `point` had succeeded without a reply, the second doesn't
-        # return what was before.
-        olds = {old for old in (before, claims.old) if old and old != mine}
-        ended = [await self._attempts.end(old) for old in olds]
-        return Reason.CHANGED if any(ended) else Reason.UNMATCHED
-
-    def _leave(self, arrived: Arrival, mine: Attempt) -> None:
-        """Take the claims of an attempt that has ended away; the verdict doesn't wait."""
-        self._background.soon(self._attempts.clear(mine, arrived.features))
-
-    def _give_up(self, arrived: Arrival, mine: Attempt) -> None:
-        """End an attempt whose page can't be judged now; others would wait for its lease."""
-        self._background.soon(self._attempts.settle(mine, "end"))
-        self._leave(arrived, mine)
-
     # ---- in the background -----------------------------------------------------------------
 
     async def _renew(self) -> None:
-        await self._attempts.renew(list(self._held.values()), LEASE)
+        await self._attempts.renew(list(self._held.values()), protocol.LEASE)
 
     async def _sweep(self) -> None:
         hash_, cursor = self._sweeping

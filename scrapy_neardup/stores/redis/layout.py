@@ -1,4 +1,4 @@
-"""How a namespace lies in Redis: its keys, its tables, its scripts.
+"""How a namespace lies in Redis: its keys and its tables.
 
 Rule of this room: pure; what is fixed here is fixed in the stored format. The buckets
 and what they hold are described in ``lua/buckets.lua``.
@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.resources import files
 from itertools import combinations
 from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.redis.evidence import constants
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
@@ -23,27 +21,22 @@ FORMAT = 2
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
-"""From here on ten tables are faster than four (both for k = 3)."""
+"""Number of pages from which on six tables are faster than four (both for k = 3)."""
 
 SPLIT = 128
-"""Entries at which a bucket is split in two: a write rewrites its bucket."""
+"""Number of entries at which a bucket is split in two: a write rewrites its bucket."""
 
 CAP = 4096
-"""Entries that a bucket may hold which can't be split further."""
-
-MOST_CONTRADICTED = 512
-"""Entries that may be near a new page and other pages by their digests; as in the embedded
-stores."""
-
-MOST_COMPARED = 64
-"""Candidates, the nearest ones, that a page is compared with; as in the embedded stores."""
+"""Maximum number of entries of a bucket that can't be split further."""
 
 PAGE_DEPTH = 40
-"""Levels that the tree of page ids may be split: as far as its keys have bits, less a byte."""
+"""Number of levels that the tree of page ids may be split: bits of its keys, less three bytes."""
 
-_LEAST_PREFIX = 16  # a bucket holds all entries that share a prefix
-_MOST_PREFIX = 40  # what the scripts compare in one number
-_MOST_TABLES = 32
+MAX_PREFIX = 40
+"""Maximum number of leading bits that scripts compare."""
+
+_MIN_PREFIX = 16  # bits: a bucket holds all entries that share them
+_MAX_TABLES = 32
 
 
 @dataclass(frozen=True)
@@ -57,6 +50,9 @@ class Layout:
         ``blocks - max_distance`` of them (Manku et al. 2007, section 3.1.1).
     matching
         What finds entries beside the tables, and what confirms them.
+    parts
+        The bits are cut into so many parts first, and each of these into `blocks`: 1, or for
+        k = 3 two halves of three blocks each.
     """
 
     max_distance: int
@@ -64,6 +60,7 @@ class Layout:
     split: int = SPLIT
     cap: int = CAP
     matching: Matching = field(default_factory=Matching)
+    parts: int = 1
 
     @classmethod
     def choose(cls, max_distance: int, expected_pages: int) -> Layout:
@@ -74,11 +71,13 @@ class Layout:
         ConfigurationError
             No design with prefixes of 16 bits has few enough tables.
         """
+        if max_distance == 3 and expected_pages >= MANY_PAGES:
+            return cls(max_distance, 3, parts=2)
         blocks = max_distance + 1 + (expected_pages >= MANY_PAGES)
-        while 64 // blocks * (blocks - max_distance) < _LEAST_PREFIX:
+        while 64 // blocks * (blocks - max_distance) < _MIN_PREFIX:
             blocks += 1
         layout = cls(max_distance, blocks)
-        if len(layout.design.tables) > _MOST_TABLES:
+        if len(layout.design.tables) > _MAX_TABLES:
             raise ConfigurationError(
                 f"NEARDUP_MAX_DISTANCE is {max_distance}: a Redis store takes 6 bits at most "
                 f"(it would need {len(layout.design.tables)} tables); memory: and sqlite: take 8"
@@ -88,6 +87,8 @@ class Layout:
     @cached_property
     def design(self) -> TableDesign:
         """The tables."""
+        if self.parts > 1:
+            return _halved()
         return TableDesign.blocks(self.max_distance, blocks=self.blocks)
 
     @cached_property
@@ -120,15 +121,29 @@ class Layout:
         return tuple(table.permutation for table in self.tables)
 
     @cached_property
-    def _prefixes(self) -> list[int]:
-        return [min(table.prefix_bits, _MOST_PREFIX) for table in self.tables]
+    def prefixes(self) -> list[int]:
+        """For each table the number of leading bits that scripts compare."""
+        return [min(table.prefix_bits, MAX_PREFIX) for table in self.tables]
+
+    @property
+    def earlier(self) -> str:
+        """The prefixes of the tables before each one, as masks of 24 bits in its order, in Lua."""
+        masks = [
+            [permutation.apply(table.prefix_mask) for table in self.tables[:place]]
+            for place, permutation in enumerate(self.permutations)
+        ]
+        written = (
+            ",".join(f"{mask >> 24 & 0xFFFFFF},{mask & 0xFFFFFF}" for mask in each)
+            for each in masks
+        )
+        return "{{" + "},{".join(written) + "}}"
 
     @property
     def depth(self) -> int:
         """Levels that a table may be split: all that share a prefix stay in one bucket."""
         if not self.matching.by_distance:
             return PAGE_DEPTH  # only equal keys are looked for
-        return min(self._prefixes) - _LEAST_PREFIX
+        return min(self.prefixes) - _MIN_PREFIX
 
     def limit(self, page: Page) -> int:
         """Return within how many bits an entry may be that `page` repeats; -1: none is."""
@@ -140,53 +155,25 @@ class Layout:
         """Return `key` in the order of each table, most significant byte first."""
         return [each.apply(key).to_bytes(8, "big") for each in self.permutations]
 
-    def script(self, *parts: str, record: str) -> str:
-        """Return the text of a script for this layout: its parts, the verb last.
-
-        `record` is the digest of the namespace's parameters (`schema.py`). Scripts of
-        crawls with other parameters differ by it: none finds the other's on a server.
-        """
-        ranges = ",".join(str(2 ** (_MOST_PREFIX - prefix)) for prefix in self._prefixes)
-        values = {
-            "RECORD_DIGEST": f"'{record}'",
-            "TABLES": len(self._prefixes),
-            "RANGES": f"{{{ranges}}}",
-            "UNSEEN": f"{{{','.join(map(str, self.unseen))}}}",
-            "DEPTH": self.depth,
-            "PAGE_DEPTH": PAGE_DEPTH,
-            "SPLIT": self.split,
-            "CAP": self.cap,
-            "MOST_CONTRADICTED": MOST_CONTRADICTED,
-            "MOST_COMPARED": MOST_COMPARED,
-            "BY_DISTANCE": str(self.matching.by_distance).lower(),
-            "HAS_BODIES": str(self.has_bodies).lower(),
-            "FEATURES": self.matching.features,
-            "SHARED_FEATURES": self.matching.shared_features,
-            **constants(self.matching),
-        }
-        head = "".join(f"local {name} = {value}\n" for name, value in values.items())
-        text = "".join(_source(part) for part in ("buckets", *parts))
-        if "single/pages" in parts:
-            head += self.permuting
-        return head + text
-
     @property
     def has_bodies(self) -> bool:
         """Whether pages have more to store than the rule for fingerprints alone needs."""
         return self.matching != Matching()
 
-    @cached_property
-    def permuting(self) -> str:
-        """Lua functions ``permuted(i, key)`` and ``original(i, key in the order of table i)``.
 
-        Straight-line code for each table: to interpret a permutation took 12 µs a key.
-        """
-        forward, backward = [], []
-        for permutation in self.permutations:
-            moves = list(enumerate(reversed(permutation.order)))
-            forward.append([(source, target) for target, source in moves])
-            backward.append(moves)
-        return _chain("permuted", forward) + _chain("original", backward)
+def _halved() -> TableDesign:
+    """Return six tables for k = 3 with prefixes of 21 bits: between four of 16 and ten of 25.
+
+    Of three differing bits at most one lies in one of the halves, and two of the three blocks of
+    that half are equal: each pair of blocks leads a table.
+    """
+    half = TableDesign.blocks(1, blocks=3, bits=32)
+    tables = tuple(
+        Table(tuple(block << shift for block in table.blocks))
+        for shift in (32, 0)
+        for table in half.tables
+    )
+    return TableDesign("C(3,2) of each half", tables, 3)
 
 
 def _missed(tables: Sequence[Table]) -> tuple[int, int]:
@@ -210,45 +197,6 @@ def _missed(tables: Sequence[Table]) -> tuple[int, int]:
         if ways:
             return -bits, ways
     raise AssertionError("a bit of each block is in every table")
-
-
-def _chain(name: str, tables: list[list[tuple[int, int]]]) -> str:
-    branches = "".join(
-        f"  {'if' if i == 1 else 'elseif'} i == {i} then\n"
-        f"    return struct.pack('>I4I4', {_half(moves, 32)}, {_half(moves, 0)})\n"
-        for i, moves in enumerate(tables, 1)
-    )
-    head = f"local function {name}(i, f)\n  local h, l = struct.unpack('>I4I4', f)\n"
-    return f"{head}{branches}  end\nend\n"
-
-
-def _half(moves: list[tuple[int, int]], low: int) -> str:
-    """Return a Lua expression for the bits `low` to ``low + 31`` of what `moves` make.
-
-    Parameters
-    ----------
-    moves
-        (from, to) of every bit. Bits that travel equally far are moved in one step.
-    """
-    steps: dict[tuple[str, int], int] = {}
-    for source, target in moves:
-        if low <= target < low + 32:
-            step = "h" if source >= 32 else "l", target % 32 - source % 32
-            steps[step] = steps.get(step, 0) | 1 << source % 32
-    words = [
-        f"bit.{'l' if far > 0 else 'r'}shift(bit.band({half},{mask}),{abs(far)})"
-        for (half, far), mask in steps.items()
-    ]
-    return f"bit.bor({','.join(words)})%4294967296"
-
-
-def _source(name: str) -> str:
-    return files("scrapy_neardup.stores.redis").joinpath(f"lua/{name}.lua").read_text("utf-8")
-
-
-OPEN_SCRIPT = _source("open")
-EXCHANGE_SCRIPT = _source("exchange")
-WEIGH_SCRIPT = _source("weigh")
 
 
 def prefix(namespace: str) -> str:

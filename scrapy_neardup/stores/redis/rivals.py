@@ -17,19 +17,20 @@ from typing import NamedTuple
 
 from scrapy_neardup.evidence.decision import Comparison, Decided, Rule
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.embedded.candidates import MOST_UNDER_FEATURE
-from scrapy_neardup.stores.redis.cluster_values import (
-    Arrival,
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.redis.values import (
     Attempt,
     Claims,
+    ClusterPage,
     Entry,
     Features,
+    contradict,
+    feature_keys,
+    id_bytes,
     separate,
 )
-from scrapy_neardup.stores.redis.layout import MOST_COMPARED, MOST_CONTRADICTED
-from scrapy_neardup.stores.redis.values import contradict, feature_keys, id_bytes
 
-MOST_LOOKED_AT = MOST_CONTRADICTED + MOST_COMPARED
+MAX_LOOKED_AT = MAX_CONTRADICTED + MAX_COMPARED
 """Attempts, the nearest ones, that are looked at together."""
 
 FEW = 4
@@ -83,7 +84,7 @@ class Rivals:
     """
 
     def __init__(
-        self, arrived: Arrival, mine: Attempt, claims: Claims, matching: Matching
+        self, arrived: ClusterPage, mine: Attempt, claims: Claims, matching: Matching
     ) -> None:
         self.wounded: set[Attempt] = set()
         self.contradicted = 0
@@ -127,12 +128,12 @@ class Rivals:
         pages arrive together, most look at one of them, and not at each other.
         """
         if telling := self._near & self._telling:
-            return heapq.nsmallest(MOST_LOOKED_AT, telling, key=self._distance)
+            return heapq.nsmallest(MAX_LOOKED_AT, telling, key=self._distance)
         if len(self._near) > FEW and (before := self._near & self._before.keys()):
             return [min(before, key=self._before.__getitem__)]
-        if len(self._near) <= MOST_LOOKED_AT:
+        if len(self._near) <= MAX_LOOKED_AT:
             return list(self._near)
-        return heapq.nsmallest(MOST_LOOKED_AT, self._near, key=self._distance)
+        return heapq.nsmallest(MAX_LOOKED_AT, self._near, key=self._distance)
 
     def needs_body(self, other: Attempt) -> bool:
         """Whether features and evidence of `other` have to be compared yet."""
@@ -141,10 +142,10 @@ class Rivals:
     @property
     def is_crowded(self) -> bool:
         """Whether more entries are near than a page is compared with: its key is no help."""
-        least = MOST_CONTRADICTED if self._arrived.page.exact else MOST_COMPARED + 1
+        least = MAX_CONTRADICTED if self._arrived.page.exact else MAX_COMPARED + 1
         if len(self._candidates) < least:  # exact pages are found by nothing else
             return False
-        return sorted(self._candidates)[MOST_COMPARED] <= self._arrived.limit
+        return sorted(self._candidates)[MAX_COMPARED] <= self._arrived.limit
 
     @property
     def furniture(self) -> Features:
@@ -152,7 +153,7 @@ class Rivals:
         return frozenset(
             feature
             for feature, met in self._sharing.items()
-            if len(met & self._kept) >= MOST_UNDER_FEATURE
+            if len(met & self._kept) >= MAX_UNDER_FEATURE
         )
 
     # ---- what was found --------------------------------------------------------------------
@@ -189,7 +190,7 @@ class Rivals:
         candidates.sort(key=lambda each: each[0])
         others = [distance for (is_another, distance, _), *_ in candidates if is_another]
         self._candidates += others
-        for order, attempt, entry in candidates[: len(candidates) - len(others) + MOST_COMPARED]:
+        for order, attempt, entry in candidates[: len(candidates) - len(others) + MAX_COMPARED]:
             if decided := self._decide(attempt, entry):
                 return Kept(*order, attempt, decided)
         return None

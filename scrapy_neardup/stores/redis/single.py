@@ -19,23 +19,18 @@ from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Scripts
-from scrapy_neardup.stores.redis.client import check_server, connect, disconnect
-from scrapy_neardup.stores.redis.counts import counts
-from scrapy_neardup.stores.redis.errors import RecordLostError, explaining
-from scrapy_neardup.stores.redis.evidence import evidence, resembling, weighing
-from scrapy_neardup.stores.redis.layout import Layout, prefix
-from scrapy_neardup.stores.redis.notices import exchange, topic_key
-from scrapy_neardup.stores.redis.schema import agree
-from scrapy_neardup.stores.redis.values import (
-    feature_keys,
-    id_bytes,
-    key_and_digests,
-    matched,
-    near_reason,
-    url_bytes,
-    verdict,
+from scrapy_neardup.stores.redis.client import (
+    RecordLostError,
+    check_server,
+    connect,
+    disconnect,
+    explaining,
 )
-from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
+from scrapy_neardup.stores.redis.layout import Layout, prefix
+from scrapy_neardup.stores.redis.namespace import agree_on_parameters, counts, exchange, topic_key
+from scrapy_neardup.stores.redis.scripts import script
+from scrapy_neardup.stores.redis.values import arrival_words, id_bytes, read_verdict
+from scrapy_neardup.verdict import Decision, Page, Verdict
 
 LEASE = 60.0
 """Seconds that a pending entry outlives its crawler."""
@@ -43,7 +38,7 @@ LEASE = 60.0
 _CLEARED = 2  # lapsed entries that a confirm clears away
 _SWEEP_PAUSE = 0.2  # seconds between two steps of the sweep, over all crawlers
 _SWEEP_FIELDS = 16
-_SWEEP_MOST = 64  # entries that a step withdraws: about 3 ms of the server
+_MAX_SWEPT = 64  # entries that a step withdraws: about 3 ms of the server
 _VERBS: dict[str, tuple[str, ...]] = {
     "check_and_add": ("single/pages", "single/bodies", "evidence"),
     **dict.fromkeys(("confirm", "forget", "sweep"), ("single/pages", "single/bodies")),
@@ -80,7 +75,7 @@ class RedisStore(Store):
         self._agreeing = asyncio.Lock()
 
     async def open(self) -> None:
-        """Connect, and agree on the parameters with whoever uses the namespace already."""
+        """Connect, and agree on the parameters with the crawlers that use the namespace."""
         try:
             with explaining(self._uri):
                 await check_server(self._client, self._uri)
@@ -106,22 +101,8 @@ class RedisStore(Store):
 
     async def check_and_add(self, page: Page) -> Verdict:
         """Judge `page` and remember it if it is new; see `Store.check_and_add`."""
-        key, digests = key_and_digests(page)
-        matching = self._options.matching
-        reply = await self._call(
-            "check_and_add",
-            self._layout.limit(page),
-            id_bytes(page.id),
-            digests,
-            url_bytes(page),
-            int(LEASE * 1000),
-            self._retention,
-            evidence(page, matching),
-            weighing(page, matching),
-            b"".join(feature_keys(page, matching)),
-            key=key,
-        )
-        judged = _read(page, reply, matching.bits)
+        reply = await self._call("check_and_add", page, int(LEASE * 1000), self._retention)
+        judged = read_verdict(page, reply, self._options.matching.bits)
         if judged.decision is Decision.NEW:
             self._pending.add(page.id)
         elif judged.decision is Decision.DUPLICATE:
@@ -150,18 +131,18 @@ class RedisStore(Store):
 
     async def _agree(self) -> None:
         """Agree on the parameters with the crawlers of the namespace; load scripts for them."""
-        self._layout, record = await agree(
+        self._layout, record = await agree_on_parameters(
             self._client, f"{self._prefix}schema", self._uri, self._options, self._layout
         )
         await self._scripts.load(
             {
-                verb: self._layout.script(*parts, f"single/{verb}", record=record)
+                verb: script(self._layout, *parts, f"single/{verb}", record=record)
                 for verb, parts in _VERBS.items()
             }
         )
         self._agreed += 1
 
-    async def _call(self, verb: str, *arguments: Any, key: int | None = None) -> Any:
+    async def _call(self, verb: str, word: Page | bytes | str, *shared: Any) -> Any:
         """Call a script; where the server was emptied, agree on the parameters anew first.
 
         Raises
@@ -169,48 +150,29 @@ class RedisStore(Store):
         StoreMismatchError
             Another crawl came first, with other parameters.
         StoreError
-            As `redis_errors.explained`.
+            As `client.explained`.
         """
         agreed = self._agreed
         try:
-            return await self._call_once(verb, arguments, key)
+            return await self._call_once(verb, word, shared)
         except RecordLostError:
             async with self._agreeing:
                 if agreed == self._agreed:
                     with explaining(self._uri):
                         await self._agree()
-            return await self._call_once(verb, arguments, key)
+            return await self._call_once(verb, word, shared)
 
-    async def _call_once(self, verb: str, arguments: tuple[Any, ...], key: int | None) -> Any:
-        permuted = [] if key is None else self._layout.permuted(key)
-        return await self._scripts.call(verb, self._prefix, *arguments, *permuted)
+    async def _call_once(
+        self, verb: str, word: Page | bytes | str, shared: tuple[Any, ...]
+    ) -> Any:
+        if isinstance(word, Page):
+            word = arrival_words(word, self._layout)
+        return await self._scripts.call(verb, word, self._prefix, *shared)
 
     async def _renew(self) -> None:
-        ids = [id_bytes(page_id) for page_id in self._pending]
-        for start in range(0, len(ids), 1000):
-            lease = int(LEASE * 1000)
-            await self._call("renew", lease, *ids[start : start + 1000])
+        lease, ids = int(LEASE * 1000), map(id_bytes, tuple(self._pending))
+        await asyncio.gather(*(self._call("renew", page_id, lease) for page_id in ids))
 
     async def _sweep(self) -> None:
         pause = int(_SWEEP_PAUSE * 1000)
-        arguments = (self._retention, pause, _SWEEP_FIELDS, _SWEEP_MOST)
-        await self._call("sweep", *arguments)
-
-
-def _read(page: Page, reply: list[Any], bits: int) -> Verdict:
-    match reply:
-        case [b"new", witness]:
-            return verdict(page, Reason.UNMATCHED, witness=witness)
-        case [b"changed", witness]:
-            return verdict(page, Reason.CHANGED, witness=witness)
-        case [b"seen", distance, rule, *counts]:
-            likeness = resembling(counts, bits)
-            seen = Match(page_id=page.id, distance=distance, url=page.url, resemblance=likeness)
-            return verdict(page, Reason.SAME_PAGE, seen, rule.decode())
-        case [b"duplicate", witness, distance, page_id, url, count, rule, *counts]:
-            likeness = resembling(counts, bits)
-            match = matched(page_id, distance, url, count=count, resemblance=likeness)
-            return verdict(page, near_reason(page), match, rule.decode(), witness)
-        case [b"overflow"]:
-            return verdict(page, Reason.OVERFLOW)
-    raise StoreError(f"a script answered {reply!r}")
+        await self._call("sweep", str(_MAX_SWEPT), self._retention, pause, _SWEEP_FIELDS)

@@ -1,62 +1,91 @@
-"""Equal pages of one crawler take turns, so that a flood of them costs little more than one.
+"""Pages of one crawler that are alike take turns, so that a flood of them costs O(pages) calls.
 
-Rule of this room: it knows nothing of stores. Turns save work and decide nothing: equal pages of
-other crawlers are met as ever.
+Without turns they would look at each other, and cost O(pages^2).
+
+Rule of this room: it knows nothing of stores. Turns save work and decide nothing: pages of other
+crawlers are met as ever.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 WIDTH = 8
-"""Equal pages that are judged at once when the first of them has been."""
+"""Number of equal pages that are judged at once when the first of them has been."""
 
+P = TypeVar("P")
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Turn(Generic[T]):
+class Turn(Generic[P, T]):
     """Those of one key: one that is being judged, and others that wait.
 
     Attributes
     ----------
+    page
+        The first of them.
     found
         What those before found, and those after may try first.
+    judged
+        Whether one of them was judged, or all have given up.
     """
 
+    page: P
     found: T | None = None
     users: int = 0
-    is_narrow: bool = True
+    judged: asyncio.Event = field(default_factory=asyncio.Event)
     free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     def widen(self) -> None:
         """Let more than one go at once."""
-        if self.is_narrow:
-            self.is_narrow = False
+        if not self.judged.is_set():
+            self.judged.set()
             for _ in range(WIDTH - 1):
                 self.free.release()
 
 
-class Turns(Generic[T]):
-    """Who may be judged now."""
+class Turns(Generic[P, T]):
+    """Who may be judged now.
 
-    def __init__(self) -> None:
-        self._turns: dict[Hashable, Turn[T]] = {}
+    Parameters
+    ----------
+    are_near
+        Whether two pages of different keys may be duplicates: the later one waits until the
+        earlier one, or one equal to it, was judged.
+    """
+
+    def __init__(self, are_near: Callable[[P, P], bool] = lambda _page, _other: False) -> None:
+        self._turns: dict[Hashable, Turn[P, T]] = {}
+        self._are_near = are_near
 
     @asynccontextmanager
-    async def of(self, key: Hashable) -> AsyncIterator[Turn[T]]:
-        """Wait for a turn among those with this key: the first alone, then `WIDTH` at once."""
-        turn = self._turns.setdefault(key, Turn())
+    async def of(self, key: Hashable, page: P) -> AsyncIterator[Turn[P, T]]:
+        """Wait for a turn: of those with this key the first goes alone, then `WIDTH` at once.
+
+        Costs O(keys whose first page is being judged).
+        """
+        near = []
+        if (turn := self._turns.get(key)) is None:
+            near = [
+                other.judged
+                for other in self._turns.values()
+                if not other.judged.is_set() and self._are_near(page, other.page)
+            ]
+            turn = self._turns[key] = Turn(page)
         turn.users += 1
         try:
             async with turn.free:
+                for judged in near:
+                    await judged.wait()
                 yield turn
                 turn.widen()
         finally:
             turn.users -= 1
             if not turn.users:
+                turn.judged.set()
                 del self._turns[key]

@@ -1,12 +1,24 @@
-"""How the values of `scrapy_neardup.verdict` are written in Redis and read from it.
+"""How pages and verdicts are written in Redis, and what a cluster knows of attempts.
 
-Rule of this room: pure; both Redis stores write pages alike.
+Rule of this room: pure; plain values, as scripts want and return them. Both Redis stores write
+pages alike.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from types import MappingProxyType
+from typing import Final, NamedTuple, Self
+
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.evidence import layout as evidence_layout
+from scrapy_neardup.evidence.decision import Compared
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.records import partition
+from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
 _DECISIONS = {
@@ -19,6 +31,18 @@ _DECISIONS = {
 }
 
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
+
+_WEIGHING: Final = Struct("<d3B4H")
+"""Share of the bins that may differ; whether titles are ignored, the site is young, the folder is;
+bytes of changing places, constant places, common words, editions, which follow. Then, where there
+is any, the planes of the page's furniture, and those of the furniture that it lacks."""
+
+_MAX_BYTES: Final = 0xFFFF
+_COUNTS: Final = Struct(">4I")
+_COUNT_AND_LENGTH: Final = Struct(">II")
+
+TOKEN: Final = 4
+"""Bytes of its own that an attempt has."""
 
 
 def key_and_digests(page: Page) -> tuple[int, bytes]:
@@ -66,6 +90,73 @@ def feature_keys(page: Page, matching: Matching) -> list[bytes]:
     ]
 
 
+def arrival_words(page: Page, layout: Layout) -> bytes:
+    """Return `page` as ``lua/single/check_and_add.lua`` takes it."""
+    key, digests = key_and_digests(page)
+    features = feature_keys(page, layout.matching)
+    compared, known = evidence(page, layout.matching), weighing(page, layout.matching)
+    return b"".join(
+        (
+            bytes((layout.limit(page) + 1, body_kind(compared, bool(features), layout.matching))),
+            page.id.to_bytes(8, "big"),
+            digests,
+            *layout.permuted(key),
+            *features,
+            compared,
+            len(known).to_bytes(4, "big"),
+            known,
+            url_bytes(page),
+        )
+    )
+
+
+def body_kind(compared: bytes, has_features: bool, matching: Matching) -> int:
+    """Return what tells scripts how long evidence and features are (``lua/buckets.lua``)."""
+    sizes = (0, *matching.evidence_sizes)
+    return 2 * sizes.index(len(compared)) + has_features
+
+
+def read_verdict(page: Page, reply: bytes, bits: int) -> Verdict:
+    """Return what ``lua/single/check_and_add.lua`` replies to `page`.
+
+    Raises
+    ------
+    StoreError
+        It is none of its replies.
+    """
+    match reply[:1]:
+        case b"n":
+            return verdict(page, Reason.UNMATCHED, witness=reply[1:])
+        case b"c":
+            return verdict(page, Reason.CHANGED, witness=reply[1:])
+        case b"s":
+            rule, likeness, _ = _read_why(reply, bits)
+            seen = Match(page_id=page.id, distance=reply[1], url=page.url, resemblance=likeness)
+            return verdict(page, Reason.SAME_PAGE, seen, rule)
+        case b"d":
+            rule, likeness, at = _read_why(reply, bits)
+            count, length = _COUNT_AND_LENGTH.unpack_from(reply, at + 8)
+            url_at = at + 8 + _COUNT_AND_LENGTH.size
+            found = matched(
+                reply[at : at + 8],
+                reply[1],
+                reply[url_at : url_at + length],
+                count=count,
+                resemblance=likeness,
+            )
+            return verdict(page, near_reason(page), found, rule, reply[url_at + length :])
+        case b"o":
+            return verdict(page, Reason.OVERFLOW)
+    raise StoreError(f"a script answered {reply!r}")
+
+
+def _read_why(reply: bytes, bits: int) -> tuple[str, float | None, int]:
+    """Return rule and resemblance, and the offset of what follows them."""
+    end = 3 + reply[2]
+    counts = _COUNTS.unpack_from(reply, end + 1) if reply[end] else ()
+    return reply[3:end].decode(), resembling(counts, bits), end + 1 + reply[end]
+
+
 def matched(
     page_id: bytes,
     distance: int,
@@ -94,3 +185,164 @@ def verdict(
 ) -> Verdict:
     """Return the verdict on `page`."""
     return Verdict.on(page, _DECISIONS[reason], reason, match, rule, witness)
+
+
+# ---- what confirms a match -------------------------------------------------------------
+
+
+def weighing(page: Page, matching: Matching) -> bytes:
+    """Return the `Weighing` of `page`, packed; ``b""`` where nothing has to be confirmed."""
+    if not (matching.bins and page.evidence):
+        return b""
+    known = page.weighing
+    most = (1 - known.min_resemblance) * (1 - 2.0**-matching.bits)
+    planes: list[int] = []
+    if len(page.evidence) > evidence_layout.HEAD.size and known.furniture is not None:
+        planes.append(known.furniture.plane())
+        if (lacked := known.furniture.lacked(matching.bits)) is not None:
+            planes += lacked[0], *lacked[1]
+        if known.furniture.is_most():
+            most = 0.0
+    sets = [
+        *(_packed(words, 2) for words in (known.changing, known.constant, known.common)),
+        _packed(known.editions, 4),
+    ]
+    flags = known.titles == "ignore", known.young_site, known.young_folder
+    packed = (plane.to_bytes(matching.bins // 8, "little") for plane in planes)
+    return b"".join([_WEIGHING.pack(most, *flags, *map(len, sets)), *sets, *packed])
+
+
+def evidence(page: Page, matching: Matching) -> bytes:
+    """Return what is stored of `page` to confirm that others repeat it."""
+    return page.evidence if matching.bins else b""
+
+
+def resembling(counts: Sequence[int], bits: int) -> float | None:
+    """Return the resemblance from the counts of texts and cores; None where there are none."""
+    if not counts:
+        return None
+    text, of_text, core, of_core = counts
+    return Compared((text, of_text), (core, of_core), (0, 0)).resemblance(bits)
+
+
+def _packed(numbers: Iterable[int], size: int) -> bytes:
+    """Return distinct numbers of `size` bytes, as many as fit."""
+    words = b"".join(number.to_bytes(size, "little") for number in numbers)
+    return words[: _MAX_BYTES // size * size]
+
+
+# ---- in a cluster ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to keep one page: its key and four bytes of its own."""
+
+    key: int
+    token: bytes
+
+    @classmethod
+    def new(cls, key: int) -> Self:
+        """Return a new attempt, with a token of its own."""
+        return cls(key, os.urandom(TOKEN))
+
+    @classmethod
+    def named(cls, name: bytes) -> Self:
+        """Return the attempt of this name."""
+        return cls(int.from_bytes(name[:8], "big"), name[8:])
+
+    @property
+    def words(self) -> tuple[bytes, bytes]:
+        """What scripts call it by."""
+        return self.key.to_bytes(8, "big"), self.token
+
+    @property
+    def name(self) -> bytes:
+        """Both in one, 12 bytes."""
+        return b"".join(self.words)
+
+
+Features = frozenset[bytes]
+"""Some of a page's features, as they are looked up; see `values.feature_keys`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPage:
+    """A page, and the parts of it that are stored and looked up.
+
+    Parameters
+    ----------
+    key, digests
+        See `values.key_and_digests`.
+    features
+        All that it has.
+    limit
+        Within how many bits an entry may be that it repeats; -1: none is.
+    body
+        What an entry has no room for, as ``lua/cluster/entries.lua`` says.
+    """
+
+    page: Page
+    key: int
+    digests: bytes
+    features: Features
+    limit: int
+    body: bytes
+
+    @classmethod
+    def of(cls, page: Page, layout: Layout) -> Self:
+        """Return what a namespace of this layout stores of `page`."""
+        key, digests = key_and_digests(page)
+        features = b"".join(feature_keys(page, layout.matching))
+        compared = evidence(page, layout.matching)
+        head = bytes([body_kind(compared, bool(features), layout.matching)])
+        body = features + compared + url_bytes(page)
+        return cls(
+            page, key, digests, separate(features), layout.limit(page), body and head + body
+        )
+
+
+def separate(features: bytes) -> Features:
+    """Return the features that are stored so, one after the other."""
+    return frozenset(features[start : start + 8] for start in range(0, len(features), 8))
+
+
+class Met(NamedTuple):
+    """What table 1 says of an entry, to an attempt that claims a place there."""
+
+    page_id: bytes
+    is_pending: bool
+
+    @classmethod
+    def read(cls, words: bytes) -> Self:
+        """Return what follows an attempt: page id, digests, state."""
+        return cls(words[:8], words[14:] == b"p")
+
+
+class Claims(NamedTuple):
+    """What came of claiming a place in every list."""
+
+    granted: bool
+    full: bool
+    """A bucket takes no more entries."""
+    near: set[Attempt]
+    """All others within k bits."""
+    sharing: Mapping[bytes, set[Attempt]]
+    """All others that are listed under each of the features."""
+    old: Attempt | None
+    """The entry that the page has from an earlier time."""
+    equal: Mapping[Attempt, Met] = MappingProxyType({})
+    """Those near whose key is the same, as table 1 had them."""
+
+
+class Entry(NamedTuple):
+    """What has become of an attempt."""
+
+    state: bytes
+    """gone, pending or kept."""
+    page_id: bytes = b""
+    digests: bytes = b""
+    features: bytes = b""
+    """Of a gone one, if it was ended by this call; else if the body was asked for."""
+    evidence: bytes = b""
+    """What is stored of it to be compared, if the body was asked for."""

@@ -33,10 +33,10 @@ from scrapy_neardup.stores.sqlite.guard import (
 from scrapy_neardup.stores.sqlite.schema import (
     CREATE,
     CREATE_NOTICES,
-    agree,
     check_version,
     check_whole,
     has_notices,
+    namespace_number,
     places,
 )
 from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole, sum_of, summed
@@ -242,7 +242,9 @@ class SQLiteFile:
             check_version(connection, self._path)
             check_whole(connection, self._path)
             self._identity = _identity(self._path)
-            self._number = agree(connection, self._path, self._namespace, self._parameters)
+            self._number = namespace_number(
+                connection, self._path, self._namespace, self._parameters
+            )
         except BaseException:
             connection.close()
             raise

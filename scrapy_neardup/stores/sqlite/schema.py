@@ -116,7 +116,7 @@ def recorded(
         raise damaged(path, f"parameters of {namespace!r}: {error}") from error
 
 
-def agree(
+def namespace_number(
     connection: sqlite3.Connection,
     path: Path,
     namespace: str,

@@ -14,17 +14,21 @@
 --
 -- Set in front of this text, from the table design:
 --   RECORD_DIGEST  stands for all parameters of the namespace
---   TABLES  how many there are       MOST_CONTRADICTED  entries that may be near and another page
+--   TABLES  how many there are       MAX_CONTRADICTED  entries that may be near and another page
 --   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
+--   TREES   what the names of their hashes begin with, behind the namespace's prefix
+--   EARLIER  for each table the masks of the prefixes of those before it, in its order: of bytes 3-5
+--           and 6-8
 --   UNSEEN  an entry that is in none of the first i tables differs in so many bits at least
 --   DEPTH   levels that a table may be split (smallest p - 16)    PAGE_DEPTH  a tree of page ids,
 --           or of a cluster's features
 --   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
 -- and from what else decides (stores/base.py, Matching): BY_DISTANCE, FEATURES, SHARED_FEATURES,
--- MOST_COMPARED, HAS_BODIES (whether there is any of it); and what evidence.lua names.
+-- MAX_COMPARED, MAX_UNDER_FEATURE, HAS_BODIES (whether there is any of it); and what evidence.lua names.
 
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
-local bxor, call, concat = bit.bxor, redis.call, table.concat
+local search = string.find
+local band, bxor, call, concat = bit.band, bit.bxor, redis.call, table.concat
 
 -- A literal costs nothing at each call; a table of 256 numbers would cost 12 microseconds.
 local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\4\5\5\6\5\6\6\7\5\6\6\7\6\7\7\8'
@@ -81,9 +85,17 @@ local function lower_bound(s, width, high, low)
   return a * width
 end
 
+-- Offset of the first entry that is not smaller than f.
 local function find(s, width, f)
   local q, r, t, v, w, x = byte(f, 3, 8)
   return lower_bound(s, width, q * 65536 + r * 256 + t, v * 65536 + w * 256 + x)
+end
+
+-- Offset of an entry that starts with the suffix, or nil; finds it in less time than `find`.
+local function offset_of(s, width, suffix)
+  local at = search(s, suffix, 1, true)
+  while at and (at - 1) % width > 0 do at = search(s, suffix, at + 1, true) end
+  return at and at - 1
 end
 
 local function store(key, name, level, f, width, depth, s)
@@ -134,38 +146,35 @@ local function remove(key, f, payload, depth)
   end
 end
 
--- Offsets of the entries of bucket s that share f's prefix and are within `limit` bits of it,
--- ascending (nil if there are none), and the offset of the first that is greater than f.
+-- The entries of bucket s that share f's prefix and are within `limit` bits of it, ascending: their
+-- offsets and distances, one after the other; nil if there are none.
 local function probe(s, width, f, range, limit)
   local q1, q2, q3, q4, q5, q6 = byte(f, 3, 8)
-  local high, low = q1 * 65536 + q2 * 256 + q3, q4 * 65536 + q5 * 256 + q6
-  local near, place, from, to = nil, nil, 0, 16777216
-  if range < to then
-    to = high - high % range + range
-    from = lower_bound(s, width, to - range, 0)
+  local near, from, to = nil, 0, #s
+  if range < 16777216 then
+    local high = q1 * 65536 + q2 * 256 + q3
+    local first = high - high % range
+    from = lower_bound(s, width, first, 0)
+    to = from
+    while to < #s and number(s, to + 1, to + 3) < first + range do to = to + width end
   end
-  for o = from, #s - 1, width do
-    local x, y, z = byte(s, o + 1, o + 3)
-    local h = x * 65536 + y * 256 + z
-    if h >= to then return near, place or o end
-    if h >= high and not place then
-      local v, w, t = byte(s, o + 4, o + 6)
-      if h > high or v * 65536 + w * 256 + t > low then place = o end
-    end
+  for o = from, to - 1, width do
     -- Two in three entries are too far away by their first byte alone.
-    local d = byte(POPCOUNT, bxor(x, q1) + 1)
+    local d = byte(POPCOUNT, bxor(byte(s, o + 1), q1) + 1)
     if d <= limit then
-      d = d + byte(POPCOUNT, bxor(y, q2) + 1)
+      local y, z = byte(s, o + 2, o + 3)
+      d = d + byte(POPCOUNT, bxor(y, q2) + 1) + byte(POPCOUNT, bxor(z, q3) + 1)
       if d <= limit then
         local v, w, t = byte(s, o + 4, o + 6)
-        d = d + byte(POPCOUNT, bxor(z, q3) + 1) + byte(POPCOUNT, bxor(v, q4) + 1)
-          + byte(POPCOUNT, bxor(w, q5) + 1) + byte(POPCOUNT, bxor(t, q6) + 1)
+        d = d + byte(POPCOUNT, bxor(v, q4) + 1) + byte(POPCOUNT, bxor(w, q5) + 1)
+          + byte(POPCOUNT, bxor(t, q6) + 1)
         if d <= limit then
           near = near or {}
           near[#near + 1] = o
+          near[#near + 1] = d
         end
       end
     end
   end
-  return near, place or #s
+  return near
 end

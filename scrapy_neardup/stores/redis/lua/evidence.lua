@@ -1,12 +1,12 @@
 -- Does a page repeat an entry? Decides as evidence/decision.py does, from the same bytes
 -- (evidence/layout.py) and by the same arithmetic in doubles; what has a name there has it here.
 --
--- Set in front of this text (evidence.py), from these two files: their constants, and
+-- Set in front of this text (layout.py), from these two files: their constants, and
 --   EVIDENCE_HEAD, PLANE_BYTES  bytes    WORDS  words of a plane    FULL  a word of ones
 --   PLANE  a plane as struct has it      NAMES  name -> number      RULE  name -> what is replied
 -- A plane is a table of words.
 
-local band, bor, bnot, rshift = bit.band, bit.bor, bit.bnot, bit.rshift
+local bor, bnot, rshift = bit.bor, bit.bnot, bit.rshift
 local TITLE = 9
 local PLACES = TITLE + 2 * MAX_TITLE_WORDS
 local NAME = PLACES + 2 * MAX_TRACKED
@@ -70,7 +70,7 @@ local function aside_of(owners, stored, ...)
   return found
 end
 
--- A page made ready to be compared; `weighing` as evidence.py packs it.
+-- A page made ready to be compared; `weighing` as values.py packs it.
 local function comparison(stored, weighing)
   local page = { stored = stored }
   local most, ignored, site, folder, a, b, c, d, at = struct.unpack('<dBBBHHHH', weighing)

@@ -6,8 +6,9 @@
 local function claim(key, i, width, f, attempt, limit, payload, told)
   local s, name, level = bucket(key, f)
   local reply, mine = { 'claimed' }, false
-  local near, place = probe(s, width, f, RANGES[i], limit)
-  for _, o in ipairs(near or {}) do
+  local near = probe(s, width, f, RANGES[i], limit)
+  for n = 1, near and #near or 0, 2 do
+    local o = near[n]
     local other, its = sub(f, 1, 2) .. sub(s, o + 1, o + 6), sub(s, o + 7, o + 6 + #attempt)
     if other == f and its == attempt then
       mine = true -- the call is repeated
@@ -18,7 +19,7 @@ local function claim(key, i, width, f, attempt, limit, payload, told)
   end
   if not mine then
     if #s >= CAP * width then return { 'full' } end
-    store(key, name, level, f, width, DEPTH, joined(s, place, f, attempt .. payload))
+    store(key, name, level, f, width, DEPTH, joined(s, find(s, width, f), f, attempt .. payload))
   end
   return reply
 end

@@ -17,8 +17,7 @@
 -- place, as if both were a key of 8 bytes. What a start alone led to, the body tells.
 
 local CHUNK_BYTES = 65500 -- and the server's header: just below a size that allocators have
-local MOST_BODIES = 2 ^ 28
-local MOST_UNDER_FEATURE = 16 -- entries that a value of a feature leads to; see candidates.py
+local MAX_BODIES = 2 ^ 28
 local FEATURE_DEPTH = 16 -- levels: as far as the start of a feature has bits
 local NO_BODY = 15 -- V * 2 + 1 of a page that has neither features nor evidence
 
@@ -72,7 +71,7 @@ local function add_body(id, features, evidence, listed)
   local free = PREFIX .. 'free:' .. v
   local left = call('LINDEX', free, -1)
   local n = left and tonumber(left) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1
-  if n == MOST_BODIES then
+  if n == MAX_BODIES then
     call('HINCRBY', PREFIX .. 'bodies', v, -1)
     return nil
   end
@@ -128,14 +127,14 @@ end
 local function withdraw(id)
   local r = record_of(id)
   if not r then
-    call('ZREM', PREFIX .. 'pending', id)
+    call('ZREM', PENDING, id)
     return 0
   end
   local key = key_of(id, r)
   local listed = not HAS_BODIES or select(3, place_at(r.place))
   for i = 1, key and listed and tables_of(r.digests) or 0 do
     local f = permuted(i, key)
-    remove(hash('t' .. i, f), f, i == 1 and id or '', DEPTH)
+    remove(table_hash(i, f), f, i == 1 and id or '', DEPTH)
   end
   remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
   local body, v
@@ -147,7 +146,7 @@ local function withdraw(id)
     end
     free_body(r.place)
   end
-  if call('ZREM', PREFIX .. 'pending', id) == 0 then
+  if call('ZREM', PENDING, id) == 0 then
     call('HINCRBY', PREFIX .. 'counters', 'confirmed', -1)
   end
   call('HDEL', hash('url', id), id)

@@ -1,30 +1,68 @@
--- Judge a page and remember it if it is new: the rule of stores/base.py, in one step.
+-- Judge pages, one after the other, and remember each that is new: the rule of stores/base.py, in
+-- one step a page.
 --
--- ARGV: prefix, limit (bits; -1: none is near enough), page id, digests (tag 2, title 2,
---       content 2), URL or '', lease (ms), retention (s, 0: none),
---       what is stored of it to be compared, and what is at hand for that (evidence.py), '' if
---       nothing has to be confirmed; its features, one after the other; the key in the order of
---       each table
--- Reply: {'new' | 'changed', witness} | {'overflow'}
---        | {'seen', distance, rule, [bins that differ, bins that count] of texts, of cores}
---        | {'duplicate', witness, distance, page id, URL, pages dropped for it, rule, [as above]}
---        Nothing was counted of short pages, and where nothing has to be confirmed.
+-- ARGV: prefix, lease (ms), retention (s, 0: none); then pages. A page is one string:
+--   limit + 1 (limit in bits; 0: none is near enough), 2 * the kind of its evidence (buckets.lua)
+--   + 1 if it has features, a byte each; page id 8, digests 6 (tag, title, content); the key in
+--   the order of each table, 8 each; features, 8 each; what is stored of it to be compared; what is
+--   at hand for that (values.py), behind its length, 4; URL or ''
+-- Reply: a string for each page, its kind the first byte:
+--   new 'n', changed 'c', and the witness
+--   overflow 'o'
+--   seen 's', distance 1, why
+--   duplicate 'd', distance 1, why, page id 8, pages dropped for it 4, length of its URL 4, URL,
+--   witness
+-- where why is a length, 1, and the rule; a length, 1, and the bins that differ and the bins that
+-- count, of texts and of cores, 4 each. Nothing was counted of short pages, and where nothing has to
+-- be confirmed.
 
-local limit, id, digests, url = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local lease, retention = tonumber(ARGV[6]), tonumber(ARGV[7])
-local evidence, weighing = ARGV[8], ARGV[9]
-local features, LAST = ARGV[10], 10 -- the key follows, in the order of each table
-local KEY = ARGV[LAST + 1]
-local page -- the comparison, made for the first candidate
-local tables = tables_of(digests)
-local is_exact = byte(digests, 2) % 2 == 1
-local NONE = {}
+local LEASE, RETENTION = tonumber(ARGV[2]), tonumber(ARGV[3])
+local KEYS_AT = 17
+local FEATURES_AT = KEYS_AT + 8 * TABLES
+local p -- the page that is judged
+local comparison, decide -- of evidence.lua, made for the first candidate
+
+local function read(words)
+  local flags = byte(words, 2)
+  local has_features, kind = flags % 2, floor(flags / 2)
+  local evidence_at = FEATURES_AT + has_features * 8 * FEATURES
+  local weighing_at = evidence_at + evidence_size(kind) + 4
+  local url_at = weighing_at + number(words, weighing_at - 4, weighing_at - 1)
+  p = {
+    words = words,
+    limit = byte(words, 1) - 1,
+    id = sub(words, 3, 10),
+    digests = sub(words, 11, 16),
+    key = sub(words, KEYS_AT, KEYS_AT + 7),
+    features = sub(words, FEATURES_AT, evidence_at - 1),
+    evidence = sub(words, evidence_at, weighing_at - 5),
+    weighing = sub(words, weighing_at, url_at - 1),
+    url = sub(words, url_at),
+    -- Entries that the page may repeat, by page id; false once they were judged. And the distance
+    -- of the nearest that wasn't.
+    found = {},
+    nearest = 65,
+    contradicted = 0,
+    comparisons = 0,
+    -- More candidates than a page is compared with: it is new. And whether tables are to list it.
+    crowded = false,
+    listed = true,
+    stale = false, -- buckets read before something was withdrawn are
+    candidate = '', -- what is stored of the nearest one
+    buckets = {},
+    lists = {},
+  }
+  p.tables = tables_of(p.digests)
+  p.is_exact = byte(p.digests, 2) % 2 == 1
+end
+
+local function key_in(table) return sub(p.words, KEYS_AT + 8 * table - 8, KEYS_AT + 8 * table - 1) end
 
 -- Of the page's kind and scope, and by its digests no other page.
 local function fits(r)
-  local other = r.digests
-  return sub(digests, 1, 2) == sub(other, 1, 2)
-    and (sub(digests, 3, 4) == sub(other, 3, 4) or sub(digests, 5, 6) == sub(other, 5, 6))
+  local digests, other = p.digests, r.digests
+  return digests == other or (sub(digests, 1, 2) == sub(other, 1, 2)
+    and (sub(digests, 3, 4) == sub(other, 3, 4) or sub(digests, 5, 6) == sub(other, 5, 6)))
 end
 
 -- What is stored of an entry to be compared; '' where there is none, or the server has evicted it.
@@ -36,212 +74,263 @@ end
 
 -- The rule by which the page repeats an entry, and what was counted; nil if it doesn't.
 local function judged(stored, d, r)
-  if weighing == '' then return { RULE.WITHIN_K } end
-  page = page or comparison(evidence, weighing)
-  local found = { decide(page, stored, d, sub(digests, 5, 6) == sub(r.digests, 5, 6)) }
+  if p.weighing == '' then return { RULE.WITHIN_K } end
+  if not decide then comparison, decide = evidence_functions() end
+  p.comparison = p.comparison or comparison(p.evidence, p.weighing)
+  local found = { decide(p.comparison, stored, d, sub(p.digests, 5, 6) == sub(r.digests, 5, 6)) }
   return found[1] and found or nil
+end
+
+local function packed(why)
+  local rule, a, b, c, d = unpack(why)
+  return char(#rule) .. rule .. (a and struct.pack('>BI4I4I4I4', 16, a, b, c, d) or '\0')
 end
 
 -- Seen again: keep it from expiring, but write no more often than that needs.
 local function touch(other, r)
-  if retention == 0 or now() - number(r.seen, 1, 4) <= retention / 16 then return end
+  if RETENTION == 0 or now() - number(r.seen, 1, 4) <= RETENTION / 16 then return end
   r.seen = u(now(), 4)
   rewrite(other, r)
 end
 
-local stale = false -- buckets read before something was withdrawn are
 local function drop(other)
-  stale = true
+  p.stale = true
   withdraw(other)
 end
-
--- Entries that the page may repeat, by page id; false once they were judged. `near` has the
--- keys that lead to more of them: key -> distance, or false.
-local found, near = {}, {}
-local contradicted, comparisons = 0, 0
--- More candidates than a page is compared with: it is new. And whether tables are to list it.
-local crowded, listed = false, true
 
 -- Page ids aren't compared as strings: that depends on the locale of the server.
 local function entry_of(other, d, r, stored)
   return {
-    id = other, high = number(other, 1, 4), low = number(other, 5, 8), d = d, r = r, stored = stored,
+    id = other, d = d, r = r, stored = stored,
   }
 end
 
 local function is_nearer(a, b)
   if a.d ~= b.d then return a.d < b.d end
+  for _, entry in ipairs({ a, b }) do
+    entry.high = entry.high or number(entry.id, 1, 4)
+    entry.low = entry.low or number(entry.id, 5, 8)
+  end
   if a.high ~= b.high then return a.high < b.high end
   return a.low < b.low
 end
 
 local function meet(other, d, r, stored)
-  if found[other] == nil then found[other] = entry_of(other, d, r, stored) end
+  if p.found[other] == nil then
+    p.found[other] = entry_of(other, d, r, stored)
+    p.nearest = math.min(p.nearest, d)
+  end
 end
 
--- What is stored of the page nearest of those at the page's path, or of the nearest candidate.
-local witness, candidate = nil, ''
+-- All entries of a key, which is d bits away.
+local function meet_key(key, d)
+  local s, suffix = bucket(table_hash(1, key), key), sub(key, 3, 8)
+  local o = offset_of(s, 6 + ID, suffix)
+  while o and sub(s, o + 1, o + 6) == suffix do
+    meet(sub(s, o + 7, o + 14), d)
+    o = o + 6 + ID
+  end
+end
 
--- The nearest living entry that the page repeats and that is fewer than `below` bits away,
--- smallest page id among equals; its record; the rule and what was counted; or nil.
-local function nearest(below)
-  for key, d in pairs(near) do
-    if d and d < below then
-      near[key] = false
-      local s = bucket(hash('t1', key), key)
-      local o = find(s, 6 + ID, key)
-      while o < #s and sub(s, o + 1, o + 6) == sub(key, 3, 8) do
-        meet(sub(s, o + 7, o + 14), d)
-        o = o + 6 + ID
-      end
-    end
-  end
+-- Set `match` to the nearest living entry that the page repeats and that is fewer than `below` bits
+-- away, smallest page id among equals; `matched` to its record, `why` to the rule and what was
+-- counted.
+local function judge_nearest(below)
+  if p.nearest >= below then return end
   local order = {}
-  for other, entry in pairs(found) do
+  p.nearest = 65
+  for other, entry in pairs(p.found) do
     if entry and entry.d < below then
-      found[other] = false
+      p.found[other] = false
       order[#order + 1] = entry
+    elseif entry then
+      p.nearest = math.min(p.nearest, entry.d)
     end
   end
-  table.sort(order, is_nearer)
+  if #order > 1 then table.sort(order, is_nearer) end
   for _, entry in ipairs(order) do
     local r = entry.r or record_of(entry.id)
     if not r or not fits(r) then -- no record: the server has evicted it
-      if entry.d <= limit then contradicted = contradicted + 1 end
-      if contradicted == MOST_CONTRADICTED then break end
-    elseif not alive(entry.id, r, retention) then
+      if entry.d <= p.limit then p.contradicted = p.contradicted + 1 end
+      if p.contradicted == MAX_CONTRADICTED then break end
+    elseif not alive(entry.id, r, RETENTION) then
       drop(entry.id)
-    elseif comparisons == MOST_COMPARED then
+    elseif p.comparisons == MAX_COMPARED then
       -- Exact pages are found by nothing else.
-      crowded, listed = true, entry.d > limit or (is_exact and #order < MOST_CONTRADICTED)
+      p.crowded, p.listed = true, entry.d > p.limit or (p.is_exact and #order < MAX_CONTRADICTED)
       break
     else
-      comparisons = comparisons + 1
+      p.comparisons = p.comparisons + 1
       local stored = entry.stored or evidence_of(entry.id, r)
-      if comparisons == 1 then candidate = stored end
+      if p.comparisons == 1 then p.candidate = stored end
       local why = judged(stored, entry.d, r)
-      if why then return entry, r, why end
-    end
-  end
-end
-
--- 1. The same page again?
-local old, page_key, page_bucket, page_field, page_level, page_place = record_of(id)
-local old_key = old and key_of(id, old)
-if old and not (old_key and alive(id, old, retention)) then
-  drop(id)
-  old = nil
-end
-local d = old and distance(old_key, KEY)
-if old and fits(old) then
-  local body, v
-  if HAS_BODIES then body, v = body_of(id, old) end
-  local like = d <= limit
-    or (body and shared_by(features, features_in(body, v)) >= SHARED_FEATURES)
-  local why = like and judged(body and evidence_in(body, v) or '', d, old)
-  if why then
-    touch(id, old)
-    return { 'seen', d, unpack(why) }
-  end
-end
-found[id] = false
-
--- 2. A page like it? First what is near it, in one table after the other: none that shares
--- features is nearer than the nearest of these, or it would be one of them.
-local buckets = {}
-local match, matched, why
-local function is_judged() return match or crowded or contradicted == MOST_CONTRADICTED end
-for i = 1, tables do
-  local f = ARGV[LAST + i]
-  local key = hash('t' .. i, f)
-  local s, name, level = bucket(key, f)
-  local offsets, place = probe(s, i == 1 and 6 + ID or 6, f, RANGES[i], limit)
-  buckets[i] = { key, s, name, level, place }
-  for _, o in ipairs(offsets or NONE) do
-    local other = original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6))
-    if near[other] == nil then near[other] = distance(other, KEY) end
-  end
-  match, matched, why = nearest(UNSEEN[i]) -- the tables left hold nothing that is nearer
-  if is_judged() then break end
-end
--- Then what shares features with it. The last one is its path, if anything has to be confirmed:
--- what is there is looked at in any case.
-local PATH = BINS > 0 and features ~= '' and #features - 7 or #features + 1
-local lists, sharing = {}, {}
-for i = match and PATH or 1, #features, 8 do
-  local f = sub(features, i, i + 7)
-  local s, o, count, key, name, level = under_feature(f)
-  lists[#lists + 1] = { f, count, o, s, key, name, level }
-  for at = o + 3, o + 6 * count, 6 do
-    local place = sub(s, at, at + 3)
-    sharing[place] = (sharing[place] or 0) + 1
-    local body, v
-    if sharing[place] == SHARED_FEATURES or i == PATH then body, v = body_at(place) end
-    local other = body and sub(body, 1, ID)
-    local r = body and record_of(other)
-    if r and r.place == place then
-      local theirs, d = features_in(body, v), distance(r.start, KEY)
-      local stored = evidence_in(body, v)
-      if shared_by(features, theirs) >= SHARED_FEATURES then meet(other, d, r, stored) end
-      if i == PATH and sub(theirs, PATH) == f and sub(r.digests, 1, 2) == sub(digests, 1, 2)
-        and other ~= id and alive(other, r, retention) then
-        local at_path = entry_of(other, d, r, stored)
-        if not witness or is_nearer(at_path, witness) then witness = at_path end
+      if why then
+        p.match, p.matched, p.why = entry, r, why
+        return
       end
     end
   end
 end
-if not is_judged() then match, matched, why = nearest(65) end
-witness = witness and witness.stored or candidate
-if match then
-  local count = call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
-  touch(match.id, matched)
-  if old then withdraw(id) end
-  local shown = call('HGET', hash('url', match.id), match.id)
-  return { 'duplicate', witness, match.d, match.id, shown or '', count, unpack(why) }
+
+local function is_judged() return p.match or p.crowded or p.contradicted == MAX_CONTRADICTED end
+
+-- 1. The same page again? Returns the reply, if so.
+local function seen_again()
+  local id, old = p.id, nil
+  old, p.page_key, p.page_bucket, p.page_field, p.page_level = record_of(id)
+  local old_key = old and key_of(id, old)
+  if old and not (old_key and alive(id, old, RETENTION)) then
+    drop(id)
+    old = nil
+  end
+  if old and fits(old) then
+    local body, v
+    if HAS_BODIES then body, v = body_of(id, old) end
+    local d = distance(old_key, p.key)
+    local like = d <= p.limit
+      or (body and shared_by(p.features, features_in(body, v)) >= SHARED_FEATURES)
+    local why = like and judged(body and evidence_in(body, v) or '', d, old)
+    if why then
+      touch(id, old)
+      return 's' .. char(d) .. packed(why)
+    end
+  end
+  p.found[id] = false
+  p.old = old
+end
+
+-- Whether an entry of table i, near the page, is in an earlier table, too: it was met there.
+local function was_met(i, f, s, o)
+  local high = bxor(number(f, 3, 5), number(s, o + 1, o + 3))
+  local low = bxor(number(f, 6, 8), number(s, o + 4, o + 6))
+  local masks = EARLIER[i]
+  for n = 1, #masks, 2 do
+    if band(high, masks[n]) == 0 and band(low, masks[n + 1]) == 0 then return true end
+  end
+  return false
+end
+
+-- 2. A page like it? First what is near it, in one table after the other: none that shares
+-- features is nearer than the nearest of these, or it would be one of them.
+local function look_in_tables()
+  for i = 1, p.tables do
+    local f = key_in(i)
+    local key = table_hash(i, f)
+    local s, name, level = bucket(key, f)
+    local near = probe(s, i == 1 and 6 + ID or 6, f, RANGES[i], p.limit)
+    p.buckets[i] = { key, s, name, level }
+    for n = 1, near and #near or 0, 2 do
+      local o, d = near[n], near[n + 1]
+      if i == 1 then
+        meet(sub(s, o + 7, o + 14), d)
+      elseif not was_met(i, f, s, o) then
+        meet_key(original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6)), d)
+      end
+    end
+    judge_nearest(UNSEEN[i]) -- the tables left hold nothing that is nearer
+    if is_judged() then return end
+  end
+end
+
+-- Then what shares features with it. The last one is its path, if anything has to be confirmed:
+-- what is there is looked at in any case. Returns what is stored of the nearest entry there.
+local function look_under_features()
+  local id, features = p.id, p.features
+  local path = BINS > 0 and features ~= '' and #features - 7 or #features + 1
+  local sharing, witness = {}, nil
+  for i = p.match and path or 1, #features, 8 do
+    local f = sub(features, i, i + 7)
+    local s, o, count, key, name, level = under_feature(f)
+    p.lists[#p.lists + 1] = { f, count, o, s, key, name, level }
+    for at = o + 3, o + 6 * count, 6 do
+      local place = sub(s, at, at + 3)
+      sharing[place] = (sharing[place] or 0) + 1
+      local body, v
+      if sharing[place] == SHARED_FEATURES or i == path then body, v = body_at(place) end
+      local other = body and sub(body, 1, ID)
+      local r = body and record_of(other)
+      if r and r.place == place then
+        local theirs, d = features_in(body, v), distance(r.start, p.key)
+        local stored = evidence_in(body, v)
+        if shared_by(features, theirs) >= SHARED_FEATURES then meet(other, d, r, stored) end
+        if i == path and sub(theirs, path) == f and sub(r.digests, 1, 2) == sub(p.digests, 1, 2)
+          and other ~= id and alive(other, r, RETENTION) then
+          local at_path = entry_of(other, d, r, stored)
+          if not witness or is_nearer(at_path, witness) then witness = at_path end
+        end
+      end
+    end
+  end
+  return witness and witness.stored
 end
 
 -- 3. New: remember it. In a crowd whose nearest members all say no it would be no help to any
--- page, and without it a look-up by distance stays bounded: features alone lead to it.
-local tables_of_it = listed and #buckets or 0
-local full = contradicted == MOST_CONTRADICTED
-for i = 1, tables_of_it do full = full or #buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) end
-local place = not full and add_body(id, features, evidence, listed)
-if not place then
-  call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
-  return { 'overflow' }
-end
-if old then drop(id) end
-local written = record(KEY, digests, place)
-for i = 1, tables_of_it do
-  local f, payload = ARGV[LAST + i], i == 1 and id or ''
-  local key, s, name, level, at = unpack(buckets[i])
-  if stale then
-    insert(key, f, payload, DEPTH)
-  else
-    store(key, name, level, f, 6 + #payload, DEPTH, joined(s, at, f, payload))
+-- page, and without it a look-up by distance stays bounded: features alone lead to it. Returns
+-- whether there is room.
+local function remember()
+  local id = p.id
+  local tables_of_it = p.listed and #p.buckets or 0
+  local full = p.contradicted == MAX_CONTRADICTED
+  for i = 1, tables_of_it do full = full or #p.buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) end
+  local place = not full and add_body(id, p.features, p.evidence, p.listed)
+  if not place then
+    call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
+    return false
   end
-end
-local written_to = {} -- two of a page's features may share a bucket
-for _, list in ipairs(lists) do
-  local f, count, o, s, key, name, level = unpack(list)
-  f = start_of(f) .. place
-  if count < MOST_UNDER_FEATURE then
-    if stale or written_to[key .. name] then
-      insert(key, f, '', FEATURE_DEPTH)
+  if p.old then drop(id) end
+  local written = record(p.key, p.digests, place)
+  for i = 1, tables_of_it do
+    local f, payload = key_in(i), i == 1 and id or ''
+    local key, s, name, level = unpack(p.buckets[i])
+    if p.stale then
+      insert(key, f, payload, DEPTH)
     else
-      if count > 0 then o = find(s, 6, f) end
-      store(key, name, level, f, 6, FEATURE_DEPTH, joined(s, o, f, ''))
-      written_to[key .. name] = true
+      local width = 6 + #payload
+      store(key, name, level, f, width, DEPTH, joined(s, find(s, width, f), f, payload))
     end
   end
+  local written_to = {} -- two of a page's features may share a bucket
+  for _, list in ipairs(p.lists) do
+    local f, count, o, s, key, name, level = unpack(list)
+    f = start_of(f) .. place
+    if count < MAX_UNDER_FEATURE then
+      if p.stale or written_to[key .. name] then
+        insert(key, f, '', FEATURE_DEPTH)
+      else
+        if count > 0 then o = find(s, 6, f) end
+        store(key, name, level, f, 6, FEATURE_DEPTH, joined(s, o, f, ''))
+        written_to[key .. name] = true
+      end
+    end
+  end
+  if p.stale then
+    insert(p.page_key, id, written, PAGE_DEPTH)
+  else
+    store(p.page_key, p.page_field, p.page_level, id, 6 + RECORD, PAGE_DEPTH,
+      joined(p.page_bucket, find(p.page_bucket, 6 + RECORD, id), id, written))
+  end
+  call('ZADD', PENDING, now_ms() + LEASE, id)
+  if p.url ~= '' then call('HSET', hash('url', id), id, p.url) end
+  return true
 end
-if stale then
-  insert(page_key, id, written, PAGE_DEPTH)
-else
-  store(page_key, page_field, page_level, id, 6 + RECORD, PAGE_DEPTH,
-    joined(page_bucket, page_place, id, written))
-end
-call('ZADD', PREFIX .. 'pending', now_ms() + lease, id)
-if url ~= '' then call('HSET', hash('url', id), id, url) end
-return { old and 'changed' or 'new', witness }
+
+return replies_to(3, function(words)
+  read(words)
+  local seen = seen_again()
+  if seen then return seen end
+  look_in_tables()
+  local witness = look_under_features()
+  if not is_judged() then judge_nearest(65) end
+  witness = witness or p.candidate
+  local match = p.match
+  if match then
+    local count = call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
+    touch(match.id, p.matched)
+    if p.old then withdraw(p.id) end
+    local url = call('HGET', hash('url', match.id), match.id) or ''
+    return 'd' .. char(match.d) .. packed(p.why) .. match.id
+      .. struct.pack('>I4I4', count, #url) .. url .. witness
+  end
+  if not remember() then return 'o' end
+  return (p.old and 'c' or 'n') .. witness
+end)

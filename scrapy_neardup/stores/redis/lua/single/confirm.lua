@@ -1,10 +1,14 @@
--- The processing of a page is done: its entry is final.
+-- The processing of pages is done: their entries are final.
 --
--- ARGV: prefix, page id, how many lapsed pending entries to clear away
+-- ARGV: prefix, how many lapsed pending entries to clear away for each page, then page ids
+-- Reply: a number for each page
 
-if call('ZREM', PREFIX .. 'pending', ARGV[2]) == 1 then
-  call('HINCRBY', PREFIX .. 'counters', 'confirmed', 1)
-end
--- The pages of crawlers that died: one or two a call keep the set small.
-local lapsed = call('ZRANGEBYSCORE', PREFIX .. 'pending', '-inf', '(' .. now_ms(), 'LIMIT', 0, ARGV[3])
+local replies = replies_to(2, function(id)
+  local was_pending = call('ZREM', PENDING, id)
+  if was_pending == 1 then call('HINCRBY', PREFIX .. 'counters', 'confirmed', 1) end
+  return was_pending
+end)
+-- The pages of crawlers that died: one or two a page keep the set small.
+local lapsed = call('ZRANGEBYSCORE', PENDING, '-inf', '(' .. now_ms(), 'LIMIT', 0, ARGV[2] * #replies)
 for _, id in ipairs(lapsed) do withdraw(id) end
+return replies

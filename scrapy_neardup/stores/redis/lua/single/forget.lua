@@ -1,8 +1,8 @@
--- Withdraw a pending entry, as its processing failed.
+-- Withdraw pending entries, as the processing of their pages failed.
 --
--- ARGV: prefix, page id
--- Reply: how many pages had been dropped as duplicates of it; 0 if none is pending
+-- ARGV: prefix, then page ids
+-- Reply: for each page how many had been dropped as duplicates of it; 0 if none is pending
 
-local id = ARGV[2]
-if not call('ZSCORE', PREFIX .. 'pending', id) then return 0 end
-return withdraw(id)
+return replies_to(1, function(id)
+  return call('ZSCORE', PENDING, id) and withdraw(id) or 0
+end)

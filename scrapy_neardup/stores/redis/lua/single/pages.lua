@@ -16,6 +16,7 @@ local START = HAS_BODIES and 8 or 5
 local RECORD = START + 10 + (HAS_BODIES and 4 or 0)
 
 local PREFIX = ARGV[1]
+local PENDING = PREFIX .. 'pending'
 
 -- A server that was emptied, by a restart or by hand, has lost the record of the namespace's
 -- parameters, and by now another crawl may have written its own.
@@ -30,10 +31,20 @@ local function hex(f) local b = 2 * byte(f); return sub(HEX, b + 1, b + 2) end
 
 local function hash(tree, f) return PREFIX .. tree .. ':' .. hex(f) end
 
+-- The hash of table i that lists f.
+local function table_hash(i, f) return PREFIX .. TREES[i] .. hex(f) end
+
 local function distance(f, g)
   local d = 0
   for i = 1, 8 do d = d + byte(POPCOUNT, bxor(byte(f, i), byte(g, i)) + 1) end
   return d
+end
+
+-- What a verb replies to each of its words: those of ARGV that follow the first `shared` ones.
+local function replies_to(shared, verb)
+  local replies = {}
+  for i = shared + 1, #ARGV do replies[i - shared] = verb(ARGV[i]) end
+  return replies
 end
 
 -- ---- entries of pages ------------------------------------------------------------------
@@ -66,13 +77,12 @@ local function record(key, digests, place)
 end
 
 -- The record of a page; nil if there is none.
--- Also where it is, or would be: hash, bucket, field, level, offset.
+-- Also where it is, or would be: hash, bucket, field, level; and its offset there, if it is.
 local function record_of(id)
   local key = hash('page', id)
   local s, name, level = bucket(key, id)
-  local o, r = find(s, 6 + RECORD, id), nil
-  if sub(s, o + 1, o + 6) == sub(id, 3, 8) then r = record_at(s, o) end
-  return r, key, s, name, level, o
+  local o = offset_of(s, 6 + RECORD, sub(id, 3, 8))
+  return o and record_at(s, o), key, s, name, level, o
 end
 
 -- Write what was changed in a record.
@@ -97,6 +107,6 @@ end
 -- Whether an entry still counts: its lease has not run out, it was seen lately.
 local function alive(id, r, retention)
   if retention > 0 and number(r.seen, 1, 4) + retention < now() then return false end
-  local lease = call('ZSCORE', PREFIX .. 'pending', id)
+  local lease = call('ZSCORE', PENDING, id)
   return not lease or tonumber(lease) >= now_ms()
 end

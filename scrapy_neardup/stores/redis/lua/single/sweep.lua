@@ -4,11 +4,12 @@
 -- here, so that together they make one step a pause, whatever their number.
 --
 -- ARGV: prefix, retention (s), pause (ms), fields to look at, entries to withdraw at most
+-- Reply: {entries withdrawn}
 
 local retention, width, most = tonumber(ARGV[2]), 6 + RECORD, tonumber(ARGV[5])
 local state = PREFIX .. 'sweep'
 local at = call('HMGET', state, 'next', 'hash', 'cursor')
-if at[1] and tonumber(at[1]) > now_ms() then return end
+if at[1] and tonumber(at[1]) > now_ms() then return { 0 } end
 
 local which, cursor = tonumber(at[2] or 0), at[3] or '0'
 local reply = call('HSCAN', PREFIX .. 'page:' .. hex(char(which)), cursor, 'COUNT', ARGV[4])
@@ -27,3 +28,4 @@ if #old <= most then
   if cursor == '0' then which = (which + 1) % 256 end
 end
 call('HSET', state, 'next', now_ms() + tonumber(ARGV[3]), 'hash', which, 'cursor', cursor)
+return { math.min(#old, most) }

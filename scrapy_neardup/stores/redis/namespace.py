@@ -1,0 +1,123 @@
+"""What a namespace has beside its pages: the record of its parameters, counts, notices.
+
+Rule of this room: the first crawl writes the record; a later one adopts the table design
+that it names and refuses to work with other parameters. Counters are kept by the scripts;
+nothing here walks over pages. A topic of the notice board is one hash and a call one script on
+it; topics that nobody posts to are gone after a day, or when too many others were posted to since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from redis.asyncio import Redis, RedisCluster
+
+from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.stores.base import MAX_MEMBERS, StoreOptions, StoreStats
+from scrapy_neardup.stores.redis.layout import FORMAT, Layout
+from scrapy_neardup.stores.redis.scripts import EXCHANGE_SCRIPT, OPEN_SCRIPT
+from scrapy_neardup.urls import redact_store
+
+DIGEST = "digest"
+"""Name of the field that stands for all others, for scripts to compare."""
+
+MAX_TOPICS = 16_384
+"""Maximum number of topics: those posted to last. A topic is a site's habits; in a broad crawl a
+day has more sites than this, and their habits might take more memory than their pages."""
+
+_DAY = 86_400  # seconds
+
+
+async def agree_on_parameters(
+    client: Any, key: str, uri: str, options: StoreOptions, layout: Layout
+) -> tuple[Layout, str]:
+    """Record the parameters under `key`, or compare them with what is recorded there.
+
+    Returns
+    -------
+    layout, digest
+        The table design to use, and the digest of all that was agreed on.
+
+    Raises
+    ------
+    StoreMismatchError
+        The namespace was made with other parameters; the message shows both.
+    """
+    ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
+    design = {"blocks": layout.blocks, "parts": layout.parts, "split": layout.split}
+    words = [str(word) for pair in {**ours, **design}.items() for word in pair]
+    words += [DIGEST, hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]]
+    reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, key, *words)]
+    theirs = dict(zip(reply[::2], reply[1::2], strict=True))
+    compared = dict.fromkeys([*ours, *theirs])
+    differences = [
+        f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
+        for name in compared
+        if name not in {*design, DIGEST} and theirs.get(name) != str(ours.get(name))
+    ]
+    if differences:
+        raise StoreMismatchError(
+            f"NEARDUP_STORE: namespace {options.namespace!r} of {redact_store(uri)} was made with "
+            f"other parameters: {'; '.join(differences)}. Take the same ones, another "
+            f"NEARDUP_NAMESPACE, or clear it"
+        )
+    adopted = replace(
+        layout,
+        blocks=int(theirs["blocks"]),
+        parts=int(theirs.get("parts", 1)),
+        split=int(theirs["split"]),
+    )
+    return adopted, theirs[DIGEST]
+
+
+async def counts(client: Redis, prefix: str) -> StoreStats:
+    """Return the counts of a namespace on one Redis (``lua/single/pages.lua``)."""
+    counters = await client.hgetall(f"{prefix}counters")
+    pending = await client.zcard(f"{prefix}pending")
+    collapsed = await client.hvals(f"{prefix}collapsed")
+    return StoreStats(
+        pages=int(counters.get(b"confirmed", 0)) + pending,
+        pending=pending,
+        dropped=sum(map(int, collapsed)),
+        overflowed=int(counters.get(b"overflowed", 0)),
+    )
+
+
+async def cluster_counts(client: RedisCluster, prefix: str) -> StoreStats:
+    """Return the counts of a namespace in a cluster; costs a pipeline a master."""
+    async with client.pipeline() as pipeline:
+        for first in range(256):
+            pipeline.hmget(f"{{{prefix}t1:{first:02x}}}", "P", "L", "D", "O")
+        rows = await pipeline.execute()
+    pages, pending, dropped, overflowed = (
+        sum(int(value or 0) for value in column) for column in zip(*rows, strict=True)
+    )
+    return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=overflowed)
+
+
+def topic_key(prefix: str, topic: str) -> str:
+    """Return the name of a topic's hash."""
+    return f"{prefix}notices:{quote(topic, safe='', errors='surrogatepass')}"
+
+
+async def exchange(client: Any, key: str, member: str, value: bytes | None) -> list[bytes]:
+    """Post a value and return all of the topic; see `Store.exchange`."""
+    if value is None:
+        read: list[bytes] = await client.hvals(key)
+        return read
+    name = member.encode("utf-8", "surrogatepass")
+    values: list[bytes] = await client.eval(
+        EXCHANGE_SCRIPT, 1, key, name, value, _DAY, MAX_MEMBERS
+    )
+    # Beside the topics: when each was posted to.
+    head, _, _ = key.rpartition("notices:")
+    board = f"{head}notices" + "}" * head.startswith("{")
+    await client.zadd(board, {key: time.time()})
+    if (more := await client.zcard(board) - MAX_TOPICS) > 0:
+        for topic, _ in await client.zpopmin(board, more):
+            await client.unlink(topic)
+    return values

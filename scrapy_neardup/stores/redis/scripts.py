@@ -1,0 +1,163 @@
+"""The text of the scripts for a layout: their parts, with its numbers in place of names.
+
+Rule of this room: pure; what decides is stated in `scrapy_neardup.evidence`, and here it is only
+written as Lua has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+
+from scrapy_neardup.evidence import decision
+from scrapy_neardup.evidence import layout as evidence_layout
+from scrapy_neardup.evidence.decision import Names, Rule
+from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.redis.layout import MAX_PREFIX, PAGE_DEPTH, Layout
+
+
+def script(layout: Layout, *parts: str, record: str) -> str:
+    """Return the text of a script for this layout: its parts, the verb last.
+
+    `record` is the digest of the namespace's parameters (`namespace.py`). Scripts of
+    crawls with other parameters differ by it: none finds the other's on a server.
+    """
+    ranges = ",".join(str(2 ** (MAX_PREFIX - prefix)) for prefix in layout.prefixes)
+    trees = ",".join(f"'t{number}:'" for number in range(1, len(layout.tables) + 1))
+    values = {
+        "RECORD_DIGEST": f"'{record}'",
+        "TABLES": len(layout.prefixes),
+        "RANGES": f"{{{ranges}}}",
+        "TREES": f"{{{trees}}}",
+        "EARLIER": layout.earlier,
+        "UNSEEN": f"{{{','.join(map(str, layout.unseen))}}}",
+        "DEPTH": layout.depth,
+        "PAGE_DEPTH": PAGE_DEPTH,
+        "SPLIT": layout.split,
+        "CAP": layout.cap,
+        "MAX_CONTRADICTED": MAX_CONTRADICTED,
+        "MAX_COMPARED": MAX_COMPARED,
+        "MAX_UNDER_FEATURE": MAX_UNDER_FEATURE,
+        "BY_DISTANCE": str(layout.matching.by_distance).lower(),
+        "HAS_BODIES": str(layout.has_bodies).lower(),
+        "FEATURES": layout.matching.features,
+        "SHARED_FEATURES": layout.matching.shared_features,
+        **evidence_constants(layout.matching),
+    }
+    text = "".join(map(_part, ("buckets", *parts)))
+    if "single/pages" in parts:
+        text = permuting(layout) + text
+    return _with_constants(text, values)
+
+
+def permuting(layout: Layout) -> str:
+    """Lua functions ``permuted(i, key)`` and ``original(i, key in the order of table i)``.
+
+    Straight-line code for each table: to interpret a permutation took 12 µs a key.
+    """
+    forward, backward = [], []
+    for permutation in layout.permutations:
+        moves = list(enumerate(reversed(permutation.order)))
+        forward.append([(source, target) for target, source in moves])
+        backward.append(moves)
+    return _chain("permuted", forward) + _chain("original", backward)
+
+
+def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
+    """Return the names that the script is about, and their values as Lua has them.
+
+    Those of the two modules keep their names. Floats are written so that they are read as the
+    same doubles.
+    """
+    size = min(4, matching.bins // 8) or 4
+    words = matching.bins // 8 // size
+    demands = (
+        f"[{int(name)}]={{{','.join(map(repr, demand))}}}"
+        for name, demand in decision.DEMANDS.items()
+    )
+    return {
+        "EVIDENCE_HEAD": evidence_layout.HEAD.size,
+        "MAX_TITLE_WORDS": evidence_layout.MAX_TITLE_WORDS,
+        "MAX_TRACKED": evidence_layout.MAX_TRACKED,
+        "BORDER": evidence_layout.BORDER,
+        "NAMED": evidence_layout.NAMED,
+        "LINKS": evidence_layout.LINKS,
+        "OWNER_BITS": evidence_layout.OWNER_BITS,
+        "BINS": matching.bins,
+        "BITS": matching.bits,
+        "PLANE_BYTES": matching.bins // 8,
+        "PLANES_BYTES": (matching.bits + evidence_layout.OWNER_BITS) * matching.bins // 8,
+        "WORDS": words,
+        "PLANE": f"'<{f'I{size}' * words}'",
+        "FULL": 2 ** (8 * size) - 1,
+        "EQUAL": decision.EQUAL,
+        "MIN_BITS": decision.MIN_BITS,
+        "MIN_TELLING": decision.MIN_TELLING,
+        "DEMANDS": f"{{{','.join(demands)}}}",
+        **{f"NAMES.{name.name}": int(name) for name in Names},
+        **{f"RULE.{rule.name}": f"'{rule}'" for rule in Rule},
+    }
+
+
+def _with_constants(text: str, values: Mapping[str, object]) -> str:
+    """Return a script with the values of its constants in place of their names.
+
+    As locals they would cost time at every call: a closure looks for each local that it captures
+    among all that others capture. Tables are locals, as each mention would make them anew.
+    """
+    written = {name: str(value) for name, value in values.items()}
+    tables = {name: value for name, value in written.items() if value.startswith("{")}
+    head = "".join(f"local {name} = {value}\n" for name, value in tables.items())
+    literals = {name: value for name, value in written.items() if name not in tables}
+    names = "|".join(map(re.escape, sorted(literals, key=len, reverse=True)))
+    return head + re.sub(rf"(?<![\w.])(?:{names})\b", lambda name: literals[name[0]], text)
+
+
+def _chain(name: str, tables: list[list[tuple[int, int]]]) -> str:
+    branches = "".join(
+        f"  {'if' if i == 1 else 'elseif'} i == {i} then\n"
+        f"    return struct.pack('>I4I4', {_half(moves, 32)}, {_half(moves, 0)})\n"
+        for i, moves in enumerate(tables, 1)
+    )
+    head = f"local function {name}(i, f)\n  local h, l = struct.unpack('>I4I4', f)\n"
+    return f"{head}{branches}  end\nend\n"
+
+
+def _half(moves: list[tuple[int, int]], low: int) -> str:
+    """Return a Lua expression for the bits `low` to ``low + 31`` of what `moves` make.
+
+    Parameters
+    ----------
+    moves
+        (from, to) of every bit. Bits that travel equally far are moved in one step.
+    """
+    steps: dict[tuple[str, int], int] = {}
+    for source, target in moves:
+        if low <= target < low + 32:
+            step = "h" if source >= 32 else "l", target % 32 - source % 32
+            steps[step] = steps.get(step, 0) | 1 << source % 32
+    words = [
+        f"bit.{'l' if far > 0 else 'r'}shift(bit.band({half},{mask}),{abs(far)})"
+        for (half, far), mask in steps.items()
+    ]
+    return f"bit.bor({','.join(words)})%4294967296"
+
+
+def _source(name: str) -> str:
+    return files("scrapy_neardup.stores.redis").joinpath(f"lua/{name}.lua").read_text("utf-8")
+
+
+def _part(name: str) -> str:
+    """Return a part of a script; what few pages need becomes a function, made where they do."""
+    if name == "evidence":
+        return (
+            f"local function evidence_functions()\n{_source(name)}return comparison, decide\nend\n"
+        )
+    return _source(name)
+
+
+OPEN_SCRIPT = _source("open")
+EXCHANGE_SCRIPT = _source("exchange")
+WEIGH_SCRIPT = _source("weigh")
