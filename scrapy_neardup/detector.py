@@ -71,7 +71,6 @@ class Detector:
         self._learns = frozenset(analyser.parameters.learn)
         self._on_learnt = on_learnt
         self._sites = Sites()
-        self._told: set[tuple[str, str]] = set()
         self._job = job
         self._credits_learnt = credits_learnt
 
@@ -199,7 +198,7 @@ class Detector:
             and site.editions.learn(head.steps, other.steps)
         ):
             told = self._tell(
-                page, EDITIONS, "pages of one name in other folders are taken for editions"
+                page, site, EDITIONS, "pages of one name in other folders are taken for editions"
             )
         if (
             is_met_again
@@ -207,14 +206,13 @@ class Detector:
             and site.places.learn(page.evidence, witness, bins=bins, bits=bits)
         ):
             told = self._tell(
-                page, PLACES, "the text in a place of its pages changes with each response"
+                page, site, PLACES, "the text in a place of its pages changes with each response"
             )
         return told
 
-    def _tell(self, page: AnalysedPage, kind: str, sentence: str) -> bool:
-        key = page.address.site, kind
-        if self._on_learnt is not None and kind in self._learns and key not in self._told:
-            self._told.add(key)
+    def _tell(self, page: AnalysedPage, site: Site, kind: str, sentence: str) -> bool:
+        if self._on_learnt is not None and kind in self._learns and kind not in site.told:
+            site.told.add(kind)
             self._on_learnt(page.address.site, kind, sentence)
         return True
 

@@ -25,6 +25,10 @@ class Editions:
         self._pages: Bounded[int, set[int]] = Bounded(_MAX_PAIRS)
         self.known: frozenset[int] = frozenset()
 
+    def __len__(self) -> int:
+        """Return how many entries are held."""
+        return len(self.known) + sum(map(len, self._pages.values()))
+
     def learn(self, ours: int, theirs: int) -> bool:
         """Note that two pages of these steps resemble each other; return whether that is new."""
         apart = (ours - theirs) % 2**32

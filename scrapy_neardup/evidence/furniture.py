@@ -185,8 +185,7 @@ class Counts:
         if self.pages >= _BATCH:
             self._keep(self.counts >= _RARE * self.pages)
         if len(self.counts) > _MAX_SHINGLES:
-            least = np.partition(self.counts, -_MAX_SHINGLES)[-_MAX_SHINGLES]
-            self._keep(self.counts >= least)
+            self._keep(_most_frequent(self.counts, _MAX_SHINGLES))
         if self.pages >= _HALVED:
             self.pages /= 2
             self.counts /= 2
@@ -199,6 +198,15 @@ class Counts:
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
         self.shingles, self.counts = self.shingles[kept], self.counts[kept]
+
+
+def _most_frequent(counts: NDArray[np.float32], most: int) -> NDArray[np.bool_]:
+    """Return where the `most` largest counts are; of equal ones the first."""
+    least = np.partition(counts, -most)[-most]
+    kept: NDArray[np.bool_] = counts > least
+    ties = (counts == least).nonzero()[0]
+    kept[ties[: most - np.count_nonzero(kept)]] = True
+    return kept
 
 
 def _written(array: NDArray[Any]) -> str:
@@ -269,7 +277,8 @@ class SiteFurniture:
 
     def learn(self, folder: str, shingles: NDArray[np.uint64]) -> None:
         """Count a kept page with these distinct shingles, ascending."""
-        shingles = shingles[:_MAX_SHINGLES]  # of a longer page a fair sample, as hashes are
+        if len(shingles) > _MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
+            shingles = shingles[:_MAX_SHINGLES].copy()
         if self.site.add(shingles):
             self._found.pop("", None)
         if folder not in self._counts:
@@ -277,6 +286,30 @@ class SiteFurniture:
         self._counts.move_to_end(folder)
         if self._counts[folder].add(shingles):
             self._found.pop(folder, None)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays and of the names of folders. O(folders)."""
+        others = sum(counts.nbytes for counts in self._others)
+        return self._bytes_of("") + others + sum(map(self._bytes_of, self._counts))
+
+    def shrink(self, most: int) -> None:
+        """Forget the folders seen longest ago until `nbytes` is `most` at most. O(folders)."""
+        left = self.nbytes
+        while left > most and self._counts:
+            folder = next(iter(self._counts))
+            left -= self._bytes_of(folder)
+            for known in (self._counts, self._found, self._together, self._sketches):
+                known.pop(folder, None)
+
+    def _bytes_of(self, folder: str) -> int:
+        counts = self._counts[folder] if folder else self.site
+        arrays = (
+            self._found.get(folder, _NOTHING),
+            self._together.get(folder, ([], _NOTHING))[1],
+            *self._sketches.get(folder, ()),
+        )
+        return len(folder) + counts.nbytes + sum(array.nbytes for array in arrays)
 
     def dump(self) -> str:
         """Return what was counted here for the site; see `Counts.dump`."""

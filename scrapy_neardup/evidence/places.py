@@ -81,6 +81,10 @@ class ChangingPlaces:
         self._others: list[dict[str, list[float]]] = []
         self.changing: frozenset[int] = frozenset()
 
+    def __len__(self) -> int:
+        """Return how many entries are held."""
+        return len(self._seen) + sum(map(len, self._others))
+
     def learn(self, ours: bytes, theirs: bytes, *, bins: int, bits: int) -> frozenset[int]:
         """Compare two responses with one page; return which places newly are known to change.
 
@@ -138,6 +142,10 @@ class ConstantPlaces:
         self._seen: Bounded[int, list[int]] = Bounded(_MAX_PLACES)
         self._others: list[dict[str, list[int]]] = []
         self.constant: frozenset[int] = frozenset()
+
+    def __len__(self) -> int:
+        """Return how many entries are held."""
+        return len(self._seen) + sum(map(len, self._others))
 
     def learn(self, places: Sequence[int], texts: Sequence[int]) -> None:
         """Count the tracked places of a kept page, with their texts, hashed."""

@@ -39,6 +39,18 @@ FURNITURE, PLACES, TITLES, EDITIONS = LEARNABLE
 MAX_STATES = 64 << 20
 """Maximum bytes that a crawl leaves for its next run, of all sites."""
 
+MAX_HELD = 256 << 20
+"""Maximum bytes of what is learnt of all sites, whatever they are made of."""
+
+_HELD = 192 << 20
+"""Bytes beyond which the sites met longest ago are forgotten."""
+_SITE_SHARE = 0.25
+"""Share of them that one site may take; then its folders met longest ago are forgotten."""
+_MEASURED = 32
+"""Pages after which is measured how much is held."""
+_ENTRY_BYTES = 256
+"""Bytes of a remembered entry that is no array, rounded up."""
+
 _MAX_SITES = 1024
 _MAX_DUMP = 4 << 20
 """Maximum bytes of what another crawler says of a site."""
@@ -64,6 +76,8 @@ class Site:
     ----------
     member
         The name under which this crawl says to others what it has learnt of the site.
+    told
+        The kinds of knowledge that the log has told of.
     """
 
     def __init__(self) -> None:
@@ -74,6 +88,13 @@ class Site:
         self.constants = ConstantPlaces()
         self.titles = SiteTitles()
         self.editions = Editions()
+        self.told: set[str] = set()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up. O(folders)."""
+        parts = self._taught, self.places, self.constants, self.titles, self.editions
+        return self.furniture.nbytes + _ENTRY_BYTES * (1 + sum(map(len, parts)))
 
     def is_due(self, page_id: int, lesson: Lesson) -> bool:
         """Return whether a page hasn't taught this yet; it is noted that it does now.
@@ -147,10 +168,20 @@ def _load(dump: bytes, most: int) -> dict[str, Any] | None:
 
 
 class Sites:
-    """All sites that a crawl meets."""
+    """All sites that a crawl meets.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    held
+        Bytes beyond which sites are forgotten; somewhat more may be held.
+    """
+
+    def __init__(self, held: int = _HELD) -> None:
         self._sites: Bounded[str, Site] = Bounded(_MAX_SITES)
+        self._held = held
+        self._sizes: dict[str, int] = {}
+        self._changed: set[str] = set()
+        self._pages = 0
 
     def __contains__(self, name: str) -> bool:
         return name in self._sites
@@ -160,10 +191,26 @@ class Sites:
         if name not in self._sites:
             self._sites[name] = Site()
         self._sites.move_to_end(name)
+        self._pages += 1
+        if not self._pages % _MEASURED:
+            self._forget()
+        self._changed.add(name)  # by whoever has asked for it
         return self._sites[name]
 
     def __setitem__(self, name: str, site: Site) -> None:
         self._sites[name] = site
+
+    def _forget(self) -> None:
+        """Forget what takes too much; the site met last is kept. O(sites, folders changed)."""
+        for name in self._changed & self._sites.keys():
+            self._sites[name].furniture.shrink(int(_SITE_SHARE * self._held))
+            self._sizes[name] = len(name) + self._sites[name].nbytes
+        self._changed.clear()
+        self._sizes = {name: self._sizes[name] for name in self._sites if name in self._sizes}
+        held = sum(self._sizes.values())
+        while held > self._held and len(self._sites) > 1:
+            name, _ = self._sites.popitem(last=False)
+            held -= self._sizes.pop(name, 0)
 
     def items(self) -> list[tuple[str, Site]]:
         """Return the sites that are remembered, by name, the one seen last first."""

@@ -38,6 +38,10 @@ class SiteTitles:
         self._others: list[tuple[float, dict[str, float]]] = []
         self._common: frozenset[int] | None = frozenset()
 
+    def __len__(self) -> int:
+        """Return how many entries are held."""
+        return len(self._words) + sum(len(words) for _, words in self._others)
+
     @property
     def common(self) -> frozenset[int]:
         """Words that most titles hold."""
