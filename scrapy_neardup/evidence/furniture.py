@@ -304,7 +304,7 @@ class SiteFurniture:
 
     def _bytes_of(self, folder: str) -> int:
         counts = self._counts[folder] if folder else self.site
-        arrays = (
+        arrays: tuple[NDArray[np.uint64], ...] = (
             self._found.get(folder, _NOTHING),
             self._together.get(folder, ([], _NOTHING))[1],
             *self._sketches.get(folder, ()),

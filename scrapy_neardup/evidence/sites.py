@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import secrets
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from contextlib import suppress
 from enum import IntFlag
 from typing import Any
@@ -93,7 +93,9 @@ class Site:
     @property
     def nbytes(self) -> int:
         """Bytes that are held, rounded up. O(folders)."""
-        parts = self._taught, self.places, self.constants, self.titles, self.editions
+        parts: tuple[Sized, ...] = (
+            self._taught, self.places, self.constants, self.titles, self.editions,
+        )  # fmt: skip
         return self.furniture.nbytes + _ENTRY_BYTES * (1 + sum(map(len, parts)))
 
     def is_due(self, page_id: int, lesson: Lesson) -> bool:

@@ -11,10 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from stat import S_ISREG
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.lines import decompressed
@@ -28,8 +29,8 @@ __all__ = ["Corpus", "Record"]
 
 MAX_LINE = 2 * MAX_PAGE
 """Maximum bytes of a JSON line; a file with a longer line isn't a file of lines."""
-_BATCH_PAGES = 256
-"""Number of pages of a Parquet file held in memory at a time."""
+_BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
+"""Maximum pages of a Parquet file held in memory at a time, and roughly their bytes."""
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't say what it is."""
 
@@ -101,10 +102,34 @@ def parquet_pages(file: IO[bytes], path: str) -> Iterator[Record]:
         if not {"html", "text"} & set(wanted):
             raise InputError(f'{path}: has no column "html" or "text"')
         number = 0
-        for batch in parquet.iter_batches(_BATCH_PAGES, columns=wanted):
-            for item in batch.to_pylist():
-                number += 1
-                yield _record(item, f"{path}, row {number}", f"{_printable(path)}:{number}")
+        for group in range(parquet.num_row_groups):
+            rows, columns = _bounded(parquet.metadata.row_group(group), wanted)
+            is_left_out = not {"html", "text"} & set(columns)
+            # Threads would read ahead.
+            for batch in parquet.iter_batches(
+                rows, row_groups=[group], columns=columns, use_threads=False
+            ):
+                for item in batch.to_pylist():
+                    number += 1
+                    place = f"{_printable(path)}:{number}"
+                    record = _record(item, f"{path}, row {number}", place)
+                    yield replace(record, text=None) if is_left_out else record
+
+
+def _bounded(group: Any, wanted: Sequence[str]) -> tuple[int, list[str]]:
+    """Return how many rows of a row group to read at a time, and which columns.
+
+    By what the group says of itself: of a column with a dictionary each row may hold all of its
+    bytes. Columns whose pages are too long on average are left unread.
+    """
+    rows, columns = _BATCH_PAGES, []
+    for column in map(group.column, range(group.num_columns)):
+        name, size = column.path_in_schema, max(column.total_uncompressed_size, 1)
+        if name in wanted and size <= MAX_PAGE * group.num_rows:
+            columns.append(name)
+            one = size if column.has_dictionary_page else -(-size // group.num_rows)
+            rows = min(rows, max(1, _BATCH_BYTES // one))
+    return rows, columns
 
 
 def _printable(path: str) -> str:
@@ -118,6 +143,8 @@ def _string(item: dict[str, object], key: str, where: str) -> str | None:
         return None
     if not isinstance(value, str):
         raise InputError(f'{where}: "{key}" is no string but {type(value).__name__}')
+    if len(value) > MAX_PAGE:
+        return value  # nobody reads it
     # JSON can spell half a surrogate pair, which no other encoding can.
     return value.encode("utf-8", "replace").decode()
 

@@ -20,6 +20,8 @@ NAME_COLUMNS = ("page", "url")
 ID_COLUMN = "page_id"
 SCHEMA_KEY = b"scrapy_neardup"
 """Metadata of a file: how its fingerprints were made, as JSON."""
+MAX_GROUP = 1 << 26
+"""Maximum rows of a row group, which is read whole; pyarrow writes no larger ones."""
 _HELD_GROUPS = 16
 
 
@@ -37,7 +39,7 @@ class ParquetSource(FileSource):
     Raises
     ------
     InputError
-        pyarrow isn't installed, or the file has no such column.
+        pyarrow isn't installed, the file has no such column, or a row group is too large.
 
     Notes
     -----
@@ -66,7 +68,11 @@ class ParquetSource(FileSource):
         self._name = next((name for name in NAME_COLUMNS if name in columns), None)
         self._has_ids = ID_COLUMN in columns
         self.has_names = self._name is not None
-        sizes = (int(groups.row_group(group).num_rows) for group in range(groups.num_row_groups))
+        sizes = [int(groups.row_group(group).num_rows) for group in range(groups.num_row_groups)]
+        if max(sizes, default=0) > MAX_GROUP:
+            raise InputError(
+                f"{path}: a row group has {max(sizes):,} rows; write it with {MAX_GROUP:,} at most"
+            )
         self._starts = [0, *accumulate(sizes)]
         self._read = lru_cache(_HELD_GROUPS)(self._read_group)
 

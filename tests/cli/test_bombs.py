@@ -11,7 +11,10 @@ import sys
 import zlib
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow.parquet import write_table
 
 from scrapy_neardup.offline.record import MAX_PAGE
 
@@ -72,10 +75,12 @@ WITHOUT_END = {
 }
 
 
-def scanned(tmp_path, name: str, content: bytes) -> subprocess.CompletedProcess[str]:
+def scanned(
+    tmp_path, name: str, content: bytes, most: int = MOST_MEMORY
+) -> subprocess.CompletedProcess[str]:
     """Return what a scan of such a file came to, in little memory."""
     (tmp_path / name).write_bytes(content)
-    limited = f'ulimit -d {MOST_MEMORY >> 10}; exec "$@"'
+    limited = f'ulimit -d {most >> 10}; exec "$@"'
     return subprocess.run(
         ["sh", "-c", limited, "sh", COMMAND, "scan", name, "--summary"],
         capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100,
@@ -89,6 +94,21 @@ def test_a_page_that_is_too_long_is_not_judged_and_said_to_be(tmp_path, name):
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["reason"] == "too-long"
     assert "1   too-long 1" in result.stderr
+
+
+@pytest.mark.parametrize(("rows", "size"), [(1, LENGTH), (20, MAX_PAGE + 1)])
+def test_pages_in_parquet_that_are_too_long(tmp_path, rows, size):
+    """One that is long, and one that is said once for many rows."""
+    value = pa.array(["a" * size])
+    pages = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), value)
+    write_table(pa.table({"html": pages}), tmp_path / "packed.parquet", compression="gzip")
+    packed = (tmp_path / "packed.parquet").read_bytes()
+    assert len(packed) < size // 500
+    result = scanned(tmp_path, "x.parquet", packed, most=16 * MAX_PAGE)
+    assert result.returncode == 0, result.stderr
+    assert [json.loads(line)["reason"] for line in result.stdout.splitlines()] == (
+        ["too-long"] * rows
+    )
 
 
 @pytest.mark.parametrize("name", WITHOUT_END)
