@@ -51,7 +51,7 @@ WARM_UP = 20
 YARDSTICKS = ("parsing", "root.iter()")
 STAGES = ("text", "fingerprint, evidence", "store", "what the site shows")
 TOTALS = ("a page", "the page again")
-MOST_UNJUDGED = 0.5
+MAX_UNJUDGED = 0.5
 """Maximum share of a site's pages that say too little to be judged."""
 
 
@@ -74,7 +74,7 @@ async def judge(folder: str, count: str, preset: str, uri: str, namespace: str) 
         for number, (url, root) in enumerate(zip(urls, roots, strict=True)):
             again = await stages.meet(f"{url}?again={number}", root)
             assert again.is_duplicate or first[number].decision is not Decision.NEW
-    assert judged > (1 - MOST_UNJUDGED) * len(pages)
+    assert judged > (1 - MAX_UNJUDGED) * len(pages)
     new, repeated = np.array(stages.taken[WARM_UP:judged]), np.array(stages.taken[judged:])
     print(json.dumps({
         "way": way_taken(),

@@ -2,7 +2,7 @@
 
 Synthetic pages with Broder's 6 features each, of which 2 have to be equal; two fifths of the pages
 share some with an earlier one. Required: the same clusters on disk as in memory, and at most
-`MOST_MEMORY` for the process that finds them on disk, pages and clusters included.
+`MAX_MEMORY` for the process that finds them on disk, pages and clusters included.
 
     python benchmarks/feature_clusters.py
     python benchmarks/feature_clusters.py --quick
@@ -21,7 +21,7 @@ from scrapy_neardup.clusters import feature_clusters
 from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
 
 PAGES, CHUNK, FEATURES, SHARED = 1_000_000, 50_000, 6, 2
-MEMORY, MOST_MEMORY = 1 << 27, 512
+MEMORY, MAX_MEMORY = 1 << 27, 512
 """Bytes that are sorted at a time; megabytes of the whole process."""
 
 
@@ -63,7 +63,7 @@ def main() -> None:
     in_memory = feature_clusters(features, SHARED)
     print(f"in memory {time.perf_counter() - start:6.1f} s")
     assert np.array_equal(on_disk, in_memory)
-    assert memory < MOST_MEMORY
+    assert memory < MAX_MEMORY
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ SETTINGS = {
 PLUGIN = {"ADDONS": '{"scrapy_neardup.Addon": 500}'}
 EXACT = {"SPIDER_MIDDLEWARES": '{"trapcrawl.ExactText": 60}'}
 PROGRESS = 1000
-_FEWEST_WORDS = 5
+_MIN_WORDS = 5
 """Pages with fewer aren't judged, as by the plugin."""
 
 
@@ -85,7 +85,7 @@ class ExactText:
 
         words = tuple(self._extractor.extract(response.selector.root).text.split())
         first = self._first.setdefault(words, response.url)
-        if first != response.url and len(words) >= _FEWEST_WORDS:
+        if first != response.url and len(words) >= _MIN_WORDS:
             self._crawler.spider.drop(response.url, first)
             raise IgnoreRequest
 

@@ -52,7 +52,7 @@ SENTENCE = 16
 _FOOTER = "\ue000"
 _GROWN = re.compile(r"/.+?((?:/help)+)/")
 _MONTH_LINK = re.compile(r'<a href="/calendar/(\d+)/\d+/">')
-_FEWEST = 3
+_MIN_ENTRIES = 3
 """Entries that a list must have to be sorted."""
 
 
@@ -285,7 +285,7 @@ def _sort(tree: HtmlElement, order: str) -> None:
     """Bring the entries of lists, and the rows of tables, into another order."""
     for parent in tree.xpath("//ul|//ol|//tbody|//table"):
         entries = [child for child in parent if child.tag in {"li", "tr"}]
-        if len(entries) >= _FEWEST:
+        if len(entries) >= _MIN_ENTRIES:
             texts = {entry: " ".join(entry.text_content().split()) for entry in entries}
             by_size = order.endswith("size")
             ranked = sorted(

@@ -12,7 +12,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Bounded(OrderedDict[K, V]):
+class BoundedDict(OrderedDict[K, V]):
     """A dict of at most `most` entries, which drops the oldest.
 
     The age of an entry is that of its key: setting its value again doesn't renew it, and

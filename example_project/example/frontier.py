@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 POLL_SECONDS = 0.05
-MOST_TAKEN = 500
+MAX_TAKEN = 500
 """URLs that are taken over at a time."""
 
 
@@ -113,7 +113,7 @@ class SharedFrontier:
             # One transaction: nobody may see an empty list and a crawler that is still idle.
             async with self._redis.pipeline() as together:
                 together.srem("idle", self._number)
-                together.lpop(f"frontier:{self._number}", MOST_TAKEN)
+                together.lpop(f"frontier:{self._number}", MAX_TAKEN)
                 together.incrby("pages", received - self._counted)
                 _, words, pages = await together.execute()
             self._counted = received

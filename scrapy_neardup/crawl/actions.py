@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.options import DROP, DROP_ITEMS, DROP_LINKS
 from scrapy_neardup.verdict import Verdict
 
@@ -68,7 +68,7 @@ class Actions:
         self._action = settings.action
         self._keep_start = settings.keep_start
         self._budget = GroupBudget(settings.group_budget)
-        self._dropped: Bounded[int, None] = Bounded(REMEMBERED_DROPS)
+        self._dropped: BoundedDict[int, None] = BoundedDict(REMEMBERED_DROPS)
 
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
         """Return what to do about a page: one of `options.ACTIONS`, or why it is kept.

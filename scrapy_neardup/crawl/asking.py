@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ class AskedAgain:
 
     def __init__(self, fingerprint: Callable[[Request], bytes]) -> None:
         self._fingerprint = fingerprint
-        self._pages: Bounded[int, None] = Bounded(REMEMBERED)
+        self._pages: BoundedDict[int, None] = BoundedDict(REMEMBERED)
 
     def output(self, response: Response) -> Output:
         """Return the function to be told of everything that a page's callback yields."""

@@ -39,7 +39,7 @@ MAX_TEXT_BYTES = 64 * 1024
 OMITTED = {Form.CLOCK: "clock", Form.LINKS: "links", Form.NAMED: "named as furniture"}
 """Form of a block -> why it isn't judged, or not as content."""
 
-MAX_SAID = 300
+MAX_TITLE_LENGTH = 300
 """Characters of a title or heading that are written."""
 MAX_HEADINGS = 8
 
@@ -66,8 +66,8 @@ class Said:
     @classmethod
     def of(cls, content: Content, *, with_text: bool) -> Said:
         """Return what `content` says."""
-        title, headings = content.title[:MAX_SAID], content.headings[:MAX_HEADINGS]
-        headings = tuple(heading[:MAX_SAID] for heading in headings)
+        title, headings = content.title[:MAX_TITLE_LENGTH], content.headings[:MAX_HEADINGS]
+        headings = tuple(heading[:MAX_TITLE_LENGTH] for heading in headings)
         if not with_text:
             return cls(title=title, headings=headings)
         omitted, start = [], 0

@@ -10,7 +10,7 @@ import logging
 import shlex
 from typing import TYPE_CHECKING, ParamSpec
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import signals
 from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
 from scrapy_neardup.crawl.audit import AuditFile
@@ -81,7 +81,7 @@ class Journal:
         self._crawler = crawler
         self._inc = crawler.stats.inc_value
         self._audit: AuditFile | None = None
-        self._withheld: Bounded[int, None] = Bounded(REMEMBERED_LINKS)
+        self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
         self._duplicates_logged = False
         self._late_logged = False
         self._slow_logged = False

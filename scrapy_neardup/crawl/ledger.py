@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_PENDING, WITHHOLDING
 from scrapy_neardup.crawl.opening import StoreCallFailedError
 from scrapy_neardup.crawl.waiting import Outcome, Queue, Visit
@@ -94,7 +94,7 @@ class Ledger:
         self._tasks: set[asyncio.Task[None]] = set()
         self._asking: dict[int, Visit] = {}
         self._withdrawals = 0
-        self._withdrawn: Bounded[int, Entry] = Bounded(RECENT_WITHDRAWALS)
+        self._withdrawn: BoundedDict[int, Entry] = BoundedDict(RECENT_WITHDRAWALS)
 
     async def settle(
         self,

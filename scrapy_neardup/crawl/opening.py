@@ -52,7 +52,7 @@ CLOSE_SECONDS = 60.0
 STORE_ERROR = "neardup_store_error"
 """Closing reason of the spider when the store makes it close."""
 
-MOST_SAID = 8
+MAX_LOGGED_FAILURES = 8
 """Maximum number of different failures of the store that are logged at ERROR, each once; further
 ones are logged at DEBUG."""
 
@@ -265,7 +265,7 @@ class Faults:
         """Count and log the failure of a call, and close the crawl if it is to end with it."""
         self._journal.count("store/errors")
         # A lost connection is often the first that is seen of what the next call then names.
-        known = str(failure) in self._said or len(self._said) >= MOST_SAID
+        known = str(failure) in self._said or len(self._said) >= MAX_LOGGED_FAILURES
         self._said.add(str(failure))
         logger.log(
             logging.DEBUG if known and not failure.refused else logging.ERROR,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, TypeVar
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.options import DROP
 from scrapy_neardup.reports.patterns import pattern_of, split_site
 from scrapy_neardup.urls import redact
@@ -59,9 +59,9 @@ class Watch:
 
     def __init__(self, spider: Spider | None) -> None:
         self._spider = spider
-        self._crowds: Bounded[tuple[int, str], set[int]] = Bounded(WATCHED)
-        self._new: Bounded[str, int] = Bounded(WATCHED)
-        self._repeated: Bounded[str, int] = Bounded(WATCHED)
+        self._crowds: BoundedDict[tuple[int, str], set[int]] = BoundedDict(WATCHED)
+        self._new: BoundedDict[str, int] = BoundedDict(WATCHED)
+        self._repeated: BoundedDict[str, int] = BoundedDict(WATCHED)
         self._warned: dict[str, set[str]] = {"crowd": set(), "new": set()}
         self._checked = self._duplicates = self._dropped = self._groups = 0
 
@@ -141,7 +141,7 @@ class Watch:
         return True
 
 
-def _recall(known: Bounded[K, V], key: K, default: V) -> V:
+def _recall(known: BoundedDict[K, V], key: K, default: V) -> V:
     """Return what is known of a key, and keep it longest from now on."""
     if key not in known:
         return default

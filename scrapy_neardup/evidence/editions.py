@@ -7,7 +7,7 @@ language, or another site's name, in its titles.
 
 from __future__ import annotations
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 
 SHOWN, SHOWN_LATER = 8, 3
 """Number of pages that must resemble the page of the same name in another folder: for the first
@@ -22,7 +22,7 @@ class Editions:
 
     def __init__(self) -> None:
         # What the steps of two addresses differ by -> pages.
-        self._pages: Bounded[int, set[int]] = Bounded(_MAX_PAIRS)
+        self._pages: BoundedDict[int, set[int]] = BoundedDict(_MAX_PAIRS)
         self.known: frozenset[int] = frozenset()
 
     def __len__(self) -> int:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import ascending, distinct
 
@@ -221,16 +221,16 @@ class SiteFurniture:
     """The furniture of a site and of the folders in it."""
 
     def __init__(self) -> None:
-        self._counts: Bounded[str, Counts] = Bounded(_MAX_FOLDERS)
+        self._counts: BoundedDict[str, Counts] = BoundedDict(_MAX_FOLDERS)
         self._others: list[Counts] = []
-        self._found: Bounded[str, NDArray[np.uint64]] = Bounded(_MAX_FOLDERS)
+        self._found: BoundedDict[str, NDArray[np.uint64]] = BoundedDict(_MAX_FOLDERS)
         # By folder: what was found for site and folder, and all of it.
-        self._together: Bounded[str, tuple[list[NDArray[np.uint64]], NDArray[np.uint64]]] = (
-            Bounded(_MAX_FOLDERS)
+        self._together: BoundedDict[str, tuple[list[NDArray[np.uint64]], NDArray[np.uint64]]] = (
+            BoundedDict(_MAX_FOLDERS)
         )
         # By folder: what was found for it, and its sketch.
-        self._sketches: Bounded[str, tuple[NDArray[np.uint64], NDArray[np.uint64]]] = Bounded(
-            _MAX_FOLDERS
+        self._sketches: BoundedDict[str, tuple[NDArray[np.uint64], NDArray[np.uint64]]] = (
+            BoundedDict(_MAX_FOLDERS)
         )
         self.site = Counts()
 

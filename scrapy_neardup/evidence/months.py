@@ -30,7 +30,7 @@ _MAX_CHARACTERS = 4_000
 _MAX_NUMBERS = 16
 """Maximum number of numbers in an address that are examined."""
 
-_WEEKS, _MOST_AMONG = 53, 18
+_WEEKS, _MAX_AMONG = 53, 18
 """Largest number of a week, and maximum number of such numbers and of days of neighbouring months
 among the days of a month."""
 
@@ -90,7 +90,7 @@ def _are_days(row: Sequence[int], length: int, known: AbstractSet[int]) -> bool:
     """Whether a row of numbers is a month of this number of days, one after another."""
     numbers = iter(row)
     return (
-        len(row) <= length + _MOST_AMONG
+        len(row) <= length + _MAX_AMONG
         and all(number <= _WEEKS or number in known for number in row)
         and all(day in numbers for day in range(1, length + 1))
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.decision import EQUAL_ROWS, MIN_CORE_BINS
 from scrapy_neardup.evidence.layout import BORDER, LINKS, MAX_TRACKED, NAMED, Head, Planes
 
@@ -77,7 +77,7 @@ class ChangingPlaces:
 
     def __init__(self) -> None:
         # Place -> pairs of responses in which it was another, and in which it was the same.
-        self._seen: Bounded[int, list[float]] = Bounded(_MAX_PLACES)
+        self._seen: BoundedDict[int, list[float]] = BoundedDict(_MAX_PLACES)
         self._others: list[dict[str, list[float]]] = []
         self.changing: frozenset[int] = frozenset()
 
@@ -139,7 +139,7 @@ class ConstantPlaces:
 
     def __init__(self) -> None:
         # Place -> its text, hashed; votes for it; pages.
-        self._seen: Bounded[int, list[int]] = Bounded(_MAX_PLACES)
+        self._seen: BoundedDict[int, list[int]] = BoundedDict(_MAX_PLACES)
         self._others: list[dict[str, list[int]]] = []
         self.constant: frozenset[int] = frozenset()
 

@@ -27,7 +27,7 @@ from contextlib import suppress
 from enum import IntFlag
 from typing import Any
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.editions import Editions
 from scrapy_neardup.evidence.furniture import MAX_STATE, SiteFurniture
 from scrapy_neardup.evidence.places import ChangingPlaces, ConstantPlaces
@@ -82,7 +82,7 @@ class Site:
 
     def __init__(self) -> None:
         self.member = secrets.token_hex(4)
-        self._taught: Bounded[int, int] = Bounded(_MAX_PAGES)
+        self._taught: BoundedDict[int, int] = BoundedDict(_MAX_PAGES)
         self.furniture = SiteFurniture()
         self.places = ChangingPlaces()
         self.constants = ConstantPlaces()
@@ -179,7 +179,7 @@ class Sites:
     """
 
     def __init__(self, held: int = _HELD) -> None:
-        self._sites: Bounded[str, Site] = Bounded(_MAX_SITES)
+        self._sites: BoundedDict[str, Site] = BoundedDict(_MAX_SITES)
         self._held = held
         self._sizes: dict[str, int] = {}
         self._changed: set[str] = set()

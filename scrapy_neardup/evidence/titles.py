@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.furniture import MIN_PAGES
 from scrapy_neardup.evidence.layout import hash_words
 from scrapy_neardup.fingerprints import token_hashes
@@ -34,7 +34,7 @@ class SiteTitles:
 
     def __init__(self) -> None:
         self._pages = 0.0
-        self._words: Bounded[int, float] = Bounded(_MAX_WORDS)
+        self._words: BoundedDict[int, float] = BoundedDict(_MAX_WORDS)
         self._others: list[tuple[float, dict[str, float]]] = []
         self._common: frozenset[int] | None = frozenset()
 

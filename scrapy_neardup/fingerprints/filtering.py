@@ -26,7 +26,7 @@ from scrapy_neardup.options import OPTIONS
 Hashes = NDArray[np.uint64]
 Permutations = Literal["independent", "one"]
 
-MOST_COMBINATIONS = 5_000
+MAX_COMBINATIONS = 5_000
 """Maximum number of ways to take r of k features, each of which costs a sort of all pages."""
 
 _GRID = 400
@@ -164,7 +164,7 @@ def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
     Raises
     ------
     ConfigurationError
-        r is out of range, or there are more than `MOST_COMBINATIONS` choices.
+        r is out of range, or there are more than `MAX_COMBINATIONS` choices.
 
     References
     ----------
@@ -174,10 +174,10 @@ def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
     """
     count = features.shape[1]
     shared = whole_number("the number of shared features", shared, least=1, most=count)
-    if comb(count, shared) > MOST_COMBINATIONS:
+    if comb(count, shared) > MAX_COMBINATIONS:
         raise ConfigurationError(
             f"there are {comb(count, shared):,} ways to share {shared} of {count} features, and"
-            f" {MOST_COMBINATIONS:,} at most can be looked up: take fewer features"
+            f" {MAX_COMBINATIONS:,} at most can be looked up: take fewer features"
         )
     for number, chosen in enumerate(combinations(range(count), shared), 1):
         digests = PUBLIC.mix(np.full(len(features), number, np.uint64) * PUBLIC.seed)

@@ -42,9 +42,9 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _WORD_BITS = 6
 _SPARE_KEY_BITS = 6
 """Bits of a key beyond those that number the queries: one bit of the bitmap in 32 to 64 is set."""
-_MOST_KEY_BITS = 28
+_MAX_KEY_BITS = 28
 """Maximum bits of a key: larger bitmaps fit no cache; 48 MB a table."""
-_MOST_TABLES = 512
+_MAX_TABLES = 512
 _TABLES_BYTES = 1 << 30
 """Maximum bytes of all tables, unless k + 1 of them need more."""
 _QUERY_BYTES = 12
@@ -197,7 +197,7 @@ class _KeyTable:
         self.mask = np.uint64(table.prefix_mask)
         wanted = len(queries).bit_length() + _SPARE_KEY_BITS
         # More words than prefixes, or else hashing would put several of them into one.
-        bits = min(wanted, table.prefix_bits + _WORD_BITS + 2, _MOST_KEY_BITS)
+        bits = min(wanted, table.prefix_bits + _WORD_BITS + 2, _MAX_KEY_BITS)
         self._shift = np.uint64(64 - bits)
         keys = self._keys(queries)
         words = (keys >> np.uint64(_WORD_BITS)).view(np.int64)
@@ -283,7 +283,7 @@ def choose_design(
     def nanoseconds(design: TableDesign) -> float:
         retrieved = sum(
             max(_equal_pairs(sample & np.uint64(table.prefix_mask)) / pairs,
-                math.pow(2, -min(table.prefix_bits, _MOST_KEY_BITS)))
+                math.pow(2, -min(table.prefix_bits, _MAX_KEY_BITS)))
             for table in design.tables
         )  # fmt: skip
         tables = len(design.tables)
@@ -299,7 +299,7 @@ def _designs(max_distance: int, queries: int) -> list[TableDesign]:
     designs = TableDesign.enumerate(
         max_distance=max_distance,
         log2_pages=queries.bit_length() + _SPARE_KEY_BITS,
-        max_tables=min(most, _MOST_TABLES),
+        max_tables=min(most, _MAX_TABLES),
     )
     return [design for design in designs if design.probes == len(design.tables)]
 

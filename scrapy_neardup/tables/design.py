@@ -33,7 +33,7 @@ from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables.permutations import Permutation, positions
 
-MOST_PROBES = 4096
+MAX_PROBES = 4096
 """Maximum look-ups of a query: more cost more than comparing a million fingerprints."""
 
 _BUCKET_COUNTS = (1021, 2039, 4093, 8191, 16381, 32749, 65537)
@@ -243,8 +243,7 @@ class TableDesign:
         designs = [
             design
             for blocks in range(1, min(max_distance, max_tables) + 1)
-            if (design := cls.probing(max_distance, blocks=blocks, bits=bits)).probes
-            <= MOST_PROBES
+            if (design := cls.probing(max_distance, blocks=blocks, bits=bits)).probes <= MAX_PROBES
         ]
         prefix_bits = 0
         while prefix_bits < max(1, min(log2_pages, bits)):

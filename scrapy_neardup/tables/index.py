@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.arguments import filled, hashes, whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.kinds import MAX_DISTANCE
-from scrapy_neardup.tables.design import MOST_PROBES, TableDesign
+from scrapy_neardup.tables.design import MAX_PROBES, TableDesign
 from scrapy_neardup.tables.permutations import masks_within
 
 _WIDTH = 8
@@ -109,11 +109,11 @@ class HammingIndex:
             max_bucket = whole_number("max_bucket, if not None,", max_bucket, least=1)
         if design is None:
             design = TableDesign.online(max_distance, expected)
-        if design.bits != 64 or design.max_distance < max_distance or design.probes > MOST_PROBES:
+        if design.bits != 64 or design.max_distance < max_distance or design.probes > MAX_PROBES:
             raise ConfigurationError(
                 f"design {design.name} ({design.bits} bits, distance {design.max_distance}, "
                 f"{design.probes} probes) doesn't fit: it must be for 64 bits, distance "
-                f"{max_distance} or more, and at most {MOST_PROBES} probes"
+                f"{max_distance} or more, and at most {MAX_PROBES} probes"
             )
         self.max_distance = max_distance
         self.design = design

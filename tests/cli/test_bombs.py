@@ -22,7 +22,7 @@ COMMAND = Path(sys.executable).with_name("scrapy-neardup")
 GZIP = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
 """Header: deflate, nothing said of the file."""
 LENGTH = 10 * MAX_PAGE
-MOST_MEMORY = 6 * MAX_PAGE
+MAX_MEMORY = 6 * MAX_PAGE
 """Bytes of a process that has Python, numpy and lxml in it, and some parts of a page."""
 
 
@@ -76,7 +76,7 @@ WITHOUT_END = {
 
 
 def scanned(
-    tmp_path, name: str, content: bytes, most: int = MOST_MEMORY
+    tmp_path, name: str, content: bytes, most: int = MAX_MEMORY
 ) -> subprocess.CompletedProcess[str]:
     """Return what a scan of such a file came to, in little memory."""
     (tmp_path / name).write_bytes(content)

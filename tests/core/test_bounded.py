@@ -1,10 +1,10 @@
 """A dict that keeps its newest entries."""
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 
 
 def test_the_oldest_keys_go():
-    known = Bounded(3)
+    known = BoundedDict(3)
     for key in "abc":
         known[key] = 1
     known["a"] = 2

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from scrapy_neardup.bounded import Bounded
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.scripts import script
@@ -57,7 +57,7 @@ class Attempts:
         self._prefix = prefix
         self._layout = layout
         self._retention = retention
-        self._cleared: Bounded[Attempt, None] = Bounded(_CLEARED)
+        self._cleared: BoundedDict[Attempt, None] = BoundedDict(_CLEARED)
 
     # ---- a page's way ----------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ from scrapy_neardup.tables.packed.codec import Encoded, Part
 _CHUNK_BITS = 9
 _CHUNK = 1 << _CHUNK_BITS
 """High parts that share an entry of the directory."""
-_MOST_LOW_BITS = 56
+_MAX_LOW_BITS = 56
 """An item and the bits before it in its byte fit a word."""
 _FEW = 32
 """So many candidates are compared one by one: an array costs more."""
@@ -196,7 +196,7 @@ class EliasFano:
 
 def _low_bits(count: int) -> int:
     """Return the number of low bits with which `count` values take the least room."""
-    return min(range(1, _MOST_LOW_BITS + 1), key=lambda low: count * low + (1 << (64 - low)))
+    return min(range(1, _MAX_LOW_BITS + 1), key=lambda low: count * low + (1 << (64 - low)))
 
 
 def _rank_type(count: int) -> str:

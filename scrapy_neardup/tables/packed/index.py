@@ -34,7 +34,7 @@ RETRIEVED_SMALL = 1000
 RETRIEVED_FAST = 32
 """Fingerprints that are decoded one by one: a query of ten tables that retrieves so few takes half
 the time of one of four tables that retrieves hundreds."""
-_MOST_LOG2 = 40.0
+_MAX_LOG2 = 40.0
 
 
 class Opened(NamedTuple):
@@ -156,7 +156,7 @@ def packed_design(
     pages = log2(max(count, 1))
     designs = [
         design
-        for design in TableDesign.enumerate(max_distance=max_distance, log2_pages=_MOST_LOG2)
+        for design in TableDesign.enumerate(max_distance=max_distance, log2_pages=_MAX_LOG2)
         if design.probes == len(design.tables)
     ]
     if tables is None:
