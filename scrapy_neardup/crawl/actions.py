@@ -54,11 +54,11 @@ class Judged:
     verdict: Verdict
     action: str
     entry: Entry | None = None
-    """Where it is pending: it has to be confirmed or withdrawn."""
+    """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
     said: Said | None = None
     """What the page says, if there is an audit."""
     seconds: float = 0.0
-    """CPU time that it took to read the page."""
+    """Seconds of CPU time that reading the page took."""
 
 
 class Actions:

@@ -37,10 +37,10 @@ MAX_TEXT_BYTES = 64 * 1024
 
 
 OMITTED = {Form.CLOCK: "clock", Form.LINKS: "links", Form.NAMED: "named as furniture"}
-"""Form of a block -> why it isn't judged, or not as content."""
+"""Form of a block -> why it isn't judged, or isn't judged as content."""
 
 MAX_TITLE_LENGTH = 300
-"""Characters of a title or heading that are written."""
+"""Maximum characters of a title or heading in the file."""
 MAX_HEADINGS = 8
 
 

@@ -60,10 +60,10 @@ STATS = (
 """All stats; each is a name that `Journal.count` is called with, less its prefix."""
 
 SLOW_SECONDS = 1.0
-"""CPU time of reading a page from which on it is told of."""
+"""Seconds of CPU time from which the reading of a page is logged as slow."""
 
 REMEMBERED_LINKS = 100_000
-"""Maximum addresses remembered of those that dropped pages led to; 20 MB."""
+"""Maximum number of addresses that dropped pages led to that are remembered; 20 MB."""
 
 _ENDS = {
     KEEP_BUDGET: "pages/kept-budget",

@@ -62,9 +62,9 @@ class Entry:
     queue: Queue
     deadline: float
     dropped: list[str] = field(default_factory=list)
-    """Pages that were dropped for it."""
+    """Pages that were dropped as its duplicates."""
     spared: int = 0
-    """Pages that were found to repeat it, and are not dropped for it."""
+    """Number of pages that were found to repeat it, and aren't dropped for it."""
     failed: bool = False
     """Whether it is to be withdrawn."""
     ending: asyncio.Task[None] | None = None

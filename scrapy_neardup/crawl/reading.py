@@ -56,11 +56,11 @@ class Reading(NamedTuple):
     """What is judged of a response."""
 
     page: Page | Verdict
-    """The verdict where it can't be judged."""
+    """The page, or the verdict that it can't be judged."""
     said: Said | None
     """What it says, if there is an audit."""
     seconds: float
-    """CPU time that it took to find out, in which nothing else was done."""
+    """Seconds of CPU time that reading and analysing the page took."""
 
 
 class Reader:

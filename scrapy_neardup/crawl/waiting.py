@@ -21,11 +21,11 @@ class Outcome(Enum):
     """What became of a page that another one waited for."""
 
     KEPT = auto()
-    """Its processing is over: the page that waited is its duplicate."""
+    """The callback is done: the page that waited is a duplicate."""
     GONE = auto()
-    """It was withdrawn: the page that waited is to be judged again."""
+    """The page was withdrawn: the page that waited is judged again."""
     LATE = auto()
-    """Time is up."""
+    """The time is up."""
 
 
 class Visit:

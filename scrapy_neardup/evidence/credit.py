@@ -22,7 +22,7 @@ _WITHOUT: dict[str, dict[str, Any]] = {
     TITLES: {"common": frozenset()},
     EDITIONS: {"editions": frozenset()},
 }
-"""Kind of knowledge -> the weighing of a page for which nothing of it is known."""
+"""Kind of knowledge -> changes to a page's weighing that leave this kind out."""
 
 
 def helped(page: Page, verdict: Verdict, *, bins: int, bits: int) -> tuple[str, ...]:

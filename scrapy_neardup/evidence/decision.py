@@ -52,7 +52,7 @@ MIN_BITS = 64
 only equal texts are one page."""
 
 MIN_TELLING = 16
-"""Minimum number of bits that count before a sketch tells anything."""
+"""Minimum number of bits that count before equal bins show that texts are equal."""
 
 
 class Rule(StrEnum):
@@ -71,7 +71,7 @@ class Names(IntEnum):
     OTHER = 0
     """Two pages: titles differ."""
     UNKNOWN = 1
-    """Nothing: there is no title, or it is that of other pages, too."""
+    """Nothing: a title is missing, or is that of other pages, too."""
     TITLE = 2
     """One page: they share a title of their own."""
     NAMESAKE = 3
@@ -111,7 +111,7 @@ DEMANDS = {
     Names.ADDRESS: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
     Names.RESPONSE: Demand(0.1, MIN_CORE_BINS, 0.7, 0.7),
 }
-"""What is demanded where titles and addresses say that much."""
+"""Names -> what two pages must have in common to be one although their texts aren't alike."""
 
 
 class Compared(NamedTuple):

@@ -33,7 +33,7 @@ _CHANGED = 0.5
 """Minimum share of a place's bins that differ where it has changed."""
 
 _CONSTANT = 0.75
-"""Minimum surplus of pages with the usual text of a place, as a share of all."""
+"""Minimum surplus of pages with a place's usual text, as a share of all pages with the place."""
 
 _MAX_COUNT = 32
 _MAX_PLACES = 64

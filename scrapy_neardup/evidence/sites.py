@@ -43,30 +43,31 @@ MAX_HELD = 256 << 20
 """Maximum bytes of what is learnt of all sites, whatever they are made of."""
 
 _HELD = 192 << 20
-"""Bytes beyond which the sites met longest ago are forgotten."""
+"""Bytes of what is learnt above which the sites met longest ago are forgotten."""
 _SITE_SHARE = 0.25
-"""Share of them that one site may take; then its folders met longest ago are forgotten."""
+"""Maximum share of these bytes for one site, above which its folders met longest ago are
+forgotten."""
 _MEASURED = 32
-"""Pages after which is measured how much is held."""
+"""Number of pages after which the bytes that are held are measured."""
 _ENTRY_BYTES = 256
-"""Bytes of a remembered entry that is no array, rounded up."""
+"""Bytes of a remembered entry that isn't an array, rounded up."""
 
 _MAX_SITES = 1024
 _MAX_DUMP = 4 << 20
-"""Maximum bytes of what another crawler says of a site."""
+"""Maximum bytes of another crawler's dump of a site."""
 _MAX_STATE = 2 * MAX_STATE
-"""Maximum bytes of what an earlier run says of a site, as text."""
+"""Maximum bytes of a site's state of an earlier run, as text."""
 _MAX_PAGES = 1024
-"""Maximum pages of a site that are known to have been learnt from."""
+"""Maximum number of pages of a site that are remembered as learnt from."""
 
 
 class Lesson(IntFlag):
     """What a page can teach, each of them once."""
 
     ALONE = 1
-    """What it shares with others of its site."""
+    """What the page shares with others of its site."""
     BESIDE = 2
-    """How it differs from another one at its path."""
+    """How the page differs from another one at its path."""
 
 
 class Site:

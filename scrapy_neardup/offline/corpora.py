@@ -30,7 +30,7 @@ __all__ = ["Corpus", "Record"]
 MAX_LINE = 2 * MAX_PAGE
 """Maximum bytes of a JSON line; a file with a longer line isn't a file of lines."""
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
-"""Maximum pages of a Parquet file held in memory at a time, and roughly their bytes."""
+"""Number of pages of a Parquet file held in memory at a time."""
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't say what it is."""
 

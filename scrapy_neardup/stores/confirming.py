@@ -10,7 +10,7 @@ from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.verdict import Page
 
 Candidate = tuple[int, int, int]
-"""Distance in bits, page id, row."""
+"""Hamming distance in bits, page id, row."""
 
 
 class Confirmed(NamedTuple):

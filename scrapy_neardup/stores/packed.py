@@ -27,7 +27,8 @@ from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
 MAX_EQUAL: Final = 512
-"""Maximum rows of one fingerprint that are looked at, those with the smallest page ids."""
+"""Maximum number of rows of one fingerprint that are compared: those with the smallest page
+ids."""
 
 
 class Kept(NamedTuple):
@@ -261,4 +262,4 @@ def _check(
 
 
 SHAPE: Final = ("features", "feature_size", "bins", "bits")
-"""What of a `Matching` decides what records and features are comparable with."""
+"""Fields of a `Matching` that make records and features comparable."""

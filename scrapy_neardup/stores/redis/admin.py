@@ -33,7 +33,7 @@ _KINDS = {
     "f": "features",
     **dict.fromkeys(("body", "bodies", "free"), "sketches"),
 }
-"""What the trees of keys are for, apart from the tables."""
+"""Tree of keys -> its purpose, for trees other than tables."""
 
 
 class RedisAdmin:

@@ -36,7 +36,7 @@ _VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "claim": ("claims",),
     **dict.fromkeys(("feature", "release", "page"), ()),
 }
-"""Verb -> the parts of Lua that its script stands on."""
+"""Verb -> parts of Lua that its script needs."""
 
 
 class Attempts:

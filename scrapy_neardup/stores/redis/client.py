@@ -28,10 +28,10 @@ _TIMEOUT = 5.0  # seconds for a connection and for a reply, where the URI names 
 _OLDEST = (6, 2)
 
 FAILURES = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
-"""What redis-py raises; not all of it has one base."""
+"""Exceptions that redis-py raises, which have no common base."""
 
 RECORD_LOST = "NEARDUPLOST"
-"""What a script's error reply begins with where the namespace's record is another or none."""
+"""Start of a script's error reply where the namespace's record is missing, or another crawl's."""
 
 T = TypeVar("T")
 

@@ -31,17 +31,17 @@ from scrapy_neardup.stores.redis.values import (
 )
 
 MAX_LOOKED_AT = MAX_CONTRADICTED + MAX_COMPARED
-"""Attempts, the nearest ones, that are looked at together."""
+"""Maximum number of attempts that are read together: the nearest ones."""
 
 FEW = 4
-"""Attempts up to which all are looked at, whatever is known of them."""
+"""Number of attempts up to which all are read, whatever is known of them."""
 
 
 class Kept(NamedTuple):
     """A kept entry that a page repeats. They are ordered as they are preferred."""
 
     is_another: bool
-    """It isn't the page's own."""
+    """Whether it is an entry of another page."""
     distance: int
     page_id: bytes
     attempt: Attempt
@@ -54,7 +54,7 @@ class Kept(NamedTuple):
 
 
 Candidate = tuple[tuple[bool, int, bytes], Attempt, Entry]
-"""Of a kept entry what it is preferred by, as in `Kept`, its attempt, and what a look showed."""
+"""The rank of a kept entry, as in `Kept`, its attempt, and what a look showed."""
 
 
 class Looked(NamedTuple):
@@ -62,9 +62,9 @@ class Looked(NamedTuple):
 
     match: Kept | None
     gone: Mapping[Attempt, Features]
-    """Those that have ended, and under which features they may still be listed."""
+    """Attempts that have ended, and features under which they may still be listed."""
     must_wait: bool
-    """One that goes first is undecided."""
+    """Whether an attempt that goes first is undecided."""
 
 
 class Rivals:

@@ -44,7 +44,7 @@ _VERBS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("confirm", "forget", "sweep"), ("single/pages", "single/bodies")),
     "renew": ("single/pages",),
 }
-"""Verb -> the parts of Lua that its script stands on."""
+"""Verb -> parts of Lua that its script needs."""
 
 
 class RedisStore(Store):

@@ -57,7 +57,7 @@ PARAMETERS: Final[Mapping[str, Parsers]] = {
     "redis+cluster": _CLUSTER,
     "rediss+cluster": {**_CLUSTER, **_TLS},
 }
-"""Scheme -> parameters that may follow the ``?``, as redis-py calls them, and what reads each."""
+"""Scheme -> parameters that may follow the ``?``, by redis-py's names, and their parsers."""
 
 
 class RedisURI(NamedTuple):
@@ -66,9 +66,9 @@ class RedisURI(NamedTuple):
     scheme: str
     hosts: list[tuple[str, int | None]]
     path: str
-    """Without slashes around it; of ``unix://`` the path of the socket."""
+    """Path without surrounding slashes; for ``unix://``, the path of the socket."""
     parameters: dict[str, Any]
-    """Those behind the ``?``, user and password."""
+    """Parameters behind the ``?``, user and password."""
 
     @classmethod
     def read(cls, uri: str) -> RedisURI:

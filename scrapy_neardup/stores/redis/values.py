@@ -42,7 +42,7 @@ _COUNTS: Final = Struct(">4I")
 _COUNT_AND_LENGTH: Final = Struct(">II")
 
 TOKEN: Final = 4
-"""Bytes of its own that an attempt has."""
+"""Number of random bytes in an attempt."""
 
 
 def key_and_digests(page: Page) -> tuple[int, bytes]:
@@ -324,25 +324,25 @@ class Claims(NamedTuple):
 
     granted: bool
     full: bool
-    """A bucket takes no more entries."""
+    """Whether a bucket is full."""
     near: set[Attempt]
-    """All others within k bits."""
+    """All other attempts within k bits."""
     sharing: Mapping[bytes, set[Attempt]]
-    """All others that are listed under each of the features."""
+    """Feature -> other attempts that are listed under it."""
     old: Attempt | None
-    """The entry that the page has from an earlier time."""
+    """Entry of the page from an earlier fetch."""
     equal: Mapping[Attempt, Met] = MappingProxyType({})
-    """Those near whose key is the same, as table 1 had them."""
+    """Near attempts of the same key, as table 1 had them."""
 
 
 class Entry(NamedTuple):
     """What has become of an attempt."""
 
     state: bytes
-    """gone, pending or kept."""
+    """``gone``, ``pending`` or ``kept``."""
     page_id: bytes = b""
     digests: bytes = b""
     features: bytes = b""
-    """Of a gone one, if it was ended by this call; else if the body was asked for."""
+    """Features of an attempt that this call ended, or, if the body was asked for, of any."""
     evidence: bytes = b""
-    """What is stored of it to be compared, if the body was asked for."""
+    """Stored evidence, if the body was asked for."""
