@@ -18,21 +18,21 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 from named_sites import add_site_options, named
-from sites import Score, Site, load
-from trials import STOP_WORDS, Reader, crawl, preset
-
-from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
-from scrapy_neardup.fingerprints.phrases import find_phrases, joined, without
-from scrapy_neardup.fingerprints.survey import (
+from other_signatures import (
     bucket_checksums,
     i_match,
     i_match_many,
-    mod_sketch,
     modulus_for,
     sentences,
     winnow,
     without_common,
 )
+from sites import Score, Site, load
+from trials import STOP_WORDS, Reader, crawl, preset
+
+from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
+from scrapy_neardup.fingerprints.phrases import find_phrases, joined, without
+from scrapy_neardup.fingerprints.resemblance import mod_sketch
 from scrapy_neardup.tables import HammingIndex
 
 RESEMBLANCE = 0.9

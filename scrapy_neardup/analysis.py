@@ -21,13 +21,13 @@ from scrapy_neardup.evidence.months import without_year
 from scrapy_neardup.evidence.shingling import Core, shingle
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.fingerprints import (
-    broder_features,
     digest,
     features,
     one_permutation_sketch,
     simhash_features,
     token_hashes,
 )
+from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.minwise import owners
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Block, Content, Extractor, Form
@@ -220,10 +220,8 @@ class Analyser:
         settings = self.parameters
         found: list[int] = []
         if settings.method != "simhash":
-            count, size, _ = settings.features
-            bins = 1 << (max(count * size, 16) - 1).bit_length()
-            minima = one_permutation_sketch(shingles, bins)[: count * size]
-            found = broder_features(minima, count, size).tolist()
+            kind = Filter(*settings.features)
+            found = kind.features_of(shingles, settings.permutations).tolist()
         if settings.min_resemblance:
             found.append(address.path or page_id)
         return tuple(found)

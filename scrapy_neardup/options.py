@@ -25,6 +25,7 @@ View = Literal["main", "full"]
 """Which text of a page is judged."""
 
 Method = Literal["simhash", "minwise", "both"]
+Permutations = Literal["one", "independent"]
 Titles = Literal["learn", "strict", "ignore"]
 Weighting = Literal["set", "tf", "sqrt", "log"]
 
@@ -128,6 +129,12 @@ class Judging(_Checked):
         (8, 8, 1),
         "Broder's k, s and r: a page has k features of s minima each, and a candidate shares at"
         " least r of them.",
+    )
+    permutations: Permutations = _option(
+        kinds.one_of(*get_args(Permutations)),
+        "one",
+        "Permutations of which features are the minima: one, whose range is cut into bins;"
+        " independent, k * s of them, as Broder has them.",
     )
     min_resemblance: float = _option(
         kinds.fraction(),

@@ -58,7 +58,7 @@ class Parameters(Judging):
 
         A secret key and the selectors are represented by digests.
         """
-        return {
+        recorded: dict[str, str | int | float] = {
             "hash": HASH_VERSION,
             "hash_key": "" if self.hash_key is None else fold(self.hash_key),
             "shingle_size": self.shingle_size,
@@ -68,6 +68,9 @@ class Parameters(Judging):
             "min_tokens": self.min_tokens,
             "scope": self.scope,
         }
+        if self.permutations != "one" and self.method != "simhash":
+            recorded["permutations"] = self.permutations
+        return recorded
 
 
 def fold(value: bytes) -> str:

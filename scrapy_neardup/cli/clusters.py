@@ -24,7 +24,7 @@ from scrapy_neardup.clusters import (
     members,
     sampled,
 )
-from scrapy_neardup.fingerprints.filtering import Filter, Permutations, checked_filter
+from scrapy_neardup.fingerprints.filtering import Filter, checked_filter
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering import Hashes, Integers, cluster_on_disk
@@ -33,7 +33,7 @@ from scrapy_neardup.offline.featurefiles import FeatureFiles
 from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
-from scrapy_neardup.options import OPTIONS, View
+from scrapy_neardup.options import OPTIONS, Permutations, View
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
 _OF_TEXTS = {"shingle_size", "text", "ignore"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,9 @@ from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import features as shingled
 from scrapy_neardup.kinds import MAX_FEATURES
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.options import OPTIONS, Permutations
 
 Hashes = NDArray[np.uint64]
-Permutations = Literal["independent", "one"]
 
 MAX_COMBINATIONS = 5_000
 """Maximum number of ways to take r of k features, each of which costs a sort of all pages."""

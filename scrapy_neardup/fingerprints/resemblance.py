@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.fingerprints.survey import mod_sketch
 
 __all__ = [
     "bottom_containment",
@@ -81,6 +80,36 @@ def containment(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
     O((n + m) * log(n + m)). Broder 1997, section 2 and theorem 1.
     """
     return len(_shared(a, b)) / len(a) if len(a) else 0.0
+
+
+def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
+    """Return the shingles that are 0 modulo `modulus`.
+
+    Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their
+    resemblance and |A & B| / |A| of the containment of the first in the second.
+
+    Parameters
+    ----------
+    shingles
+        Shape (n,), uint64, distinct, uniform.
+
+    Returns
+    -------
+    ndarray of uint64, sorted
+        n / `modulus` of them on average.
+
+    Raises
+    ------
+    ConfigurationError
+        `modulus` is not positive.
+
+    Notes
+    -----
+    O(n). Broder 1997, "On the resemblance and containment of documents", section 3.
+    """
+    if modulus < 1:
+        raise ConfigurationError(f"the modulus must be 1 or more, not {modulus}")
+    return np.sort(shingles[shingles % np.uint64(modulus) == 0])
 
 
 def bottom_sketch(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_neardup.offline.packfile import open_packed
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -37,7 +39,7 @@ SHOWN = [
 
 
 def test_all_examples_work(call, rows, collections, site):
-    assert len(SHOWN) == 9
+    assert len(SHOWN) == 10
     found = {}
     for shown in SHOWN:
         # A WARC file of these pages would say nothing else.
@@ -45,8 +47,21 @@ def test_all_examples_work(call, rows, collections, site):
         assert program == "scrapy-neardup"
         found[shown] = call(*arguments).stdout
     sizes = {shown: len(text.splitlines()) for shown, text in found.items()}
-    assert list(sizes.values()) == [9, 3, 1, 3, sizes[SHOWN[4]], 0, 9, 3, 3]
+    assert list(sizes.values()) == [9, 3, 9, 1, 3, sizes[SHOWN[5]], 0, 9, 3, 3]
     held = rows(found[SHOWN[1]])
     assert {row["a"][-7:] for row in held} == {"0a.html"}
     assert {row["b"][-7:-5] for row in held} == {"0a", "0b", "0c"}
-    assert "must be shared" in found[SHOWN[4]]
+    assert [row["holds"] for row in rows(found[SHOWN[2]])] == [[]] * 9
+    assert "must be shared" in found[SHOWN[5]]
+
+
+def test_a_base_is_made_as_the_docs_say(call, collections, tmp_path):
+    text = (DOCS / "settings.md").read_text()
+    [(scan, pack)] = re.findall(
+        r"^\$ scrapy-neardup (scan .*) \| scrapy-neardup (pack .*)$", text, re.MULTILINE
+    )
+    scanned = call(*shlex.split(scan.replace("crawl.warc.gz", "site/"))).stdout
+    call(*shlex.split(pack), stdin=scanned)
+    index = open_packed(tmp_path / "archive.pack")
+    assert len(index) == 9
+    assert index.records.shape["bins"] == 512

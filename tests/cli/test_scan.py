@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES
 from scrapy_neardup.stores.embedded.memory import MemoryStore
+from scrapy_neardup.text import parse_html
 
 KEYS = [
     "page", "verdict", "of", "distance", "resemblance", "reason", "rule", "fingerprint",
@@ -336,3 +340,22 @@ def test_containment_that_can_not_be_told_is_bad_usage(call, book):
         (("--containment", 0.9, "--preset", "paper"), "--min-resemblance 0 makes none"),
     ):
         assert said in call("scan", book, *options, status=2).stderr
+
+
+def test_independent_permutations_are_broders(call, rows, site):
+    options = ("--features", "6,14,2", "--permutations", "independent")
+    found = rows(call("scan", "site", *options).stdout)
+    assert [row["verdict"] for row in found] == ["new", "duplicate", "duplicate"] * 3
+    one = rows(call("scan", "site", "--features", "6,14,2").stdout)
+    assert found[0]["features"] != one[0]["features"]
+    assert found[0]["schema"] == one[0]["schema"] | {"permutations": "independent"}
+    parameters = Parameters(features=(6, 14, 2), permutations="independent")
+    analyser = Analyser(parameters)
+    content = analyser.read(parse_html(Path("site/0a.html").read_bytes()))
+    page = analyser.page(content, page_id=1, url="site/0a.html")
+    wanted = Filter(6, 14, 2).features_of(page.shingled.rows, "independent").tolist()
+    assert found[0]["features"] == {"6,14,2": [f"{feature:016x}" for feature in wanted]}
+    call("pack", "-", "--output", "a.pack", stdin="".join(json.dumps(row) + "\n" for row in found))
+    refused = call("pairs", "-", "--existing", "a.pack", status=2,
+                   stdin="".join(json.dumps(row) + "\n" for row in one))  # fmt: skip
+    assert "can't be compared" in refused.stderr or "permutations" in refused.stderr

@@ -1,14 +1,20 @@
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.survey import (
+from scrapy_neardup.fingerprints.resemblance import mod_sketch
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+
+from other_signatures import (
     bucket_checksums,
     i_match,
     i_match_many,
-    mod_sketch,
     modulus_for,
     sentences,
     winnow,

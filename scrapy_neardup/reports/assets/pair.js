@@ -17,6 +17,11 @@ function pairView(drops, row, texts) {
     fact("resemblance", make("b", {}, resemblance(rows.resemblance[row])),
       threshold == null ? "" : make("span", { class: "soft" }, ` needed ${resemblance(threshold)}`));
   }
+  const count = rows.tokens[row], kept = groups.tokens[group];
+  if (rows.resemblance[row] != null && count && kept) {
+    fact("held", make("b", {}, heldShare(rows.resemblance[row], count, kept)), " by the kept page, ",
+      make("b", {}, heldShare(rows.resemblance[row], kept, count)), " of that by this one");
+  }
   if (rows.distance[row] != null) fact("distance", make("b", {}, String(rows.distance[row])), make("span", { class: "soft" }, " of 64 bits"));
   const found = words[rows.found[row]];
   if (found) fact("found", shown(FOUND[found] ?? found));

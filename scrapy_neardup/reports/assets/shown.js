@@ -69,6 +69,12 @@ function percent(part, whole) {
 }
 
 // Resemblances travel as ten-thousandths.
+// The estimated share of a page of `ours` words that a page of `theirs` holds (Broder 1997).
+function heldShare(resemblance, ours, theirs) {
+  const shared = resemblance / (10000 + resemblance) * (ours + theirs);
+  return `${Math.round(100 * Math.min(shared, ours, theirs) / ours)} %`;
+}
+
 function resemblance(number) {
   return number == null ? "–" : (Math.floor(number / 10) / 1000).toFixed(3);
 }

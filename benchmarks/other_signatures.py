@@ -23,37 +23,6 @@ from scrapy_neardup.text.tokens import normalize
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
-def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
-    """Return the shingles that are 0 modulo `modulus`.
-
-    Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their
-    resemblance and |A & B| / |A| of the containment of the first in the second; no other
-    sketch here estimates containment.
-
-    Parameters
-    ----------
-    shingles
-        Shape (n,), uint64, distinct, uniform.
-
-    Returns
-    -------
-    ndarray of uint64, sorted
-        n / `modulus` of them on average.
-
-    Raises
-    ------
-    ConfigurationError
-        `modulus` is not positive.
-
-    Notes
-    -----
-    O(n). Broder 1997, "On the resemblance and containment of documents", section 3.
-    """
-    if modulus < 1:
-        raise ConfigurationError(f"the modulus must be 1 or more, not {modulus}")
-    return np.sort(shingles[shingles % np.uint64(modulus) == 0])
-
-
 def modulus_for(length: int, size: int = 64) -> int:
     """Return Broder's modulus for a document of this number of shingles: a power of 4.
 
