@@ -15,7 +15,7 @@ import click
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
-from scrapy_neardup.cli.options import jobs_option, progress_option, refuse_given, setting_option
+from scrapy_neardup.cli.options import given, jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.corpora import Corpus
@@ -113,7 +113,8 @@ def scan(
     schema = parameters.schema()
     holding = None
     if containment is None:
-        refuse_given("no --containment", {"modulus"})
+        if given({"modulus"}):
+            raise click.UsageError("--modulus needs --containment")
     else:
         holding = Holding(containment, modulus)
         if not parameters.min_resemblance:

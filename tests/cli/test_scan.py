@@ -336,7 +336,7 @@ def test_containment_that_can_not_be_told_is_bad_usage(call, book):
     for options, said in (
         (("--containment", 1.5), "threshold"),
         (("--containment", "nan"), "threshold"),
-        (("--modulus", 8), "--modulus has no use with no --containment"),
+        (("--modulus", 8), "--modulus needs --containment"),
         (("--containment", 0.9, "--preset", "paper"), "--min-resemblance 0 makes none"),
     ):
         assert said in call("scan", book, *options, status=2).stderr

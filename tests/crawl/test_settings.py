@@ -110,6 +110,7 @@ WRONG = [
     ("STORE", "", "a text that is not empty"),
     ("STORE", 5, "a text that is not empty"),
     ("NAMESPACE", "", "a text that is not empty"),
+    ("PERMUTATIONS", "two", "'one' or 'independent'"),
     ("PRESET", "fast", "'best', 'compact' or 'paper'"),
     ("METHOD", "shingles", "'simhash', 'minwise' or 'both'"),
     ("MIN_RESEMBLANCE", 0, "NEARDUP_MIN_RESEMBLANCE"),

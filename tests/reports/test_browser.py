@@ -145,6 +145,7 @@ def test_a_pair_differs_word_by_word(opened):
                      (e.text for e in page.find(".facts dd")), strict=True))  # fmt: skip
     assert facts == {
         "resemblance": "0.951 needed 0.900", "distance": "4 of 64 bits",
+        "held": "100 % by the kept page, 33 % of that by this one",
         "found": "by shared min-wise features", "rule": "alike", "learnt": "titles",
         "action": "drop",
     }  # fmt: skip

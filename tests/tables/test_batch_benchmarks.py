@@ -30,6 +30,13 @@ def test_packed():
     assert float(table["elias-fano"][4]) < float(table["huffman"][4]) < 64
 
 
-@pytest.mark.parametrize("name", ["batch.py", "packed.py"])
+def test_packed_pages():
+    lines = run("packed_pages.py", "--quick").splitlines()
+    assert lines[0].startswith("5,000 pages in 4 tables")
+    assert [line.partition("  ")[0] for line in lines[1:4]] == ["new", "repeated", "the same"]
+    assert lines[-1] == "wrong: 0"
+
+
+@pytest.mark.parametrize("name", ["batch.py", "packed.py", "packed_pages.py"])
 def test_help(name):
     assert "--quick" in run(name, "--help")
