@@ -26,7 +26,7 @@ from scrapy_neardup.fingerprints.resemblance import (
     containment_of,
     mod_sketch,
 )
-from scrapy_neardup.joins import Pairs, self_join, shingles, words
+from scrapy_neardup.joins import SimilarPairs, self_join, shingles, words
 
 THRESHOLDS = (0.95, 0.9, 0.8)
 TARGET = 4
@@ -56,7 +56,7 @@ def main() -> None:
     estimates(texts, held)
 
 
-def estimates(texts: list[str], held: Pairs) -> None:
+def estimates(texts: list[str], held: SimilarPairs) -> None:
     draw = np.random.default_rng(1)
     chosen = draw.permutation(len(held))[:SAMPLED]
     errors: dict[str, list[float]] = {

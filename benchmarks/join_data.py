@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from scrapy_neardup.joins import Pairs
+from scrapy_neardup.joins import SimilarPairs
 
 RECORDS, VOCABULARY, MEAN_DRAWS = 100_000, 50_000, 15.1
 """15.1 tokens drawn are 14 different ones, on average."""
@@ -102,7 +102,7 @@ def made_strings(count: int) -> list[str]:
     return strings
 
 
-def found(pairs: Pairs) -> Result:
+def found(pairs: SimilarPairs) -> Result:
     return list(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True))
 
 

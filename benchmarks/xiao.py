@@ -26,7 +26,15 @@ import numpy as np
 from join_data import RECORDS, SEED, arguments, found, made_records, same, texts_of, timed
 
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.joins import Pairs, TokenSets, encode, qgrams, self_join, shingles, words
+from scrapy_neardup.joins import (
+    SimilarPairs,
+    TokenSets,
+    encode,
+    qgrams,
+    self_join,
+    shingles,
+    words,
+)
 from scrapy_neardup.joins.setjoin import Algorithm
 
 SHINGLE_SIZE, GRAM_SIZE = 4, 4
@@ -111,7 +119,7 @@ def sketched(texts: list[str], count: int) -> TokenSets:
     return encode(rows)
 
 
-def right(estimated: Pairs, wanted: Pairs) -> str:
+def right(estimated: SimilarPairs, wanted: SimilarPairs) -> str:
     """Return precision and recall."""
     ours, theirs = set(found(estimated)), set(found(wanted))
     hits = len(ours & theirs)

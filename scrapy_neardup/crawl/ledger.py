@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_PENDING, WITHHOLDING
 from scrapy_neardup.crawl.opening import StoreCallFailedError
-from scrapy_neardup.crawl.waiting import Outcome, Queue, Visit
+from scrapy_neardup.crawl.waiting import Ending, Queue, Visit
 from scrapy_neardup.options import ACTIONS
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
@@ -122,9 +122,9 @@ class Ledger:
             What was decided, what to do, and its own entry if it is pending.
         """
         visit = Visit(page_id)
-        outcome = Outcome.GONE
+        outcome = Ending.GONE
         try:
-            while outcome is Outcome.GONE:
+            while outcome is Ending.GONE:
                 verdict, entry = await self._ask(visit, url, judge)
                 action = choose(verdict)
                 if action not in ACTIONS or verdict.match is None:
@@ -132,7 +132,7 @@ class Ledger:
                 outcome = await self._outcome(visit, verdict.match.page_id)
         finally:
             visit.pass_on()
-        if outcome is Outcome.LATE:
+        if outcome is Ending.LATE:
             self._journal.late(verdict)
             action = KEEP_PENDING
         if verdict.is_duplicate and verdict.match is not None:
@@ -209,7 +209,7 @@ class Ledger:
         self._pending[visit.page_id] = entry
         return entry
 
-    async def _outcome(self, visit: Visit, page_id: int) -> Outcome:
+    async def _outcome(self, visit: Visit, page_id: int) -> Ending:
         """Wait for the end of the page that `visit` was found to repeat."""
         visit.pass_on()
         if not self._was_withdrawn_since(visit, page_id):
@@ -218,15 +218,15 @@ class Ledger:
         if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
             for spared in filter(None, (gone, entry)):  # which of them it repeats isn't known
                 spared.spared += 1
-            return Outcome.GONE
+            return Ending.GONE
         if entry is None or not (entry.failed or self._patience):
-            return Outcome.KEPT
+            return Ending.KEPT
         if entry.failed and entry.ending is None:
             self._withdraw(entry)
         waited = visit.deadline is not None
         visit.deadline = min(visit.deadline or inf, entry.deadline)
         if visit.deadline <= asyncio.get_running_loop().time():
-            return Outcome.LATE
+            return Ending.LATE
         if not waited:
             self._journal.count("pages/waited")
         return await entry.queue.join(visit)

@@ -17,7 +17,7 @@ from collections import deque
 from enum import Enum, auto
 
 
-class Outcome(Enum):
+class Ending(Enum):
     """What became of a page that another one waited for."""
 
     KEPT = auto()
@@ -41,7 +41,7 @@ class Visit:
         """Set when the store's answer has been noted."""
         self.deadline: float | None = None
         """When it stops waiting, on the clock of the event loop; None: it never waited."""
-        self.turn: asyncio.Future[Outcome] | None = None
+        self.turn: asyncio.Future[Ending] | None = None
         """What it waits for."""
         self.behind: deque[Visit] = deque()
         """Pages that are judged again once it is known whether this one is new."""
@@ -51,7 +51,7 @@ class Visit:
         """Whether it waits."""
         return self.turn is not None and not self.turn.done()
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: Ending) -> None:
         """End its waiting, if it still waits."""
         if self.turn is not None and not self.turn.done():
             self.turn.set_result(outcome)
@@ -75,7 +75,7 @@ class Queue:
         self._behind = behind
         self._repeating: deque[Visit] = deque()
 
-    async def join(self, visit: Visit) -> Outcome:
+    async def join(self, visit: Visit) -> Ending:
         """Wait until `visit.deadline` for the page that `visit` was found to repeat."""
         visit.turn = asyncio.get_running_loop().create_future()
         self._repeating.append(visit)
@@ -83,15 +83,15 @@ class Queue:
             async with asyncio.timeout_at(visit.deadline):
                 return await visit.turn
         except TimeoutError:
-            return Outcome.LATE
+            return Ending.LATE
 
     def kept(self) -> None:
         """Tell that the page was processed. O(pages that wait)."""
-        self._tell(Outcome.KEPT)
+        self._tell(Ending.KEPT)
 
     def stuck(self) -> None:
         """Tell that the page failed and can't be withdrawn. O(pages that wait)."""
-        self._tell(Outcome.LATE)
+        self._tell(Ending.LATE)
 
     def gone(self) -> int:
         """Tell that the page was withdrawn; return how many that wait were found to repeat it."""
@@ -102,12 +102,12 @@ class Queue:
         _call_first(behind)
         return len(repeating)
 
-    def _tell(self, outcome: Outcome) -> None:
+    def _tell(self, outcome: Ending) -> None:
         for visit in self._repeating:
             visit.end(outcome)
         self._repeating.clear()
         for visit in self._behind:
-            visit.end(Outcome.GONE)
+            visit.end(Ending.GONE)
         self._behind.clear()
 
 
@@ -117,5 +117,5 @@ def _call_first(waiting: deque[Visit]) -> None:
         first = waiting.popleft()
         if first.waits:
             first.behind = waiting
-            first.end(Outcome.GONE)
+            first.end(Ending.GONE)
             return

@@ -49,7 +49,7 @@ class JoinStats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class SimilarPairs:
     """Similar pairs, sorted by `i`, then by `j`.
 
     Parameters
@@ -79,7 +79,7 @@ def self_join(
     measure: MeasureName = "jaccard",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
-) -> Pairs:
+) -> SimilarPairs:
     """Find all similar pairs within a collection.
 
     Parameters
@@ -125,7 +125,7 @@ def join(
     measure: MeasureName = "jaccard",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
-) -> Pairs:
+) -> SimilarPairs:
     """Find all similar pairs of a set of one collection and a set of another.
 
     Parameters
@@ -136,7 +136,7 @@ def join(
 
     Returns
     -------
-    Pairs
+    SimilarPairs
         `i` is a number in `left`, `j` one in `right`, which contains it where the measure is
         containment.
 
@@ -179,11 +179,13 @@ def find(
     return first[sorted_], second[sorted_], overlap[sorted_], stats
 
 
-def _pairs(sets: TokenSets, measure: Measure, search: Search, boundary: int | None) -> Pairs:
+def _pairs(
+    sets: TokenSets, measure: Measure, search: Search, boundary: int | None
+) -> SimilarPairs:
     first, second, overlap, stats = find(sets, measure, search, boundary)
     sizes = sets.sizes
     similarity = measure.value_many(overlap, sizes[first], sizes[second])
-    return Pairs(first, second - (boundary or 0), similarity, stats)
+    return SimilarPairs(first, second - (boundary or 0), similarity, stats)
 
 
 def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:

@@ -34,7 +34,7 @@ _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't say what it is."""
 
-Reader = Callable[[IO[bytes], str], Iterator[Record]]
+RecordReader = Callable[[IO[bytes], str], Iterator[Record]]
 
 
 def html_page(file: IO[bytes], path: str) -> Iterator[Record]:
@@ -149,7 +149,7 @@ def _string(item: dict[str, object], key: str, where: str) -> str | None:
     return value.encode("utf-8", "replace").decode()
 
 
-_READERS: dict[tuple[str, ...], Reader] = {
+_READERS: dict[tuple[str, ...], RecordReader] = {
     (".html", ".htm", ".xhtml", ".xht", ".shtml"): html_page,
     (".jsonl", ".ndjson"): json_lines,
     (".warc",): warc_pages,
@@ -212,7 +212,7 @@ class Corpus:
 
 class _Source(NamedTuple):
     path: str
-    reader: Reader
+    reader: RecordReader
     size: int | None
     """Number of bytes; None for an input whose end isn't known, such as a pipe."""
 
@@ -230,7 +230,7 @@ def _single(path: str) -> _Source:
     return _Source(path, _named(path) or _sniffed(path) or _unknown(path), status.st_size)
 
 
-def _unknown(path: str) -> Reader:
+def _unknown(path: str) -> RecordReader:
     endings = ", ".join(ending for group in _READERS for ending in group)
     raise InputError(f"{path}: doesn't look like HTML, and its name ends in none of {endings}")
 
@@ -254,11 +254,11 @@ def _fail(error: OSError) -> None:
     raise InputError(f"{error.filename}: can't be read: {error.strerror}") from error
 
 
-def _named(path: str) -> Reader | None:
+def _named(path: str) -> RecordReader | None:
     name = path.lower().removesuffix(".gz")
     return next((reader for group, reader in _READERS.items() if name.endswith(group)), None)
 
 
-def _sniffed(path: str) -> Reader | None:
+def _sniffed(path: str) -> RecordReader | None:
     with reading(path), Path(path).open("rb") as file:
         return html_page if looks_like_html(file.read(_SNIFFED)) else None

@@ -27,7 +27,7 @@ FILTER_KEY = b"scrapy_neardup_features"
 CHUNK_PAGES = 1 << 16
 
 
-class Chunk(NamedTuple):
+class FeatureChunk(NamedTuple):
     """Some pages of a file that have features.
 
     Parameters
@@ -87,7 +87,7 @@ class FeatureFiles:
             self.tokens += chunk.tokens
             yield chunk.features
 
-    def _read(self, paths: Sequence[str]) -> Iterator[Chunk]:
+    def _read(self, paths: Sequence[str]) -> Iterator[FeatureChunk]:
         for path in paths:
             for kind, chunk in feature_chunks(path):
                 if self.filter is None:
@@ -100,7 +100,7 @@ class FeatureFiles:
                 yield chunk
 
 
-def feature_chunks(path: str) -> Iterator[tuple[Filter, Chunk]]:
+def feature_chunks(path: str) -> Iterator[tuple[Filter, FeatureChunk]]:
     """Yield the pages of one file, some at a time, and of what kind their features are.
 
     Raises
@@ -116,12 +116,12 @@ def feature_chunks(path: str) -> Iterator[tuple[Filter, Chunk]]:
     yield from _parquet_chunks(path) if start == b"PAR1" else _json_chunks(path)
 
 
-def _json_chunks(path: str) -> Iterator[tuple[Filter, Chunk]]:
+def _json_chunks(path: str) -> Iterator[tuple[Filter, FeatureChunk]]:
     found = (_page(line, row - 1, f"{path}, line {row}") for row, line in lines(path))
     for kind, pages in groupby((page for page in found if page), key=itemgetter(0)):
         while part := list(islice(pages, CHUNK_PAGES)):
             _, rows, names, tokens, features = zip(*part, strict=True)
-            chunk = Chunk(
+            chunk = FeatureChunk(
                 np.array(rows, np.int64),
                 list(names),
                 list(tokens),
@@ -167,7 +167,7 @@ def read_filter(written: str) -> Filter:
     return Filter(*map(int, written.split(",")))
 
 
-def _parquet_chunks(path: str) -> Iterator[tuple[Filter, Chunk]]:
+def _parquet_chunks(path: str) -> Iterator[tuple[Filter, FeatureChunk]]:
     with reading_parquet(path), opened(path) as file:
         from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
             ParquetFile,
@@ -187,7 +187,7 @@ def _parquet_chunks(path: str) -> Iterator[tuple[Filter, Chunk]]:
             kept = batch.take(rows)
             yield (
                 kind,
-                Chunk(
+                FeatureChunk(
                     rows + first,
                     kept.column("page").to_pylist(),
                     kept.column("tokens").to_pylist(),

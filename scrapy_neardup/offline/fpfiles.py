@@ -19,7 +19,7 @@ from scrapy_neardup.offline.lines import lines
 from scrapy_neardup.offline.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import is_remote, opened
-from scrapy_neardup.offline.sources import FileSource, Name, Part, Source
+from scrapy_neardup.offline.sources import FileSource, Name, RowRange, Source
 from scrapy_neardup.offline.stored import Spool, Stored, read_stored
 from scrapy_neardup.tables.packed import Strings
 
@@ -103,7 +103,7 @@ class PackedFile(FileSource):
         return self.index.records.postings[column].column(len(self))
 
 
-class Rows(Source):
+class ArraySource(Source):
     """Fingerprints in memory."""
 
     def __init__(
@@ -144,14 +144,14 @@ class Rows(Source):
             return super().features(column)
         return self._stored.features(column)
 
-    def parts(self, start: int, size: int) -> Iterator[Part]:
+    def parts(self, start: int, size: int) -> Iterator[RowRange]:
         """See `Source.parts`; each holds its own fingerprints, and no names."""
         for part in super().parts(start, size):
-            some = Rows(part.read())
-            yield Part(part.row, some, 0, len(some))
+            some = ArraySource(part.read())
+            yield RowRange(part.row, some, 0, len(some))
 
 
-def json_lines(path: str, *, stored: bool = False) -> Rows:
+def json_lines(path: str, *, stored: bool = False) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
     Parameters
@@ -161,7 +161,7 @@ def json_lines(path: str, *, stored: bool = False) -> Rows:
 
     Returns
     -------
-    Rows
+    ArraySource
         One for each line with a ``fingerprint`` (16 hexadecimal digits), called after its
         ``page``. Lines whose fingerprint is null (pages that weren't judged) are left out.
 
@@ -203,7 +203,7 @@ def json_lines(path: str, *, stored: bool = False) -> Rows:
     with Spool() if stored else nullcontext() as spool:
         names = Strings.of(pages(spool))
     [schema] = schemas or [None]
-    return Rows(np.array(fingerprints, np.uint64), names, schema, spool)
+    return ArraySource(np.array(fingerprints, np.uint64), names, schema, spool)
 
 
 def _spool(spool: Spool, fingerprint: int, row: Mapping[str, Any], where: str) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.pool import Parallel, parallel
-from scrapy_neardup.offline.sources import Part, Source, common_schema
+from scrapy_neardup.offline.sources import RowRange, Source, common_schema
 from scrapy_neardup.tables.batch import BatchSearch, Pairs
 
 BLOCK_ROWS = 1 << 21
@@ -159,7 +159,7 @@ class _Block:
         self._is_first = np.zeros(len(queries), np.bool_)
         self._is_first[self._search.first_rows] = True
 
-    def scan(self, part: Part) -> Found:
+    def scan(self, part: RowRange) -> Found:
         """Return the pairs of a part with the queries."""
         values = part.read()
         found: list[Pairs] = []

@@ -79,14 +79,14 @@ class Source(ABC):
         """Return a column of the features of all rows; shape (n,), 0 for none."""
         raise LookupError(f"there is no feature {column}")
 
-    def parts(self, start: int, size: int) -> Iterator[Part]:
+    def parts(self, start: int, size: int) -> Iterator[RowRange]:
         """Yield all rows from `start` on, `size` at a time."""
         for first in range(start, len(self), size):
-            yield Part(first, self, first, min(first + size, len(self)))
+            yield RowRange(first, self, first, min(first + size, len(self)))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RowRange:
     """Some rows of a source, to be read in any process.
 
     Parameters
@@ -138,11 +138,11 @@ class Chain(Source):
     def __len__(self) -> int:
         return self._starts[-1]
 
-    def parts(self, start: int, size: int) -> Iterator[Part]:
+    def parts(self, start: int, size: int) -> Iterator[RowRange]:
         """See `Source.parts`; a part never reaches into another file."""
         for source, first in zip(self._sources, self._starts, strict=False):
             for part in source.parts(max(start - first, 0), size):
-                yield Part(part.row + first, part.source, part.start, part.stop)
+                yield RowRange(part.row + first, part.source, part.start, part.stop)
 
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
         """See `Source.fingerprints`."""

@@ -6,7 +6,7 @@ import pytest
 from fingerprint_sets import KINDS, clustered, pairs, self_pairs, uniform
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
-from scrapy_neardup.offline.fpfiles import RawFile, Rows
+from scrapy_neardup.offline.fpfiles import ArraySource, RawFile
 from scrapy_neardup.offline.pairs import PairJob
 from scrapy_neardup.offline.pool import parallel
 
@@ -14,8 +14,8 @@ from scrapy_neardup.offline.pool import parallel
 def run(fingerprints, existing=None, **options):
     """The pairs of a job, in its order."""
     job = PairJob(
-        collection=Rows(fingerprints),
-        existing=None if existing is None else Rows(existing),
+        collection=ArraySource(fingerprints),
+        existing=None if existing is None else ArraySource(existing),
         **options,
     )
     parts = list(job.run())
@@ -109,7 +109,7 @@ def test_very_many_equal_pages_make_an_error_or_a_star():
     fingerprints = np.full(100_000, 12345, np.uint64)
     with pytest.raises(ConfigurationError, match=r"MAX_PAIRS 100,000,000 .*GROUP_EQUAL"):
         run(fingerprints)
-    job = PairJob(collection=Rows(fingerprints), group_equal=True)
+    job = PairJob(collection=ArraySource(fingerprints), group_equal=True)
     assert sum(len(part.a) for part in job.run()) == 99_999
 
 
@@ -133,7 +133,10 @@ def test_empty_collections():
 
 
 def test_collections_that_cannot_be_compared():
-    three, four = Rows(uniform(np.random.default_rng(6), 3)), Rows(np.empty(0, np.uint64))
+    three, four = (
+        ArraySource(uniform(np.random.default_rng(6), 3)),
+        ArraySource(np.empty(0, np.uint64)),
+    )
     three.schema, four.schema = {"shingle_size": 3}, {"shingle_size": 4}
     with pytest.raises(StoreMismatchError, match="shingle_size"):
         PairJob(collection=three, existing=four)
