@@ -123,6 +123,9 @@ class Plane:
         """Return it, bin i as bit i."""
         return self.bins
 
+    def lacked(self, bits: int) -> None:  # noqa: ARG002
+        return None
+
     def is_most(self) -> bool:
         """Return that other text is left."""
         return False
