@@ -28,6 +28,7 @@ from scrapy_neardup.fingerprints import (
     token_hashes,
 )
 from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.minwise import owners
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Block, Content, Extractor, Form
@@ -59,9 +60,6 @@ _MAX_CLOCKS = 0.2
 """Maximum share of a page's characters in clocks; with more they are its content."""
 
 _NOTHING = np.empty(0, np.uint64)
-
-_MARK = "qzqxqvqz"
-"""A word that stands between the blocks of a page, and that no page uses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +100,6 @@ class Analyser:
         # Of a page whose text comes from the user, the rest is read as of any other.
         mode = "main" if callable(parameters.text) else parameters.text
         self._extractor = Extractor(mode=mode, ignore=tuple(parameters.ignore))
-        (self._mark,) = token_hashes(_MARK, key=parameters.hash_key).tolist()
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree stays as it is."""
@@ -197,18 +194,15 @@ class Analyser:
 
     def _core(self, blocks: list[Block]) -> Core:
         """Return the tokens of the core."""
-        texts = [block.text for block in blocks]
-        tokens = token_hashes(f" {_MARK} ".join(texts), key=self.parameters.hash_key)
-        if len(blocks) < 2:
+        key, texts = self.parameters.hash_key, [block.text for block in blocks]
+        if len(texts) < 2:
+            return Core(token_hashes("".join(texts), key=key))
+        tokens, counts = token_hashes_of_each(texts, key=key)
+        if counts is None:
             return Core(tokens)
-        marks = (tokens == self._mark).nonzero()[0]
-        tokens = np.delete(tokens, marks)
-        if len(marks) != len(blocks) - 1:  # the word is in the page: it is one block
-            return Core(tokens)
-        counts = np.diff(marks, prepend=-1, append=len(tokens) + len(marks)) - 1
         return Core(
             tokens,
-            counts.tolist(),
+            counts,
             [block.place for block in blocks],
             [block.joined for block in blocks],
         )

@@ -25,6 +25,9 @@ IS_PURE: Final = os.environ.get("NEARDUP_PURE") == "1"
 NAMES: Final = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.pyi")))
 """The modules that can be compiled."""
 
+TWINS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
+"""The functions, by module and name, whose compiled twins do the work, each with its twin."""
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
@@ -49,7 +52,7 @@ def refuse(name: str, reason: str) -> None:
 
 
 def faster(pure: _Function, module: str, *example: Any) -> _Function:
-    """Return the compiled twin of a function, or the function itself.
+    """Return the compiled twin of a function where it agrees, or the function itself.
 
     Parameters
     ----------
@@ -63,14 +66,21 @@ def faster(pure: _Function, module: str, *example: Any) -> _Function:
     compiled = load(module)
     if compiled is None:
         return pure
+    name = f"{module}.{pure.__name__}"
     twin: _Function | None = getattr(compiled, pure.__name__, None)
     if twin is None:
-        refuse(f"{module}.{pure.__name__}", "the module is older than its source: install again")
+        refuse(name, "the module is older than its source: install again")
         return pure
-    if same(twin(*example), pure(*example)):
-        return twin
-    refuse(f"{module}.{pure.__name__}", "the compiled function gives another result")
-    return pure
+    if not same(twin(*example), pure(*example)):
+        refuse(name, "the compiled function gives another result")
+        return pure
+    TWINS[name] = pure, twin
+    return twin
+
+
+def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
+    """Return `faster` as a decorator; what the function calls must stand above it."""
+    return lambda pure: faster(pure, module, *example)
 
 
 def same(ours: Any, theirs: Any) -> bool:

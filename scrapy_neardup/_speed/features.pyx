@@ -1,16 +1,76 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # cython: cdivision=True
-"""From token hashes to a page's fingerprint and sketch: `scrapy_neardup.fingerprints`, compiled."""
+"""From token hashes to a page's fingerprint and sketch: `scrapy_neardup.fingerprints`, compiled.
 
-from libc.stdint cimport int64_t, uint64_t
+Each function has its twin there, which says what its arguments and its result are.
+"""
 
+import numpy as np
+
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint64_t
+
+include "sorting.pxi"
+
+cdef enum:
+    RANK_BITS = 53
+cdef uint64_t RANK = (<uint64_t>1 << RANK_BITS) - 1
+cdef uint64_t THROW = 0x9E3779B97F4A7C15u
+cdef uint64_t STEP = 0xD6E8FEB86659FD93u
+
+
+cdef inline uint64_t mix(uint64_t value) noexcept nogil:
+    """The public mixer of `scrapy_neardup.fingerprints.hashing`."""
+    value = (value ^ value >> 30) * <uint64_t>0xBF58476D1CE4E5B9u
+    value = (value ^ value >> 27) * <uint64_t>0x94D049BB133111EBu
+    return value ^ value >> 31
+
+
+# ---- shingles --------------------------------------------------------------------------------
+
+cdef inline uint64_t shingle_at(const uint64_t* tokens, Py_ssize_t size) noexcept nogil:
+    cdef uint64_t value = tokens[0]
+    cdef Py_ssize_t place
+    for place in range(1, size):
+        value *= STEP
+        value ^= value >> 32
+        value += tokens[place]
+    return mix(value)
+
+
+def hashes_of(const uint64_t[::1] tokens, Py_ssize_t size):
+    cdef Py_ssize_t count = tokens.shape[0] - size + 1, i
+    found = np.empty(count, np.uint64)
+    cdef uint64_t[::1] hashes = found
+    for i in range(count):
+        hashes[i] = shingle_at(&tokens[i], size)
+    return found
+
+
+def distinct(const uint64_t[::1] hashes):
+    cdef Py_ssize_t count = hashes.shape[0], i, kept = 0
+    cdef uint64_t[::1] ordered
+    cdef Pair* pairs
+    if not count:
+        return np.empty(0, np.uint64)
+    pairs = pairs_of(count)
+    try:
+        for i in range(count):
+            pairs[i].hash, pairs[i].owner = hashes[i], 0
+        kept = sort_distinct(pairs, count)
+        found = np.empty(kept, np.uint64)
+        ordered = found
+        for i in range(kept):
+            ordered[i] = pairs[i].hash
+    finally:
+        free(pairs)
+    return found
+
+
+# ---- simhash ---------------------------------------------------------------------------------
 
 def majority(const uint64_t[::1] hashes):
     """Return the bits that are set in more than half of the hashes."""
-    cdef uint64_t result
-    with nogil:
-        result = _majority(hashes)
-    return result
+    return _majority(hashes)
 
 
 cdef inline uint64_t add(uint64_t* low, uint64_t a, uint64_t b) noexcept nogil:
@@ -58,3 +118,192 @@ cdef uint64_t _majority(const uint64_t[::1] hashes) noexcept nogil:
         if 2 * total > <uint64_t>count:
             result |= <uint64_t>1 << bit
     return result
+
+
+# ---- sketch ----------------------------------------------------------------------------------
+
+cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
+    """Return by how many bits a hash is shifted to the number of its bin."""
+    cdef int shift = 64
+    while bins > 1:
+        bins >>= 1
+        shift -= 1
+    return shift
+
+
+def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
+    cdef Py_ssize_t count = shingles.shape[0], left = bins, i, place
+    cdef int shift = shift_of(bins)
+    cdef uint64_t throw, value, tag
+    sketch = np.full(bins, UINT64_MAX, np.uint64)
+    cdef uint64_t[::1] least = sketch
+    for i in range(count):
+        value = shingles[i]
+        place = value >> shift
+        value &= RANK
+        left -= least[place] == UINT64_MAX
+        if value < least[place]:
+            least[place] = value
+    throw = 1
+    while left and throw < <uint64_t>bins:
+        tag = throw << RANK_BITS
+        for i in range(count):
+            value = mix(shingles[i] + throw * THROW)
+            place = value >> shift
+            value = (value & RANK) | tag
+            left -= least[place] == UINT64_MAX
+            if value < least[place]:
+                least[place] = value
+        throw += 1
+    for place in range(bins):
+        if left and least[place] == UINT64_MAX:
+            value = UINT64_MAX
+            for i in range(count):
+                value = min(value, mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK)
+            least[place] = value | <uint64_t>bins << RANK_BITS
+    return sketch
+
+
+def owners(
+    const uint64_t[::1] sketch, const uint64_t[::1] shingles, const uint8_t[::1] owner
+):
+    cdef Py_ssize_t bins = sketch.shape[0], count = shingles.shape[0], i, place
+    cdef int shift = shift_of(bins)
+    cdef uint64_t thrown = 0, throw, value
+    held = np.zeros(bins, np.uint8)
+    cdef uint8_t[::1] whose = held
+    for place in range(bins):
+        thrown = max(thrown, sketch[place] >> RANK_BITS)
+    for throw in range(min(thrown + 1, <uint64_t>bins)):
+        for i in range(count):
+            value = shingles[i]
+            if throw:
+                value = mix(value + throw * THROW)
+            place = value >> shift
+            if sketch[place] == ((value & RANK) | throw << RANK_BITS):
+                whose[place] = owner[i]
+    if thrown == <uint64_t>bins:
+        for place in range(bins):
+            if sketch[place] >> RANK_BITS == <uint64_t>bins:
+                for i in range(count):
+                    value = mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK
+                    if sketch[place] == (value | <uint64_t>bins << RANK_BITS):
+                        whose[place] = owner[i]
+    return held
+
+
+def pack_planes(const uint64_t[::1] minima, const uint8_t[::1] owners, int bits):
+    cdef Py_ssize_t bins = minima.shape[0], size = bins // 8, i, place
+    cdef uint8_t value
+    cdef int bit
+    packed = bytearray((bits + OWNER_BITS) * size)
+    cdef uint8_t[::1] planes = packed
+    for i in range(bins):
+        value = mix(minima[i])
+        for bit in range(bits):
+            planes[bit * size + i // 8] |= (value >> bit & 1) << i % 8
+        for bit in range(OWNER_BITS):
+            planes[(bits + bit) * size + i // 8] |= (owners[i] >> bit & 1) << i % 8
+    return bytes(packed)
+
+
+# ---- a page's shingles -----------------------------------------------------------------------
+
+cdef enum:
+    OWNER_BITS = 3
+    BORDER = 5  # as in `scrapy_neardup.evidence.layout`
+    NAMED = 6
+    LINKS = 7
+
+
+cdef inline Py_ssize_t add_stream(
+    Pair* pairs, const uint64_t[::1] tokens, Py_ssize_t size, int owner
+) noexcept nogil:
+    """Add the shingles of a text that has one owner; return their number."""
+    cdef Py_ssize_t count = tokens.shape[0], i
+    size = min(size, count)
+    if not size:
+        return 0
+    for i in range(count - size + 1):
+        pairs[i].hash, pairs[i].owner = shingle_at(&tokens[i], size), owner
+    return count - size + 1
+
+
+def owned(
+    const uint64_t[::1] tokens,
+    const int64_t[::1] counts,
+    const uint8_t[::1] of_blocks,
+    starts_row,
+    const uint64_t[::1] named,
+    const uint64_t[::1] links,
+    Py_ssize_t size,
+):
+    cdef Py_ssize_t total = tokens.shape[0], count = 0, kept, block, i, start, end, first
+    cdef Pair* pairs = pairs_of(2 * total + named.shape[0] + links.shape[0] + 1)
+    cdef uint64_t[::1] hashes, rows
+    cdef const uint8_t[::1] starts = starts_row.view(np.uint8)
+    cdef uint8_t[::1] owner
+    cdef Py_ssize_t of_rows = 0
+    try:
+        if counts.shape[0] < 2 or total < size:
+            count = add_stream(pairs, tokens, size, 0)
+        else:
+            count = total - size + 1
+            for i in range(count):
+                pairs[i].hash, pairs[i].owner = shingle_at(&tokens[i], size), BORDER
+            # Row by row: the owner of a token is its block's.
+            block = end = 0
+            while block < counts.shape[0]:
+                start = end
+                first = block
+                while True:
+                    end += counts[block]
+                    block += 1
+                    if block == counts.shape[0] or starts[block]:
+                        break
+                if end - start >= size:
+                    own_row(pairs, counts, of_blocks, first, start, end - size + 1)
+                elif end > start:
+                    while not counts[first]:
+                        first += 1
+                    pairs[count].hash = shingle_at(&tokens[start], end - start)
+                    pairs[count].owner = of_blocks[first]
+                    count += 1
+        count += add_stream(pairs + count, named, size, NAMED)
+        count += add_stream(pairs + count, links, size, LINKS)
+        kept = sort_distinct(pairs, count)
+        found, whose = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
+        hashes, owner = found, whose
+        for i in range(kept):
+            hashes[i], owner[i] = pairs[i].hash, pairs[i].owner
+            of_rows += pairs[i].owner < BORDER
+        if not of_rows or of_rows == kept:
+            return found, whose, found
+        within = np.empty(of_rows, np.uint64)
+        rows = within
+        of_rows = 0
+        for i in range(kept):
+            if pairs[i].owner < BORDER:
+                rows[of_rows] = pairs[i].hash
+                of_rows += 1
+        return found, whose, within
+    finally:
+        free(pairs)
+
+
+cdef inline void own_row(
+    Pair* pairs,
+    const int64_t[::1] counts,
+    const uint8_t[::1] of_blocks,
+    Py_ssize_t block,
+    Py_ssize_t start,
+    Py_ssize_t end,
+) noexcept nogil:
+    """Give the shingles that begin from `start` to `end`, in blocks from `block` on, an owner."""
+    cdef Py_ssize_t until = start
+    while start < end:
+        until += counts[block]
+        while start < min(until, end):
+            pairs[start].owner = of_blocks[block]
+            start += 1
+        block += 1

@@ -35,6 +35,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import has_twin
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 
 MAX_TITLE_WORDS: Final = 11
@@ -117,6 +118,12 @@ def stored_size(bins: int, bits: int) -> int:
     return HEAD.size + (bits + OWNER_BITS) * bins // 8
 
 
+def bin_values(minima: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Return the values of bins with these minima, shape (bins,), uint8; the low bits count."""
+    return PUBLIC.mix(minima.copy()).astype(np.uint8)
+
+
+@has_twin("features", np.arange(16, dtype=np.uint64), np.arange(16, dtype=np.uint8) % 8, 2)
 def pack_planes(minima: NDArray[np.uint64], owners: NDArray[np.uint8], bits: int) -> bytes:
     """Return the planes of a sketch.
 
@@ -139,11 +146,6 @@ def pack_planes(minima: NDArray[np.uint64], owners: NDArray[np.uint8], bits: int
         for row, count in ((values, bits), (owners, OWNER_BITS))
         for place in range(count)
     )
-
-
-def bin_values(minima: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the values of bins with these minima, shape (bins,), uint8; the low bits count."""
-    return PUBLIC.mix(minima.copy()).astype(np.uint8)
 
 
 def hash_words(words: Sequence[int]) -> frozenset[int]:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import has_twin
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED
 from scrapy_neardup.evidence.places import named_places, tracked
 from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes, shingles_at
@@ -80,42 +82,31 @@ def shingle(core: Core, named: NDArray[np.uint64], links: NDArray[np.uint64], si
     -----
     O(tokens log tokens).
     """
-    tokens = core.tokens
-    of_core = shingle_hashes(tokens, size)
-    owners = np.zeros(len(of_core), np.uint8)
+    if size < 1:
+        raise ConfigurationError(f"NEARDUP_SHINGLE_SIZE must be 1 or more, not {size}")
+    tokens, counts = core.tokens, np.array(core.counts, np.int64)
+    of_blocks = np.zeros(len(counts), np.uint8)
+    starts_row = np.ones(len(counts), np.bool_)
     places: tuple[int, ...] = ()
     texts: tuple[int, ...] = ()
-    parts = [of_core]
-    if len(core.counts) > 1 and len(tokens) >= size:
-        counts = np.array(core.counts)
-        starts_row = ~np.array(core.joined)
-        starts_row[0] = True
-        row = np.repeat(np.cumsum(starts_row), counts)
-        of_blocks = named_places(core.places)
-        places = tracked(of_blocks, core.counts)
-        owner = {place: number for number, place in enumerate(places, start=1)}
-        of_block = np.array([owner.get(place, 0) for place in of_blocks], np.uint8)
-        of_token = np.repeat(of_block, counts)
-        texts = tuple(
-            int(tokens[of_token == number].sum()) for number in range(1, len(places) + 1)
-        )
-        owners = of_token[: len(of_core)].copy()
-        owners[row[: len(of_core)] != row[size - 1 :]] = BORDER
-        short, short_owners = _short_rows(tokens, row, of_token, size)
-        parts.append(short)
-        owners = np.concatenate([owners, short_owners])
-    for aside, name in ((named, NAMED), (links, LINKS)):
-        if len(aside):
-            parts.append(shingle_hashes(aside, size))
-            owners = np.concatenate([owners, np.full(len(parts[-1]), name, np.uint8)])
-    hashes = np.concatenate(parts)
-    order = np.lexsort((owners, hashes))
-    hashes, owners = hashes[order], owners[order]
-    first = np.ones(len(hashes), np.bool_)
-    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
-    hashes, owners = hashes[first], owners[first]
-    rows = hashes[owners < BORDER]
-    return Owned(hashes, owners, rows if len(rows) else hashes, places, texts)
+    if len(counts) > 1 and len(tokens) >= size:
+        starts_row[1:] = ~np.array(core.joined[1:], np.bool_)
+        of_all = named_places(core.places)
+        places = tracked(of_all, core.counts)
+        if places:
+            owner = {place: number for number, place in enumerate(places, start=1)}
+            of_blocks = np.array([owner.get(place, 0) for place in of_all], np.uint8)
+            of_tokens = np.repeat(of_blocks, counts)
+            texts = tuple(
+                int(tokens[of_tokens == number].sum()) for number in range(1, len(places) + 1)
+            )
+    found = owned(tokens, counts, of_blocks, starts_row, named, links, size)
+    return Owned(*found, places, texts)
+
+
+def sorted_shingles(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Return the distinct shingles of a text, ascending."""
+    return distinct(shingle_hashes(tokens, size))
 
 
 def _short_rows(
@@ -133,6 +124,59 @@ def _short_rows(
     return np.concatenate(found), np.concatenate(whose)
 
 
-def sorted_shingles(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """Return the distinct shingles of a text, ascending."""
-    return distinct(shingle_hashes(tokens, size))
+_SOME = np.arange(1, 40, dtype=np.uint64) ** np.uint64(13)
+
+
+@has_twin(
+    "features",
+    _SOME[:30],
+    np.array([8, 0, 2, 1, 9, 1, 9]),
+    np.array([0, 1, 2, 3, 4, 1, 0], np.uint8),
+    np.array([True, True, False, True, False, True, True]),
+    _SOME[5:12],
+    _SOME[20:],
+    4,
+)
+def owned(  # noqa: PLR0917  (as the compiled twin takes them)
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    of_blocks: NDArray[np.uint8],
+    starts_row: NDArray[np.bool_],
+    named: NDArray[np.uint64],
+    links: NDArray[np.uint64],
+    size: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.uint64]]:
+    """Return the distinct shingles, their owners, and those within rows; see `Owned`.
+
+    Parameters
+    ----------
+    tokens, counts
+        Of the core, and their number in each block.
+    of_blocks, starts_row
+        The tracked place of each block, or 0, and whether it starts a row.
+    named, links, size
+        See `shingle`.
+    """
+    of_core = shingle_hashes(tokens, size)
+    owners = np.zeros(len(of_core), np.uint8)
+    parts = [of_core]
+    if len(counts) > 1 and len(tokens) >= size:
+        row = np.repeat(np.cumsum(starts_row, dtype=np.int64), counts)
+        of_tokens = np.repeat(of_blocks, counts)
+        owners = of_tokens[: len(of_core)].copy()
+        owners[row[: len(of_core)] != row[size - 1 :]] = BORDER
+        short, short_owners = _short_rows(tokens, row, of_tokens, size)
+        parts.append(short)
+        owners = np.concatenate([owners, short_owners])
+    for aside, name in ((named, NAMED), (links, LINKS)):
+        if len(aside):
+            parts.append(shingle_hashes(aside, size))
+            owners = np.concatenate([owners, np.full(len(parts[-1]), name, np.uint8)])
+    hashes = np.concatenate(parts)
+    order = np.lexsort((owners, hashes))
+    hashes, owners = hashes[order], owners[order]
+    first = np.ones(len(hashes), np.bool_)
+    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
+    hashes, owners = hashes[first], owners[first]
+    rows = hashes[owners < BORDER]
+    return hashes, owners, rows if len(rows) else hashes

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import faster
+from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import token_hashes
 from scrapy_neardup.fingerprints.shingles import Weights, features
@@ -89,7 +89,7 @@ def simhash_features(hashes: NDArray[np.uint64], weights: NDArray[np.float64] | 
     if weights is None:
         if not len(hashes):
             raise NoFeaturesError("a text without tokens has no fingerprint")
-        return _majority(np.ascontiguousarray(hashes))
+        return majority(np.ascontiguousarray(hashes))
     if weights.shape != hashes.shape or (weights < 0).any():
         raise ConfigurationError(
             f"NEARDUP_WEIGHTS: {hashes.shape} features need as many weights, none negative,"
@@ -111,6 +111,11 @@ def hamming_distance(a: int, b: int) -> int:
     return (a ^ b).bit_count()
 
 
+def _set_bits(bits: NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+@has_twin("features", np.arange(3000, dtype=np.uint64) ** np.uint64(13))
 def majority(hashes: NDArray[np.uint64]) -> int:
     """Return the bits that are set in more than half of the hashes; shape (n,), contiguous."""
     ones = np.zeros(_BITS, np.int64)
@@ -127,10 +132,6 @@ def majority(hashes: NDArray[np.uint64]) -> int:
     return _set_bits(2 * ones > len(hashes))
 
 
-def _set_bits(bits: NDArray[np.bool_]) -> int:
-    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
-
-
 def _weigh(hashes: NDArray[np.uint64], units: NDArray[np.float64]) -> NDArray[np.float64]:
     """Add up, for each of 64 bits, the units of the hashes in which it is set."""
     sums = np.zeros(8 * 256)
@@ -139,6 +140,3 @@ def _weigh(hashes: NDArray[np.uint64], units: NDArray[np.float64]) -> NDArray[np
         weights = np.repeat(units[start : start + _BLOCK], 8)
         sums += np.bincount((octets + _PLACES).ravel(), weights=weights, minlength=len(sums))
     return np.asarray(sums.reshape(8, 256) @ _BYTE_BITS, np.float64).ravel()
-
-
-_majority = faster(majority, "features", np.arange(3000, dtype=np.uint64) ** np.uint64(13))

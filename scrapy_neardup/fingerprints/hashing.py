@@ -28,7 +28,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import load, refuse, same
 from scrapy_neardup.text import normalized_chunks
+from scrapy_neardup.text.tokens import characters
 
 HASH_VERSION = "ndx3-64"
 """Name, version and width of all that makes two fingerprints comparable: the tokens
@@ -41,6 +43,9 @@ _LONGEST = 64
 
 _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(_WORD + 1)], np.uint64)
 _SPACE = 32
+
+_MARK = "qzqxqvqz"
+"""A word that no page has, between texts of which each has its tokens counted."""
 
 
 def constant(value: int) -> NDArray[np.uint64]:
@@ -67,7 +72,8 @@ class Mixer:
         return values
 
 
-PUBLIC = Mixer(seed=0x9E3779B97F4A7C15, m1=0xBF58476D1CE4E5B9, m2=0x94D049BB133111EB)
+_PUBLIC_NUMBERS = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+PUBLIC = Mixer(*_PUBLIC_NUMBERS)
 
 
 def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
@@ -95,9 +101,31 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
     one: a reader of many fingerprints may learn the key from them, and nothing
     stops a page from repeating another one's words.
     """
-    mixer, digest_long = _keyed(key)
-    parts = [_hash(chunk, mixer, digest_long) for chunk in normalized_chunks(text)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return _keyed(key)[0].tokens(text)
+
+
+def token_hashes_of_each(
+    texts: list[str], *, key: bytes | None = None
+) -> tuple[NDArray[np.uint64], list[int] | None]:
+    """Return the token hashes of several texts, and how many are of each.
+
+    There are no numbers where the word that parts the texts, `_MARK`, is in one of them; it is
+    none of the tokens.
+
+    Parameters
+    ----------
+    texts, key
+        See `token_hashes`.
+
+    Notes
+    -----
+    O(n), as `token_hashes` of all texts in one.
+    """
+    hasher, mark = _keyed(key)
+    if (found := hasher.tokens_of_each(texts, mark)) is not None:
+        return found
+    tokens = hasher.tokens("\n".join(texts))
+    return tokens[tokens != mark], None
 
 
 def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int:
@@ -124,42 +152,87 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
     return int.from_bytes(state.digest(), "little") or 1
 
 
-def _hash(chunk: bytes, mixer: Mixer, digest_long: Callable[[bytes], int]) -> NDArray[np.uint64]:
-    # One space in front and enough behind: every token has two ends, and eight bytes can
-    # be read wherever one starts.
-    padded = b"".join((b" ", chunk, b" " * (_WORD + 1)))
-    inside = np.frombuffer(padded, np.uint8) != _SPACE
-    ends = (inside[1:] != inside[:-1]).nonzero()[0]
-    ends += 1
-    starts, ends = ends[0::2], ends[1::2]
-    rest = ends - starts
-    # The eight bytes from every position, without copying them.
-    words = np.ndarray((len(padded) - _WORD + 1,), "<u8", buffer=padded, strides=(1,))
+class Hasher:
+    """The token hash of one key; its compiled twin is in ``_speed/tokens.pyx``.
 
-    hashes: NDArray[np.uint64] = words.take(starts).astype(np.uint64, copy=False)
-    hashes &= _MASKS.take(rest, mode="clip")
-    hashes ^= mixer.seed
-    mixer.mix(hashes)
-    longer = (rest > _WORD).nonzero()[0]
-    places, rest = starts.take(longer), rest.take(longer)
-    for _ in range(_WORD, _LONGEST, _WORD):
-        if not longer.size:
-            return hashes
-        places += _WORD
-        rest -= _WORD
-        word = words.take(places).astype(np.uint64, copy=False)
-        word &= _MASKS.take(rest, mode="clip")
-        word ^= hashes.take(longer)
-        hashes[longer] = mixer.mix(word)
-        more = (rest > _WORD).nonzero()[0]
-        longer, places, rest = longer.take(more), places.take(more), rest.take(more)
-    for token in longer.tolist():
-        hashes[token] = digest_long(padded[starts[token] : ends[token]])
-    return hashes
+    Parameters
+    ----------
+    seed, m1, m2
+        Of the mixer.
+    digest_long
+        The hash of a token of more than `_LONGEST` bytes.
+    """
+
+    def __init__(self, seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) -> None:
+        self._mixer, self._digest_long = Mixer(seed, m1, m2), digest_long
+
+    def tokens(self, text: str) -> NDArray[np.uint64]:
+        """See `token_hashes`."""
+        parts = [self._hash(chunk) for chunk in normalized_chunks(text)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def tokens_of_each(
+        self, texts: list[str], mark: int
+    ) -> tuple[NDArray[np.uint64], list[int]] | None:
+        """See `token_hashes_of_each`; None where `mark`, the hash of `_MARK`, is a token."""
+        tokens = self.tokens(f" {_MARK} ".join(texts))
+        marks = (tokens == mark).nonzero()[0]
+        if len(marks) != max(len(texts) - 1, 0):
+            return None
+        tokens = np.delete(tokens, marks)
+        counts = np.diff(marks, prepend=-1, append=len(tokens) + len(marks)) - 1
+        return tokens, counts.tolist() if texts else []
+
+    def _hash(self, chunk: bytes) -> NDArray[np.uint64]:
+        # One space in front and enough behind: every token has two ends, and eight bytes can
+        # be read wherever one starts.
+        padded = b"".join((b" ", chunk, b" " * (_WORD + 1)))
+        inside = np.frombuffer(padded, np.uint8) != _SPACE
+        ends = (inside[1:] != inside[:-1]).nonzero()[0]
+        ends += 1
+        starts, ends = ends[0::2], ends[1::2]
+        rest = ends - starts
+        # The eight bytes from every position, without copying them.
+        words = np.ndarray((len(padded) - _WORD + 1,), "<u8", buffer=padded, strides=(1,))
+
+        hashes: NDArray[np.uint64] = words.take(starts).astype(np.uint64, copy=False)
+        hashes &= _MASKS.take(rest, mode="clip")
+        hashes ^= self._mixer.seed
+        self._mixer.mix(hashes)
+        longer = (rest > _WORD).nonzero()[0]
+        places, rest = starts.take(longer), rest.take(longer)
+        for _ in range(_WORD, _LONGEST, _WORD):
+            if not longer.size:
+                return hashes
+            places += _WORD
+            rest -= _WORD
+            word = words.take(places).astype(np.uint64, copy=False)
+            word &= _MASKS.take(rest, mode="clip")
+            word ^= hashes.take(longer)
+            hashes[longer] = self._mixer.mix(word)
+            more = (rest > _WORD).nonzero()[0]
+            longer, places, rest = longer.take(more), places.take(more), rest.take(more)
+        for token in longer.tolist():
+            hashes[token] = self._digest_long(padded[starts[token] : ends[token]])
+        return hashes
+
+
+def _hasher(seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) -> Hasher:
+    """Return the compiled hasher if there is one that agrees, or the other."""
+    pure = Hasher(seed, m1, m2, digest_long)
+    if (compiled := load("tokens")) is None:
+        return pure
+    fast: Hasher = compiled.Hasher(seed, m1, m2, digest_long, characters)
+    example = f"One, 2 {'three' * 4} {'four' * 20}"
+    if same(fast.tokens(example), pure.tokens(example)):
+        return fast
+    refuse("tokens", "it hashes an example otherwise")
+    return pure
 
 
 @lru_cache(maxsize=8)
-def _keyed(key: bytes | None) -> tuple[Mixer, Callable[[bytes], int]]:
+def _keyed(key: bytes | None) -> tuple[Hasher, int]:
+    """Return the token hash of a key, and the hash of `_MARK`."""
     template = blake2b(digest_size=_WORD, key=_blake_key(key), person=b"neardup-token")
 
     def digest_long(token: bytes) -> int:
@@ -167,11 +240,14 @@ def _keyed(key: bytes | None) -> tuple[Mixer, Callable[[bytes], int]]:
         state.update(token)
         return int.from_bytes(state.digest(), "little")
 
-    if key is None:
-        return PUBLIC, digest_long
-    secret = blake2b(digest_size=3 * _WORD, key=_blake_key(key), person=b"neardup-mixer").digest()
-    seed, m1, m2 = struct.unpack("<3Q", secret)
-    return Mixer(seed, m1 | 1, m2 | 1), digest_long
+    numbers = _PUBLIC_NUMBERS
+    if key is not None:
+        person = b"neardup-mixer"
+        secret = blake2b(digest_size=3 * _WORD, key=_blake_key(key), person=person).digest()
+        seed, m1, m2 = struct.unpack("<3Q", secret)
+        numbers = seed, m1 | 1, m2 | 1
+    hasher = _hasher(*numbers, digest_long)
+    return hasher, int(hasher.tokens(_MARK)[0])
 
 
 def _blake_key(key: bytes | None) -> bytes:

@@ -37,6 +37,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
 from scrapy_neardup.kinds import BITS, MAX_BINS, MIN_BINS
@@ -90,21 +91,7 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
         )
     if not len(shingles):
         raise NoFeaturesError("a set without shingles has no sketch")
-    sketch = np.full(bins, _UNFILLED)
-    thrown, left = 0, bins
-    while left and thrown < bins:
-        # As many throws at once as are likely to do, as for a collector of coupons; more would
-        # be as right.
-        likely = round(bins * (log(left) + 1.5) / len(shingles))
-        until = min(bins, thrown + max(1, likely))
-        np.minimum.at(sketch, *_throw(shingles, range(thrown, until), bins))
-        thrown, left = until, int(np.count_nonzero(sketch == _UNFILLED))
-    # A handful of shingles may miss a bin for ever: it takes their minimum at a throw of
-    # its own, and that ends it (the second half of the algorithm).
-    if left:
-        unfilled = np.flatnonzero(sketch == _UNFILLED)
-        sketch[unfilled] = _last_throw(shingles, unfilled, bins)
-    return sketch
+    return minima_of(np.ascontiguousarray(shingles), bins)
 
 
 def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -125,44 +112,6 @@ def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray
     set is small.
     """
     return owners(sketch, shingles, np.ones(len(shingles), np.uint8)) > 0
-
-
-def owners(
-    sketch: NDArray[np.uint64], shingles: NDArray[np.uint64], owner: NDArray[np.uint8]
-) -> NDArray[np.uint8]:
-    """Say of each bin whose shingle has its minimum.
-
-    Parameters
-    ----------
-    sketch
-        Shape (bins,), uint64, from `one_permutation_sketch`.
-    shingles
-        Shape (n,), uint64, distinct: all or some of those that it was made of.
-    owner
-        Shape (n,), uint8, above 0.
-
-    Returns
-    -------
-    ndarray of uint8, shape (bins,)
-        0 where none of the shingles has the minimum.
-
-    Notes
-    -----
-    O(bins + n * throws), as `held_by`.
-    """
-    bins = len(sketch)
-    thrown = int(sketch.max() >> _THROW)
-    throws = min(thrown + 1, bins)
-    places, minima = _throw(shingles, range(throws), bins)
-    held = np.zeros(bins, np.uint8)
-    hits = (sketch.take(places) == minima).nonzero()[0]
-    held[places[hits]] = owner[hits % len(shingles)] if len(shingles) else 0
-    if thrown == bins and len(shingles):
-        last = np.flatnonzero(sketch >> _THROW == bins)
-        for shingle, name in zip(shingles, owner, strict=True):
-            hit = _last_throw(shingle[None], last, bins) == sketch[last]
-            held[last[hit]] = name
-    return held
 
 
 def empty_bins(sketch: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -280,6 +229,22 @@ def b_bit_resemblance_many(
     return np.asarray((equal - accident) / (1 - accident), np.float64)
 
 
+def _count_differing(words: NDArray[np.unsignedinteger], bits: int) -> NDArray[np.int64]:
+    """Count, along the last axis, the fields of `bits` bits that are not 0; changes `words`."""
+    shift = bits // 2
+    while shift:
+        words |= words >> words.dtype.type(shift)
+        shift //= 2
+    lowest = sum(1 << place for place in range(0, 8, bits)) * 0x0101010101010101
+    words &= words.dtype.type(lowest & np.iinfo(words.dtype).max)
+    return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
+
+
+def _check_bits(bits: int) -> None:
+    if bits not in BITS:
+        raise ConfigurationError(f"the bits of a minimum must be 1, 2, 4 or 8, not {bits}")
+
+
 def _throw(
     shingles: NDArray[np.uint64], throws: range, bins: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -308,17 +273,63 @@ def _last_throw(
     return least
 
 
-def _count_differing(words: NDArray[np.unsignedinteger], bits: int) -> NDArray[np.int64]:
-    """Count, along the last axis, the fields of `bits` bits that are not 0; changes `words`."""
-    shift = bits // 2
-    while shift:
-        words |= words >> words.dtype.type(shift)
-        shift //= 2
-    lowest = sum(1 << place for place in range(0, 8, bits)) * 0x0101010101010101
-    words &= words.dtype.type(lowest & np.iinfo(words.dtype).max)
-    return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
+_FEW = np.arange(1, 40, dtype=np.uint64) * _STEP
 
 
-def _check_bits(bits: int) -> None:
-    if bits not in BITS:
-        raise ConfigurationError(f"the bits of a minimum must be 1, 2, 4 or 8, not {bits}")
+@has_twin("features", _FEW, 64)
+def minima_of(shingles: NDArray[np.uint64], bins: int) -> NDArray[np.uint64]:
+    """Return the minima of at least one shingle; see `one_permutation_sketch`."""
+    sketch = np.full(bins, _UNFILLED)
+    thrown, left = 0, bins
+    while left and thrown < bins:
+        # As many throws at once as are likely to do, as for a collector of coupons; more would
+        # be as right.
+        likely = round(bins * (log(left) + 1.5) / len(shingles))
+        until = min(bins, thrown + max(1, likely))
+        np.minimum.at(sketch, *_throw(shingles, range(thrown, until), bins))
+        thrown, left = until, int(np.count_nonzero(sketch == _UNFILLED))
+    # A handful of shingles may miss a bin for ever: it takes their minimum at a throw of
+    # its own, and that ends it (the second half of the algorithm).
+    if left:
+        unfilled = np.flatnonzero(sketch == _UNFILLED)
+        sketch[unfilled] = _last_throw(shingles, unfilled, bins)
+    return sketch
+
+
+@has_twin("features", minima_of(_FEW, 64), _FEW, (_FEW % np.uint64(7)).astype(np.uint8))
+def owners(
+    sketch: NDArray[np.uint64], shingles: NDArray[np.uint64], owner: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Say of each bin whose shingle has its minimum.
+
+    Parameters
+    ----------
+    sketch
+        Shape (bins,), uint64, from `one_permutation_sketch`.
+    shingles
+        Shape (n,), uint64, contiguous, distinct: all or some of those that it was made of.
+    owner
+        Shape (n,), uint8, above 0.
+
+    Returns
+    -------
+    ndarray of uint8, shape (bins,)
+        0 where none of the shingles has the minimum.
+
+    Notes
+    -----
+    O(bins + n * throws), as `held_by`.
+    """
+    bins = len(sketch)
+    thrown = int(sketch.max() >> _THROW)
+    throws = min(thrown + 1, bins)
+    places, minima = _throw(shingles, range(throws), bins)
+    held = np.zeros(bins, np.uint8)
+    hits = (sketch.take(places) == minima).nonzero()[0]
+    held[places[hits]] = owner[hits % len(shingles)] if len(shingles) else 0
+    if thrown == bins and len(shingles):
+        last = np.flatnonzero(sketch >> _THROW == bins)
+        for shingle, name in zip(shingles, owner, strict=True):
+            hit = _last_throw(shingle[None], last, bins) == sketch[last]
+            held[last[hit]] = name
+    return held

@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
 from scrapy_neardup.options import OPTIONS, Weighting
@@ -99,18 +100,22 @@ def ascending(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return ordered
 
 
-def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the distinct ones of uniform hashes, ascending."""
-    ordered = ascending(hashes)
-    found: NDArray[np.uint64] = ordered[_differs(ordered)]
-    return found
-
-
 def _differs(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Say of each value whether it is the first of its kind."""
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first
+
+
+_TWICE = np.tile(np.arange(500, dtype=np.uint64) ** np.uint64(13), 2)
+
+
+@has_twin("features", _TWICE)
+def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the distinct ones of uniform hashes, ascending."""
+    ordered = ascending(hashes)
+    found: NDArray[np.uint64] = ordered[_differs(ordered)]
+    return found
 
 
 def _checked(weights: NDArray[np.float64], expected: int) -> NDArray[np.float64]:
@@ -133,6 +138,15 @@ def shingle_hashes(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     size = min(size, len(tokens))
     if size == 0:
         return np.empty(0, np.uint64)
+    return hashes_of(np.ascontiguousarray(tokens), size)
+
+
+_EXAMPLE = np.arange(50, dtype=np.uint64) ** np.uint64(13)
+
+
+@has_twin("features", _EXAMPLE, 4)
+def hashes_of(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Hash every run of `size` tokens, 1 to their number."""
     hashes: NDArray[np.uint64] = tokens[: len(tokens) - size + 1].copy()
     for start in range(0, len(hashes), _BLOCK):
         block = hashes[start : start + _BLOCK]

@@ -129,7 +129,7 @@ def _chunks(text: str) -> Iterator[str]:
 def _normalize_unicode(text: str) -> bytes:
     normal = unicodedata.normalize("NFC", text)
     codes = np.frombuffer(normal.encode("utf-32-le", "surrogatepass"), "<u4")
-    found = _table().take(codes, mode="clip")
+    found = characters().take(codes, mode="clip")
     if codes.max() >= _PLANES_0_AND_1:
         han = (codes >= _PLANES_0_AND_1) & (codes < 0x40000)
         found[han] = codes[han] | _TOKEN
@@ -154,7 +154,7 @@ def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 @cache
-def _table() -> NDArray[np.uint32]:
+def characters() -> NDArray[np.uint32]:
     """Say what becomes of each character of planes 0 and 1; one more entry is for the rest.
 
     Takes 50 ms, once a process, when the first text comes that isn't ASCII.

@@ -1,29 +1,131 @@
-"""Compiled and pure give the same features."""
+"""Compiled and pure make the same features of a page."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scrapy_neardup.analysis  # noqa: F401  (what chooses between twins)
 from scrapy_neardup import _speed
-from scrapy_neardup.fingerprints import charikar
+from scrapy_neardup.fingerprints import hashing
+from scrapy_neardup.text.tokens import characters
 
-compiled = _speed.load("features")
-pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
+pytestmark = pytest.mark.skipif(
+    _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
+)
 
-hashes = st.builds(
-    lambda seed, size: np.random.default_rng(seed).integers(0, 1 << 64, size, np.uint64),
-    st.integers(0, 1 << 32),
-    st.integers(1, 600),
+_TWINS = (
+    "distinct", "hashes_of", "majority", "minima_of", "owned", "owners", "pack_planes",
+)  # fmt: skip
+
+
+def both(name, *arguments):
+    """What the twins of a name make of these arguments, which has to be the same."""
+    pure, compiled = _speed.TWINS[f"features.{name}"]
+    expected = pure(*arguments)
+    assert _speed.same(compiled(*arguments), expected)
+    return expected
+
+
+def random_hashes(seed, size, mask=(1 << 64) - 1):
+    drawn = np.random.default_rng(seed).integers(0, 1 << 64, size, np.uint64)
+    return drawn & np.uint64(mask)
+
+
+seeds, sizes = st.integers(0, 1 << 32), st.integers(1, 600)
+few_bits = st.sampled_from([(1 << 64) - 1, 7 << 61, 0xFF, 0xF0000000000000FF])
+
+
+def test_all_twins_are_there():
+    assert {f"features.{name}" for name in _TWINS} <= set(_speed.TWINS)
+
+
+@given(seeds, sizes, few_bits)
+def test_majority_and_distinct(seed, size, mask):
+    values = random_hashes(seed, size, mask)
+    both("majority", values)
+    both("distinct", values)
+
+
+@pytest.mark.parametrize("size", [40_001, 0])
+def test_many_and_none(size):
+    values = random_hashes(1, size)
+    both("distinct", values)
+    both("majority", np.append(values, np.uint64(1)))
+
+
+@given(seeds, st.integers(4, 90), st.integers(1, 4))
+def test_shingles(seed, count, size):
+    both("hashes_of", random_hashes(seed, count), size)
+
+
+@given(seeds, st.one_of(st.integers(1, 40), sizes), st.sampled_from([16, 128, 512]))
+def test_minima_owners_and_planes(seed, size, bins):
+    values = np.unique(random_hashes(seed, size))
+    minima = both("minima_of", values, bins)
+    drawn = np.random.default_rng(seed)
+    some = values[drawn.random(len(values)) < 0.5]
+    owner = drawn.integers(1, 8, len(some)).astype(np.uint8)
+    held = both("owners", minima, some, owner)
+    for bits in (1, 2, 8):
+        both("pack_planes", minima, held, bits)
+
+
+@given(
+    seeds,
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4), st.booleans()), max_size=12),
+    st.integers(0, 6),
+    st.integers(0, 6),
+    st.integers(1, 5),
+)
+def test_shingles_and_where_they_stand(seed, blocks, named, links, size):
+    counts = np.array([count for count, _, _ in blocks], np.int64)
+    of_blocks = np.array([place for _, place, _ in blocks], np.uint8)
+    starts_row = np.array([starts for _, _, starts in blocks], np.bool_)
+    starts_row[:1] = True
+    # Few different tokens: shingles come twice, with several owners.
+    tokens = random_hashes(seed, int(counts.sum()) + named + links, 3 << 62)
+    streams = np.split(tokens, [int(counts.sum()), int(counts.sum()) + named])
+    both("owned", streams[0], counts, of_blocks, starts_row, *streams[1:], size)
+
+
+texts = st.text(
+    st.one_of(
+        st.sampled_from(
+            "ab  \n_.0\u0301\u0308\u200b\u200d\u00ad中文あก\u0e31😀\ud800ςΣİ\U00020000"
+        ),
+        st.characters(),
+    ),
+    max_size=60,
 )
 
 
-@given(hashes, st.integers(0, (1 << 64) - 1))
-def test_majority(values, mask):
-    values &= np.uint64(mask)
-    assert compiled.majority(values) == charikar.majority(values)
+@pytest.fixture(scope="module")
+def hashers():
+    numbers = 3, 5, 7
+    compiled = _speed.load("tokens").Hasher(*numbers, len, characters)
+    return hashing.Hasher(*numbers, len), compiled
 
 
-def test_majority_of_more_than_a_block():
-    values = np.random.default_rng(1).integers(0, 1 << 64, 40_001, np.uint64)
-    assert compiled.majority(values) == charikar.majority(values)
+@settings(deadline=None)  # the table of characters is made at the first one beyond ASCII
+@given(text=texts, long=st.integers(0, 140))
+def test_tokens(hashers, text, long):
+    pure, compiled = hashers
+    for whole in (text, text + "x" * long, "é" * (long // 2) + text):
+        assert _speed.same(compiled.tokens(whole), pure.tokens(whole))
+
+
+@given(parts=st.lists(texts, max_size=5))
+def test_tokens_of_each(hashers, parts):
+    pure, compiled = hashers
+    (mark,) = pure.tokens(hashing._MARK).tolist()
+    for each in (parts, [*parts, f"a {hashing._MARK}"]):
+        assert _speed.same(compiled.tokens_of_each(each, mark), pure.tokens_of_each(each, mark))
+
+
+def test_the_word_between_texts_is_no_token():
+    tokens, counts = hashing.token_hashes_of_each(["a b", "c"])
+    assert counts == [2, 1]
+    again, none = hashing.token_hashes_of_each(["a b", f"c {hashing._MARK.upper()}"])
+    assert none is None
+    assert again.tolist() == tokens.tolist() == hashing.token_hashes("a b c").tolist()

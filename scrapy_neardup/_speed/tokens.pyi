@@ -1,0 +1,18 @@
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Hasher:
+    def __init__(
+        self,
+        seed: int,
+        m1: int,
+        m2: int,
+        digest_long: Callable[[bytes], int],
+        table: Callable[[], NDArray[np.uint32]],
+    ) -> None: ...
+    def tokens(self, text: str) -> NDArray[np.uint64]: ...
+    def tokens_of_each(
+        self, texts: list[str], mark: int
+    ) -> tuple[NDArray[np.uint64], list[int]] | None: ...
