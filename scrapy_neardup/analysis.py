@@ -33,6 +33,7 @@ from scrapy_neardup.fingerprints.minwise import owners
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Block, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
+from scrapy_neardup.text.languages import LanguageDetector
 from scrapy_neardup.urls import (
     Address,
     Extent,
@@ -44,6 +45,8 @@ from scrapy_neardup.urls import (
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
 
@@ -100,6 +103,7 @@ class Analyser:
         # Of a page whose text comes from the user, the rest is read as of any other.
         mode = "main" if callable(parameters.text) else parameters.text
         self._extractor = Extractor(mode=mode, ignore=tuple(parameters.ignore))
+        self._detect = LanguageDetector() if parameters.detect_language else None
 
     def read(self, root: HtmlElement) -> Content:
         """Return the content of a parsed page; the tree stays as it is."""
@@ -132,7 +136,7 @@ class Analyser:
         embedded = (*content.images, *content.data)
         known: dict[str, Any] = {
             "id": page_id,
-            "scope": scope_of(url, settings.scope, content.language),
+            "scope": self._scope(content, url),
             "url": self._shown(url),
             "tokens": count,
             "address": address,
@@ -191,6 +195,12 @@ class Analyser:
             ),
             **known,
         )
+
+    def _scope(self, content: Content, url: str | None) -> str:
+        language = content.language
+        if self._detect is not None and not language:
+            language = self._detect(content.text)
+        return scope_of(url, self.parameters.scope, language)
 
     def _core(self, blocks: list[Block]) -> Core:
         """Return the tokens of the core."""
@@ -261,11 +271,14 @@ def page_id(identity: bytes) -> int:
     return int.from_bytes(blake2b(identity, digest_size=8).digest(), "little")
 
 
-def scope_of(url: str | None, scope: str, language: str) -> str:
+def scope_of(url: str | None, scope: str | Callable[..., str], language: str) -> str:
     """Return the scope of a page: ``""`` for all pages, a host or domain, a language, or both.
 
-    `scope` is one of `scrapy_neardup.options.SCOPES`.
+    `scope` is one of `scrapy_neardup.options.SCOPES`. Of a callable nothing is known here: who can
+    ask it says what it answers.
     """
+    if callable(scope):
+        return ""
     extent, _, _ = scope.partition("+")
     name = site(url, cast("Extent", extent)) if extent in get_args(Extent) else ""
     return f"{name} {language}" if scope.endswith("language") else name

@@ -55,6 +55,8 @@ class Detector:
         store; None: no run goes on with this one. Of two at once only one may have it.
     credits_learnt
         Whether `Verdict.learnt` is found out: a comparison a kind of knowledge and duplicate.
+    scores_new
+        Whether `Verdict.closest` is found out: a comparison a new page.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Detector:
         on_learnt: Learnt | None = None,
         job: str | None = None,
         credits_learnt: bool = False,
+        scores_new: bool = False,
     ) -> None:
         self.analyser = analyser
         self.store = store
@@ -73,6 +76,7 @@ class Detector:
         self._sites = Sites()
         self._job = job
         self._credits_learnt = credits_learnt
+        self._scores_new = scores_new
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
         """Judge a page and remember it if it is new; see `decide`."""
@@ -145,8 +149,11 @@ class Detector:
         )
 
     def _told_how(self, page: Page, verdict: Verdict) -> Verdict:
-        """Return the verdict with what led to its match, and what learnt decided."""
+        """Return the verdict with what led to its match, and how near a new page is to another."""
         settings, match = self.analyser.parameters, verdict.match
+        if verdict.decision is Decision.NEW and self._scores_new and verdict.witness:
+            closest = Comparison(page, *settings.sketch).resemblance(verdict.witness)
+            return replace(verdict, closest=closest)
         if not verdict.is_duplicate or match is None:
             return verdict
         learnt: tuple[str, ...] = ()

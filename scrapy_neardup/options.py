@@ -187,11 +187,17 @@ class Judging(_Checked):
         "Number of words below which pages are near-duplicates only if text, title, images and"
         " embedded data are equal.",
     )
-    scope: str = _option(
-        kinds.one_of(*SCOPES),
+    scope: str | Callable[..., str] = _option(
+        kinds.callable_or(*SCOPES),
         "all",
         "Pages that a page is compared with: all of them, or those of its host, its registered"
         " domain, its declared language, or of two of these.",
+    )
+    detect_language: bool = _option(
+        kinds.boolean_or(),
+        False,
+        "Whether the language of a page that declares none is guessed from its text, where"
+        " NEARDUP_SCOPE is a language; needs the extra language.",
     )
     hash_key: bytes | None = _option(
         kinds.secret_key(),
@@ -254,7 +260,15 @@ class Crawling(_Checked):
     priority_adjust: int = _option(
         kinds.integer(),
         -10,
-        "Number that the action deprioritize adds to the priority of a near-duplicate's requests.",
+        "Number that the action deprioritize adds to the priority of the requests of a page whose"
+        " text another one has; of less alike ones a part of it, down to 0 at the resemblance that"
+        " near-duplicates need.",
+    )
+    deprioritize_from: float = _option(
+        kinds.fraction(),
+        1.0,
+        "Resemblance from which on the requests of pages that are kept are lowered too, by a part"
+        " of NEARDUP_PRIORITY_ADJUST; 1 lowers none.",
     )
     group_budget: int = _option(
         kinds.integer(1),

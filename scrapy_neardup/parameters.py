@@ -33,6 +33,11 @@ class Parameters(Judging):
                 "NEARDUP_METHOD = 'both' finds candidates that have to be confirmed: set"
                 " NEARDUP_MIN_RESEMBLANCE, to 0.9 say"
             )
+        if self.detect_language and not _name(self.scope).endswith("language"):
+            raise ConfigurationError(
+                "NEARDUP_DETECT_LANGUAGE has no use unless NEARDUP_SCOPE is a language:"
+                " 'language', 'host+language' or 'domain+language'"
+            )
 
     @classmethod
     def of_preset(cls, preset: str, **changed: Any) -> Self:
@@ -66,7 +71,7 @@ class Parameters(Judging):
             "text": _name(self.text),
             "ignore": fold("\n".join(self.ignore).encode()) if self.ignore else "",
             "min_tokens": self.min_tokens,
-            "scope": self.scope,
+            "scope": _name(self.scope) + " (detected)" * self.detect_language,
         }
         if self.permutations != "one" and self.method != "simhash":
             recorded["permutations"] = self.permutations

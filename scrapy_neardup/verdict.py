@@ -184,6 +184,9 @@ class Verdict:
     """What led to the match: ``distance``, fingerprints within k bits; ``address``, the same path;
     ``features``, shared min-wise features; ``equal``, the same digest. ``""`` where it isn't
     known."""
+    closest: float | None = None
+    """Of a page judged new, the estimated resemblance of the nearest page that it was compared
+    with, if that was asked for; None where there was none."""
     threshold: float | None = None
     """The resemblance that was needed, where it alone decided."""
     learnt: tuple[str, ...] = ()

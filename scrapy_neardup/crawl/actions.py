@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.options import DROP, DROP_ITEMS, DROP_LINKS
+from scrapy_neardup.evidence.decision import Rule
+from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Judged:
     """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
     said: Said | None = None
     """What the page says, if there is an audit."""
+    priority: int = 0
+    """What is added to the priority of the requests that it leads to."""
     seconds: float = 0.0
     """Seconds of CPU time that reading the page took."""
 
@@ -67,6 +70,9 @@ class Actions:
     def __init__(self, settings: CrawlSettings) -> None:
         self._action = settings.action
         self._keep_start = settings.keep_start
+        self._adjust = settings.priority_adjust
+        self._from = settings.deprioritize_from
+        self._needed = settings.parameters.min_resemblance
         self._budget = GroupBudget(settings.group_budget)
         self._dropped: BoundedDict[int, None] = BoundedDict(REMEMBERED_DROPS)
 
@@ -97,6 +103,26 @@ class Actions:
             isinstance(earlier, Verdict) and earlier.is_duplicate and earlier.page_id == identity
         )
         return KEEP_AGAIN if dropped_before else DROP
+
+    def priority(self, action: str, verdict: Verdict) -> int:
+        """Return what is added to the priority of the requests that a page leads to.
+
+        ``NEARDUP_PRIORITY_ADJUST`` for a near-duplicate with equal text or content, less of it the
+        less another one resembles its match: nothing at the resemblance that is needed, or at
+        ``NEARDUP_DEPRIORITIZE_FROM``, if that is lower. New pages are lowered alike.
+        """
+        if action == DEPRIORITIZE:
+            match = verdict.match if verdict.rule == Rule.ALIKE else None
+            resemblance = None if match is None else match.resemblance
+        elif action == KEEP and self._from < 1 and self._action != FLAG:
+            resemblance = verdict.closest or 0.0
+        else:
+            return 0
+        if resemblance is None:
+            return self._adjust
+        least = min(self._from, self._needed)
+        share = (resemblance - least) / (1 - least) if least < 1 else 1.0
+        return round(self._adjust * min(max(share, 0.0), 1.0))
 
     def dropped(self, request: Request, page_id: int) -> None:
         """Remember a page that is dropped."""

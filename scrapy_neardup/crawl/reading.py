@@ -71,13 +71,14 @@ class Reader:
     analyser
         Reads the tree that Scrapy parses for the spider anyway.
     settings
-        ``NEARDUP_TEXT``, the user's view of a page's text in place of the analyser's;
-        ``NEARDUP_DENY``; and what the audit wants.
+        ``NEARDUP_TEXT`` and ``NEARDUP_SCOPE``, the user's view of a page's text and category in
+        place of the analyser's; ``NEARDUP_DENY``; and what the audit wants.
     """
 
     def __init__(self, analyser: Analyser, settings: CrawlSettings) -> None:
-        self._analyser = analyser
+        self.analyser = analyser
         self._text_of = settings.text_of
+        self._scope_of = settings.scope_of
         self._deny = settings.deny
         self._keeps_said = settings.audit is not None
         self._keeps_text = settings.audit_text
@@ -94,15 +95,19 @@ class Reader:
     ) -> tuple[Page | Verdict, Said | None]:
         try:
             content = self.read(request, response)
+            scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
             return unjudged(identity, error.reason, str(error)), None
         said = Said.of(content, with_text=self._keeps_text) if self._keeps_said else None
         try:
-            return self._analyser.page(content, page_id=identity, url=response.url), said
+            page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # All that is left is a callable of the user's in the fingerprint.
             self._complain("NEARDUP_WEIGHTS", response, error)
             return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said
+        if scope is not None and isinstance(page, Page):
+            page = replace(page, scope=scope)
+        return page, said
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.
@@ -121,7 +126,7 @@ class Reader:
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
         content = self._tree_content(response)
         if self._text_of is not None:
-            own = Block(self._own_text(self._text_of, response), Form.CONTENT, 0)
+            own = Block(self._asked("NEARDUP_TEXT", self._text_of, response), Form.CONTENT, 0)
             content = replace(content, blocks=(own,))
         return content
 
@@ -138,22 +143,23 @@ class Reader:
 
     def _tree_content(self, response: HtmlResponse) -> Content:
         try:
-            return self._analyser.read(_tree(response))
+            return self.analyser.read(_tree(response))
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.UNPARSABLE, detail) from error
 
-    def _own_text(self, text_of: Callable[[Response], str], response: Response) -> str:
+    def _asked(self, setting: str, ask: Callable[[Response], str], response: Response) -> str:
+        """Return what a callable of the user's says of a response."""
         try:
-            text = text_of(response)
+            answer = ask(response)
         except Exception as error:
-            self._complain("NEARDUP_TEXT", response, error)
+            self._complain(setting, response, error)
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.TEXT_ERROR, detail) from error
-        if not isinstance(text, str):
-            detail = f"the callable returned {type(text).__name__}, not str"
+        if not isinstance(answer, str):
+            detail = f"the {setting} callable returned {type(answer).__name__}, not str"
             raise UnjudgedError(Reason.TEXT_ERROR, detail)
-        return text
+        return answer
 
 
 def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
-from scrapy_neardup.crawl.asking import AskedAgain, Output
+from scrapy_neardup.crawl.asking import AskedAgain
 from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
@@ -53,12 +53,7 @@ class Session:
     crawler
         Whose pages are judged.
     settings
-        Its settings, checked.
-
-    Raises
-    ------
-    NeardupError
-        For a selector that can't be used, and as `make_store`.
+        Its settings, checked; `NeardupError` for what only now turns out to be unusable.
     """
 
     def __init__(self, crawler: Crawler, settings: CrawlSettings) -> None:
@@ -69,14 +64,14 @@ class Session:
         self._faults = Faults(crawler, self.journal, self._uri, settings.on_error)
         self._store = make_store(crawler, settings, self._faults.failed)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
-        analyser = Analyser(settings.parameters)
-        self._reader = Reader(analyser, settings)
+        self._reader = Reader(Analyser(settings.parameters), settings)
         self._detector = Detector(
-            analyser,
+            self._reader.analyser,
             self._store,
             on_learnt=self.journal.learnt,
             job=job_of(crawler, self._uri),
             credits_learnt=settings.audit is not None,
+            scores_new=settings.deprioritize_from < 1,
         )
         self._actions = Actions(settings)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
@@ -141,14 +136,8 @@ class Session:
         )
         if action == DROP:
             self._actions.dropped(request, identity)
-        self._note(request, told(verdict=verdict, action=action, entry=entry))
-
-    def end(self, judged: Judged, output: Output) -> None:
-        """End the processing of a page; `output` is all that its callback has yielded."""
-        if self.asked_again.says_nothing(judged.verdict.page_id, output):
-            self.ledger.withdraw(judged)
-        else:
-            self.ledger.confirm(judged)
+        priority = self._actions.priority(action, verdict)
+        self._note(request, told(verdict=verdict, action=action, entry=entry, priority=priority))
 
     def _note(self, request: Request, judged: Judged) -> None:
         request.meta[VERDICT_KEY] = judged.verdict

@@ -47,6 +47,12 @@ class CrawlSettings(Crawling):
         text = self.parameters.text
         return text if callable(text) else None
 
+    @property
+    def scope_of(self) -> Callable[[Response], str] | None:
+        """The user's callable behind ``NEARDUP_SCOPE``, or None for one of its words."""
+        scope = self.parameters.scope
+        return scope if callable(scope) else None
+
 
 def enabled(settings: BaseSettings) -> bool:
     """Return whether ``NEARDUP_ENABLED`` is on, or for `read_settings` to refuse."""

@@ -20,7 +20,7 @@ from scrapy_neardup.crawl.exceptions import NearDuplicatePage
 from scrapy_neardup.crawl.reading import SKIP_KEY
 from scrapy_neardup.crawl.session import VERDICT_KEY, Session
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS
+from scrapy_neardup.options import DROP, DROP_ITEMS, DROP_LINKS
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -126,7 +126,10 @@ class NearDuplicateSpiderMiddleware(Component):
             session.ledger.withdraw(judged)
             raise
         if judged is not None and judged.entry is not None:
-            session.end(judged, output)
+            if session.asked_again.says_nothing(judged.verdict.page_id, output):
+                session.ledger.withdraw(judged)
+            else:
+                session.ledger.confirm(judged)
 
     async def _open(self) -> None:
         judging = self._crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
@@ -150,8 +153,8 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         if action == DROP_LINKS:
             session.journal.count("requests/dropped")
             return False
-        if action == DEPRIORITIZE:
-            entry.priority += session.settings.priority_adjust
+        if judged is not None and judged.priority:
+            entry.priority += judged.priority
             session.journal.count("requests/deprioritized")
     elif action == DROP_ITEMS and entry is not None:
         session.journal.count("items/dropped")

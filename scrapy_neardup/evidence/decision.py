@@ -208,6 +208,13 @@ class Comparison:
         rule = self._rule(compared, beside, distance, names)
         return None if rule is None else Decided(rule, compared)
 
+    def resemblance(self, stored: bytes) -> float | None:
+        """Return the estimated resemblance of another page; None where one has no sketch."""
+        if self._planes is None or len(stored) != len(self._stored):
+            return None
+        compared, _ = self._compare(stored, Head.unpack(stored))
+        return compared.resemblance(self._bits)
+
     def is_alike(self, stored: bytes) -> bool:
         """Return whether the core of another page with a sketch is alike."""
         compared, _ = self._compare(stored, Head.unpack(stored))

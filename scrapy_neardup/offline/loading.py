@@ -50,7 +50,7 @@ def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
     The text is gone, and with it what the pages of its site share: titles that say nothing, or
     differ, are outweighed by equal text alone, as on a site that nothing is known of.
     """
-    if parameters.scope.endswith("language"):
+    if str(parameters.scope).endswith("language"):
         raise ConfigurationError(
             "what scan prints doesn't say languages: load the pages themselves, or use a --scope"
             " without language"

@@ -196,7 +196,19 @@ _PRIMARY = re.compile(r"[A-Za-z]{2,8}(?![A-Za-z0-9])")
 
 
 def _language(root: HtmlElement) -> str:
+    """Return the language that a page declares, without region: of its root, or of all of it.
+
+    ``<meta http-equiv="Content-Language">`` counts where the root says nothing and one language is
+    named, as browsers do (HTML, section 4.2.5.3).
+    """
     tag = (root.get("lang") or root.get("xml:lang") or root.get(_XML_LANG) or "").strip()
+    if not tag:
+        for meta in root.iterfind("./head/meta[@http-equiv]"):
+            if (meta.get("http-equiv") or "").lower() == "content-language":
+                tag = (meta.get("content") or "").strip()
+                break
+        if "," in tag:
+            return ""
     language = _PRIMARY.match(tag)
     return language[0].lower() if language else ""
 

@@ -226,3 +226,16 @@ def test_a_text_that_is_none_is_an_error(crawl):
     outcome = crawl(Visit, "/a/1", "/a/2", settings=settings)
     assert outcome.notes == ["/a/1", "/a/2"]
     assert outcome.counted()["unjudged/text-error"] == 2
+
+
+def test_pages_are_compared_within_their_category(crawl, site):
+    for path in ("/a/x", "/b/y", "/a/z"):
+        site.routes[path] = page(text("shared"))
+    site.routes["/"] = page(text("shared"))
+    settings = {"NEARDUP_SCOPE": "crawl_texts.first_letter"}
+    outcome = crawl(Visit, "/a/x", "/b/y", "/a/z", "/", settings=settings, errors=True)
+    assert outcome.notes == ["/a/x", "/b/y", "/"]
+    assert outcome.counted()["pages/new"] == 2
+    assert outcome.counted()["unjudged/text-error"] == 1
+    [error] = outcome.logged("ERROR")
+    assert "The NEARDUP_SCOPE callable failed for" in error

@@ -1,5 +1,6 @@
 import asyncio
 import pickle
+import sys
 from functools import partial
 
 import pytest
@@ -176,6 +177,32 @@ def test_min_tokens_is_the_boundary():
 def test_scopes(scope, name):
     page = analysed(Content(LONG, language="cy"), url="http://a.example.co.uk/x", scope=scope)
     assert page.scope == name
+
+
+GERMAN = (
+    "Die Seite ist auf Deutsch geschrieben, und das sagt sie nirgends, man muss sie lesen. " * 3
+)
+
+
+def test_the_language_of_a_page_that_declares_none_is_guessed():
+    pytest.importorskip("py3langid")
+    guessed = {"scope": "language", "detect_language": True}
+    assert analysed(Content(GERMAN), **guessed).scope == " de"
+    assert analysed(Content(GERMAN, language="cy"), **guessed).scope == " cy"
+    assert analysed(Content("zu kurz " * 12), **guessed).scope == " "
+    assert analysed(Content(GERMAN), scope="language").scope == " "
+    analyser = pickle.loads(pickle.dumps(Analyser(Parameters(**guessed))))
+    assert analyser.page(Content(GERMAN), page_id=1, url=None).scope == " de"
+    schemas = [Parameters(scope="language", detect_language=on).schema() for on in (False, True)]
+    assert schemas[0] != schemas[1]
+
+
+def test_a_language_is_not_guessed_for_nothing_nor_without_the_library(monkeypatch):
+    with pytest.raises(ConfigurationError, match="NEARDUP_SCOPE is a language"):
+        Parameters(detect_language=True, scope="host")
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    with pytest.raises(ConfigurationError, match=r"scrapy-neardup\[language\]"):
+        Analyser(Parameters(detect_language=True, scope="language"))
 
 
 def test_urls_are_redacted_hashed_or_left_out():

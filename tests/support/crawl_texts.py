@@ -13,3 +13,8 @@ def nothing(response):
 def no_weights(hashes, counts):
     """Fails for every page."""
     raise RuntimeError("no weights")
+
+
+def first_letter(response):
+    """The first letter of the path; fails for the root."""
+    return response.url.split("/")[3][0]

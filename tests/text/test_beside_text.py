@@ -147,3 +147,20 @@ def test_photo_pages_differ_in_their_images():
     one, two = (content(f"<img src=/photos/{n}.jpg>") for n in (1, 2))
     assert (one.text, one.data) == (two.text, two.data)
     assert one.images != two.images
+
+
+@pytest.mark.parametrize(
+    ("head", "language"),
+    [
+        ('<meta http-equiv="Content-Language" content="de-AT">', "de"),
+        ('<meta charset=utf-8><META HTTP-EQUIV=content-language CONTENT=" FR ">', "fr"),
+        ('<meta http-equiv="content-language" content="en, fr">', ""),
+        ('<meta http-equiv="content-language">', ""),
+        ('<meta name="content-language" content="de">', ""),
+        ("<meta http-equiv=content-language content=de><meta http-equiv=content-language>", "de"),
+    ],
+)
+def test_a_meta_element_declares_the_language_where_the_root_does_not(head, language):
+    page = f"<html{{}}><head>{head}<title>t</title></head><body>x</body></html>"
+    assert MAIN.extract(parse_html(page.format("").encode())).language == language
+    assert MAIN.extract(parse_html(page.format(" lang=cy").encode())).language == "cy"
