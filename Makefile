@@ -16,7 +16,7 @@ QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_s
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help example site test test-bench lint docs bench bench-quick stress matrix clean
+.PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress matrix clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -41,6 +41,9 @@ test: $(VENV)/.ready-test ## run the tests
 
 test-bench: $(VENV)/.ready-test ## test that the benchmarks run
 	@$(BIN)/python -m pytest -n 2 -m benchmark
+
+test-pure: $(VENV)/.ready-test ## run the tests of what is compiled once more, in pure Python
+	@NEARDUP_PURE=1 $(BIN)/python -m pytest -n 2 -q tests/text tests/fingerprints tests/evidence tests/detector
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the layers of the package
 	$(BIN)/ruff check .
