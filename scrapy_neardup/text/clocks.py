@@ -45,9 +45,14 @@ _CLOCK: Final = re.compile(
 _DIGIT: Final = re.compile(r"\d")
 
 
+def has_digit(text: str) -> bool:
+    """Return whether there is a digit in a text; without one there is no clock."""
+    return _DIGIT.search(text) is not None
+
+
 def split_clocks(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a block's text, and whether each is a clock. O(length of the text)."""
-    if not _DIGIT.search(text):
+    if not has_digit(text):
         yield text, False
         return
     for line in text.split(LINE_END):

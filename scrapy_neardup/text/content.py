@@ -18,7 +18,7 @@ from lxml.html import HtmlElement
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.kinds import one_of
 from scrapy_neardup.options import View
-from scrapy_neardup.text.clocks import split_clocks
+from scrapy_neardup.text.clocks import has_digit, split_clocks
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
 from scrapy_neardup.text.walk import Block, Form, Walked
@@ -179,7 +179,7 @@ def _content(walked: Walked, blocks: list[Block], root: HtmlElement) -> Content:
 def _with_clocks(blocks: Iterable[Block]) -> Iterable[Block]:
     """Yield the blocks, with each clock in one as a block of its own."""
     for block in blocks:
-        if block.form is Form.CLOCK:
+        if block.form is Form.CLOCK or (not has_digit(block.text) and block.text.strip()):
             yield block
             continue
         joined = block.joined
