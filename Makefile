@@ -69,6 +69,7 @@ stress: $(VENV)/.ready-test ## run the long randomised tests, show what was trie
 
 matrix: $(VENV)/.ready-base ## run the tests with the oldest and the newest of what is supported
 	@$(BIN)/python tools/matrix.py $(ROW)
+	@$(if $(ROW),,$(BIN)/python tools/scrapy_suite.py)
 
 clean: ## remove caches and build products; .venv stays
 	rm -rf .cache build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,106 @@
+"""Run Scrapy's own tests of middlewares, engine and crawls without the add-on and with it.
+
+``python tools/scrapy_suite.py`` takes them from the source distribution of the Scrapy that is
+installed in ``.cache/matrix/scrapy``, an environment that it makes, and lists the tests whose
+outcome is another with the add-on switched on in every crawler. Standard library only. Exit
+status: 1 where such a test isn't in `NAMED`.
+"""
+
+# ruff: noqa: INP001, T201, S603, S314  (a script that runs pip and pytest, and reads its report)
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FOLDER = REPOSITORY / ".cache" / "matrix" / "scrapy"
+TESTS = (
+    "test_middleware.py", "test_spidermiddleware*.py", "test_downloadermiddleware*.py",
+    "test_engine*.py", "test_crawl.py", "test_crawler.py", "test_spider_crawl.py",
+    "test_pipeline_crawl.py",
+)  # fmt: skip
+NEEDED = (
+    "attrs", "pexpect", "psutil", "pyftpdlib", "pygments", "pytest", "pytest-rerunfailures",
+    "pytest-timeout", "pytest-twisted", "pytest-xdist", "sybil", "testfixtures",
+)  # fmt: skip
+"""What Scrapy's tests need beside Scrapy."""
+PLUGIN = """
+from scrapy.settings import default_settings
+
+default_settings.ADDONS = {"scrapy_neardup.Addon": 500}
+"""
+NAMED: dict[str, str] = {}
+"""Test, as ``module::name`` without parameters -> why it differs with the add-on."""
+
+
+def python() -> str:
+    """Return the interpreter of an environment with the package and what Scrapy's tests need."""
+    binary = FOLDER / "bin" / "python"
+    if not binary.exists():
+        subprocess.check_call([sys.executable, "-m", "venv", str(FOLDER)])
+    install = [str(binary), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.check_call([*install, "--editable", ".", *NEEDED], cwd=REPOSITORY)
+    return str(binary)
+
+
+def sources(binary: str) -> Path:
+    """Return the unpacked source distribution of the Scrapy that is installed."""
+    show = [binary, "-c", "import scrapy; print(scrapy.__version__)"]
+    version = subprocess.run(show, check=True, capture_output=True, text=True).stdout.strip()
+    unpacked = FOLDER / "sdist" / f"scrapy-{version}"
+    if not unpacked.exists():
+        subprocess.check_call(
+            [binary, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "scrapy",
+             "--dest", str(unpacked.parent), f"scrapy=={version}"]
+        )  # fmt: skip
+        with tarfile.open(unpacked.parent / f"{unpacked.name}.tar.gz") as archive:
+            archive.extractall(unpacked.parent, filter="data")
+    return unpacked
+
+
+def outcomes(binary: str, folder: Path, *options: str) -> dict[str, str]:
+    """Run the tests; return what became of each."""
+    report = FOLDER / "report.xml"
+    files = sorted(str(path) for name in TESTS for path in (folder / "tests").glob(name))
+    subprocess.call(
+        [binary, "-m", "pytest", "-q", "-n", "2", f"--junitxml={report}", *options, *files],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(FOLDER)},
+        stdout=subprocess.DEVNULL,
+    )
+    return {
+        f"{case.get('classname')}::{case.get('name')}": next((part.tag for part in case), "passed")
+        for case in ET.parse(report).iter("testcase")
+    }
+
+
+def main() -> int:
+    """Compare, and print what differs."""
+    binary = python()
+    folder = sources(binary)
+    (FOLDER / "with_add_on.py").write_text(PLUGIN)
+    without = outcomes(binary, folder)
+    with_it = outcomes(binary, folder, "-p", "with_add_on")
+    differing = {
+        name: (was, with_it.get(name, "missing"))
+        for name, was in without.items()
+        if with_it.get(name) != was
+    }
+    passed = sum(outcome == "passed" for outcome in without.values())
+    print(f"{folder.name}: {len(without)} tests, {passed} pass without the add-on")
+    unnamed = 0
+    for name, (was, now) in sorted(differing.items()):
+        why = NAMED.get(name.partition("[")[0], "")
+        unnamed += not why
+        print(f"  {name}: {was} without it, {now} with it. {why or 'NOT NAMED'}")
+    print(f"{len(differing)} differ with it, {unnamed} of them not named")
+    return min(unnamed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
