@@ -259,10 +259,12 @@ class ClusterCalls:
 
     def _send_waiting(self) -> None:
         calls, self._waiting = self._waiting, []
-        by_node: dict[ClusterNode | None, list[_KeyedCall]] = {}
+        # By name: nodes of redis-py 5.1 have no hash.
+        by_node: dict[str, tuple[ClusterNode | None, list[_KeyedCall]]] = {}
         for call in calls:
-            by_node.setdefault(self._node_of(call, calls), []).append(call)
-        for node, some in by_node.items():
+            node = self._node_of(call, calls)
+            by_node.setdefault(node.name if node else "", (node, []))[1].append(call)
+        for node, some in by_node.values():
             for start in range(0, len(some), _MAX_CALLS):
                 task = asyncio.create_task(self.request(node, some[start : start + _MAX_CALLS]))
                 self._requests.add(task)
