@@ -39,7 +39,7 @@ def helped(page: Page, verdict: Verdict, *, bins: int, bits: int) -> tuple[str, 
     match, stored = verdict.match, verdict.witness
     if match is None or len(stored) != len(page.evidence):
         return ()
-    made = Comparison(page, bins, bits).decide(stored, match.distance)
+    made = Comparison(page, bins, bits).decide(stored)
     if made is None or made.rule != verdict.rule:
         return ()
     if made.compared is not None and made.compared.resemblance(bits) != match.resemblance:
@@ -49,6 +49,6 @@ def helped(page: Page, verdict: Verdict, *, bins: int, bits: int) -> tuple[str, 
         for kind, nothing in _WITHOUT.items()
         if Comparison(
             replace(page, weighing=replace(page.weighing, **nothing)), bins, bits
-        ).decide(stored, match.distance)
+        ).decide(stored)
         is None
     )

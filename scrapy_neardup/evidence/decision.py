@@ -42,17 +42,15 @@ EQUAL_ROWS = 0.01
 """Maximum estimated share of rows that differ between equal cores."""
 
 MIN_CORE_BINS = 24
-"""Minimum number of bins of the core that count where it decides alone."""
+"""Minimum number of bins of the core that count where it decides beside names that say more than a
+title."""
 
 MIN_TELLING_CORE_BINS = 128
-"""Minimum number of bins of the core that count where titles differ or say nothing."""
+"""Minimum number of bins of the core that count where titles say nothing more, or the contrary."""
 
 MIN_BITS = 64
-"""Minimum number of bits of the core that count where titles differ or say nothing; with fewer,
-only equal texts are one page."""
-
-MIN_TELLING = 16
-"""Minimum number of bits that count before equal bins show that texts are equal."""
+"""Minimum number of bits of the core that count where titles differ or say nothing, and of the
+text where it is to be equal; with fewer, only pages of the same shingles are one."""
 
 
 class Rule(StrEnum):
@@ -106,7 +104,7 @@ class Demand(NamedTuple):
 DEMANDS = {
     Names.OTHER: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
     Names.UNKNOWN: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.TITLE: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.015, 0.015),
+    Names.TITLE: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
     Names.NAMESAKE: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
     Names.ADDRESS: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
     Names.RESPONSE: Demand(0.1, MIN_CORE_BINS, 0.7, 0.7),
@@ -182,17 +180,13 @@ class Comparison:
                 if furniture.is_most():
                     self._most_differing = 0.0
 
-    def decide(
-        self, stored: bytes, distance: int, *, same_embedded: bool = True
-    ) -> Decided | None:
+    def decide(self, stored: bytes, *, same_embedded: bool = True) -> Decided | None:
         """Return that the page repeats another one, or None.
 
         Parameters
         ----------
         stored
             What a store keeps of the other page; ``b""`` if it has lost it.
-        distance
-            Of the fingerprints, in bits.
         same_embedded
             Whether media and embedded data are the same.
         """
@@ -205,7 +199,7 @@ class Comparison:
         if self._planes is None:
             return None if names is Names.OTHER else Decided(Rule.EQUAL, None)
         compared, beside = self._compare(stored, head)
-        rule = self._rule(compared, beside, distance, names)
+        rule = self._rule(compared, beside, names, same_text=head.text == self._head.text)
         return None if rule is None else Decided(rule, compared)
 
     def resemblance(self, stored: bytes) -> float | None:
@@ -232,13 +226,13 @@ class Comparison:
         return f"{self._names(head).name}: {counts} differ; beside, {beside[0]} and {beside[1]}"
 
     def _rule(
-        self, compared: Compared, beside: tuple[int, ...], distance: int, names: Names
+        self, compared: Compared, beside: tuple[int, int], names: Names, *, same_text: bool
     ) -> Rule | None:
         most, differ = self._most_differing, 1 - 2.0**-self._bits
         if names <= Names.UNKNOWN and (
             self._weighing.young_folder or compared.core[1] * self._bits < MIN_BITS
         ):
-            return self._equal(compared, distance, names)
+            return self._equal(compared, names, same_text=same_text)
         if compared.is_alike(most):
             return Rule.ALIKE
         demand = DEMANDS[names]
@@ -261,15 +255,13 @@ class Comparison:
             return Rule.SAME_CORE
         return None
 
-    def _equal(self, compared: Compared, distance: int, names: Names) -> Rule | None:
-        differing, counted = compared.text
-        if differing > EQUAL * counted:
-            return None
-        if counted * self._bits < MIN_TELLING and (distance or names is Names.OTHER):
-            return None
+    def _equal(self, compared: Compared, names: Names, *, same_text: bool) -> Rule | None:
         if names is Names.OTHER and self._weighing.young_site:
             return None
-        return Rule.EQUAL_TEXT
+        differing, counted = compared.text
+        if differing <= EQUAL * counted and (same_text or counted * self._bits >= MIN_BITS):
+            return Rule.EQUAL_TEXT
+        return None
 
     def _compare(self, stored: bytes, head: Head) -> tuple[Compared, tuple[int, int]]:
         """Return how the pages compare, and how many bins hold what only this page has besides.

@@ -8,10 +8,11 @@ bytes      type         what
 ========== ============ =====================================================================
 0 to 3     uint32       steps of site and path (`scrapy_neardup.urls.Address`)
 4 to 7     2 x uint16   site and path; query
-8 to 29    11 x uint16  words of title and headings, hashed, ascending; 0 for none
-30 to 37   4 x uint16   the *tracked places* of the page: those that hold a part of its text small
+8 to 27    10 x uint16  words of title and headings, hashed, ascending; 0 for none
+28 to 35   4 x uint16   the *tracked places* of the page: those that hold a part of its text small
                         enough to be furniture, largest first; 0 for none
-38, 39     uint16       name: the last part of the path and the query
+36, 37     uint16       name: the last part of the path and the query
+38, 39     uint16       sum of the shingles of the text; 0 for a short page
 40 on      planes       for each bit of a bin one plane of `bins` bits
 ========== ============ =====================================================================
 
@@ -38,7 +39,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 
-MAX_TITLE_WORDS: Final = 11
+MAX_TITLE_WORDS: Final = 10
 """Number of hashed words of title and headings that are kept; the last one stands for the rest."""
 MAX_TRACKED: Final = 4
 """Number of places that are told apart."""
@@ -50,7 +51,7 @@ LINKS: Final = 7
 """Owner of the bins whose minimum is in links."""
 OWNER_BITS: Final = 3
 
-HEAD: Final = Struct(f"<I2H{MAX_TITLE_WORDS}H{MAX_TRACKED}HH")
+HEAD: Final = Struct(f"<I2H{MAX_TITLE_WORDS}H{MAX_TRACKED}H2H")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,21 @@ class Head:
     places: tuple[int, ...] = ()
     """Tracked places, 16 bits each; the first is owner 1."""
     name: int = 0
+    text: int = 0
+    """Sum of the shingles of the text, its upper 16 bits."""
 
     def pack(self) -> bytes:
         """Return the bytes of it."""
         words = sorted(self.title) + [0] * (MAX_TITLE_WORDS - len(self.title))
         places = [*self.places, *[0] * (MAX_TRACKED - len(self.places))]
-        return HEAD.pack(self.steps, self.path, self.query, *words, *places, self.name)
+        return HEAD.pack(self.steps, self.path, self.query, *words, *places, self.name, self.text)
 
     @classmethod
     def unpack(cls, stored: bytes) -> Head:
         """Return the head of what a store keeps of a page."""
-        steps, path, query, *rest, name = HEAD.unpack_from(stored)
+        steps, path, query, *rest, name, text = HEAD.unpack_from(stored)
         words = frozenset(rest[:MAX_TITLE_WORDS]) - {0}
-        return cls(steps, path, query, words, tuple(rest[MAX_TITLE_WORDS:]), name)
+        return cls(steps, path, query, words, tuple(rest[MAX_TITLE_WORDS:]), name, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ def hash_words(words: Sequence[int]) -> frozenset[int]:
     Parameters
     ----------
     words
-        64-bit hashes, in the order of the title; words beyond the tenth are one number.
+        64-bit hashes, in the order of the title; words beyond the ninth are one number.
     """
     distinct = list(dict.fromkeys(words))
     if len(distinct) > MAX_TITLE_WORDS:

@@ -61,7 +61,7 @@ def first_confirmed(
             return Confirmed(row, page_id, distance, None, Rule.WITHIN_K)
         comparison = comparison or Comparison(page, bins, bits)
         evidence, content = kept(row)
-        if decided := comparison.decide(evidence, distance, same_embedded=content == page.content):
+        if decided := comparison.decide(evidence, same_embedded=content == page.content):
             rule, compared = decided
             resemblance = compared and compared.resemblance(bits)
             return Confirmed(row, page_id, distance, resemblance, rule)

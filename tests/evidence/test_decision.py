@@ -22,16 +22,16 @@ UNLIKE = 1 - 2.0**-BITS
 """The share of unlike bins that look it."""
 
 TITLE, OTHER_TITLE = frozenset({1, 2}), frozenset({3, 4})
-HERE = {"steps": 100, "path": 10, "name": 7}
-THERE = {"steps": 200, "path": 20, "name": 8}
+HERE = {"steps": 100, "path": 10, "name": 7, "text": 1}
+THERE = {"steps": 200, "path": 20, "name": 8, "text": 2}
 """Addresses of two pages."""
 
 
-def rule(ours, theirs, *, distance=3, same_embedded=True, bits=BITS, **weighing):
+def rule(ours, theirs, *, same_embedded=True, bits=BITS, **weighing):
     """Return the rule by which a page with this evidence repeats another one, or None."""
     bins = 8 * (len(ours) - len(Head().pack())) // (bits + 3)
     comparison = Comparison(page(ours, **weighing), bins, bits)
-    decided = comparison.decide(theirs, distance, same_embedded=same_embedded)
+    decided = comparison.decide(theirs, same_embedded=same_embedded)
     return decided and decided.rule
 
 
@@ -183,7 +183,7 @@ def test_other_media_contradict_unless_the_address_is_the_same():
 def test_short_pages_are_equal_or_not_found_at_all():
     kept = Head(title=TITLE, **HERE).pack()
     for titles, expected in ((TITLE, Rule.EQUAL), (frozenset(), Rule.EQUAL), (OTHER_TITLE, None)):
-        assert rule(kept, Head(title=titles, **THERE).pack(), distance=0) is expected
+        assert rule(kept, Head(title=titles, **THERE).pack()) is expected
 
 
 def test_evidence_that_was_lost_or_is_of_another_kind_of_page_is_none():
@@ -284,7 +284,7 @@ def test_what_titles_and_addresses_say_is_symmetric(ours, theirs, titles, common
 @given(MADE)
 def test_a_page_repeats_itself(given_):
     kept = made(*given_)
-    assert Comparison(page(kept), 16, BITS).decide(kept, 0) is not None
+    assert Comparison(page(kept), 16, BITS).decide(kept) is not None
 
 
 def test_resemblance_is_estimated_without_bias():
@@ -294,7 +294,7 @@ def test_resemblance_is_estimated_without_bias():
         values, differs = drawn(seed), random.random(BINS) < 0.08
         other = np.where(differs, random.integers(0, 2**BITS, BINS), values).astype(np.uint8)
         comparison = Comparison(page(evidence(values)), BINS, BITS)
-        if decided := comparison.decide(evidence(other), 9):
+        if decided := comparison.decide(evidence(other)):
             estimates.append(decided.compared.resemblance(BITS))
     assert len(estimates) > 100
     assert np.mean(estimates) == pytest.approx(0.92, abs=0.01)

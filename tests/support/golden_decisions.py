@@ -18,7 +18,6 @@ from scrapy_neardup.evidence.decision import (
     EQUAL,
     MIN_BITS,
     MIN_CORE_BINS,
-    MIN_TELLING,
     Names,
     Rule,
 )
@@ -72,9 +71,18 @@ def case(
     **known: object,
 ) -> Case:
     """Return a case; `ours` and `theirs` are the owners of the first bins, others are content."""
-    usual = {"path": 1, "query": 5, "name": 1, "title": frozenset({1}), "places": (11, 12)}
+    usual = {
+        "path": 1,
+        "query": 5,
+        "name": 1,
+        "title": frozenset({1}),
+        "places": (11, 12),
+        "text": 1,
+    }
     head = Head(**usual | (our_head or {}))
-    other = Head(**usual | {"path": 2, "name": 2} | NAMED_SO[names] | (their_head or {}))
+    other = Head(
+        **usual | {"path": 2, "name": 2, "text": 2} | NAMED_SO[names] | (their_head or {})
+    )
     stored = []
     for each, value, owners in ((head, 1, ours), (other, 2, theirs)):
         packed = each.pack()
@@ -184,15 +192,15 @@ def _equal_text() -> Iterator[Case]:
             yield case(
                 f"core of {core}, {names.name}", rule, names=names, ours=aside, theirs=aside
             )
-        for left in (MIN_TELLING // BITS, MIN_TELLING // BITS - 1):
+        for left in (MIN_BITS // BITS, MIN_BITS // BITS - 1, 0):
             shared = Known(sum(1 << bin_ for bin_ in range(left, BINS)))
-            for distance in (0, 1):
-                tells = left * BITS >= MIN_TELLING or (not distance and names is Names.UNKNOWN)
+            for text in (1, 2):
+                tells = left * BITS >= MIN_BITS or text == 1
                 yield case(
-                    f"{left} bins are no furniture, {distance} bits away, {names.name}",
+                    f"{left} bins are no furniture, text {text}, {names.name}",
                     Rule.EQUAL_TEXT if tells else None,
                     furniture=shared,
-                    distance=distance,
+                    their_head={"text": text},
                     **young,
                 )
     young = {"young_folder": True, "young_site": True}

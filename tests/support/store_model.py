@@ -106,7 +106,6 @@ class ModelStore:
             return Decided(Rule.WITHIN_K, None)
         return Comparison(page, bins, bits).decide(
             entry.page.evidence,
-            _distance(entry, page),
             same_embedded=entry.page.content == page.content,
         )
 

@@ -240,9 +240,7 @@ class Rivals:
         if self._comparison is None:
             self._comparison = Comparison(page, matching.bins, matching.bits)
         same_embedded = self._arrived.digests[4:] == entry.digests[4:]
-        return self._comparison.decide(
-            entry.evidence, self._distance(other), same_embedded=same_embedded
-        )
+        return self._comparison.decide(entry.evidence, same_embedded=same_embedded)
 
     @staticmethod
     def _rank_of(attempt: Attempt, page_id: bytes) -> tuple[int, int, bytes]:

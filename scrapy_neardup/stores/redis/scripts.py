@@ -94,7 +94,6 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
         "FULL": 2 ** (8 * size) - 1,
         "EQUAL": decision.EQUAL,
         "MIN_BITS": decision.MIN_BITS,
-        "MIN_TELLING": decision.MIN_TELLING,
         "DEMANDS": f"{{{','.join(demands)}}}",
         **{f"NAMES.{name.name}": int(name) for name in Names},
         **{f"RULE.{rule.name}": f"'{rule}'" for rule in Rule},

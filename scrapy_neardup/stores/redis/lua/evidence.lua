@@ -10,6 +10,7 @@ local bor, bnot, rshift = bit.bor, bit.bnot, bit.rshift
 local TITLE = 9
 local PLACES = TITLE + 2 * MAX_TITLE_WORDS
 local NAME = PLACES + 2 * MAX_TRACKED
+local TEXT = NAME + 2
 local NO_WORD = '\0\0'
 local DIFFER = 1 - 2 ^ -BITS -- share of the bins in which sets differ that look so
 
@@ -194,7 +195,7 @@ end
 
 -- Name of the rule by which the page repeats an entry, or nil; then what was counted of texts and
 -- cores, four numbers, nothing for short pages. What no row needs any more isn't counted.
-local function decide(page, stored, distance, same_embedded)
+local function decide(page, stored, same_embedded)
   if #stored ~= #page.stored then return nil end
   local names = names_of(page, stored)
   if not same_embedded and names < NAMES.ADDRESS then return nil end
@@ -205,10 +206,12 @@ local function decide(page, stored, distance, same_embedded)
   local of_text = page.furniture and count(counted) or BINS
   local function decided(rule) return rule, text, of_text, core, of_core end
   if names <= NAMES.UNKNOWN and (page.young_folder or of_core * BITS < MIN_BITS) then
-    if text > EQUAL * of_text then return nil end
-    if of_text * BITS < MIN_TELLING and (distance > 0 or names == NAMES.OTHER) then return nil end
     if names == NAMES.OTHER and page.young_site then return nil end
-    return decided(RULE.EQUAL_TEXT)
+    local same_text = sub(stored, TEXT, TEXT + 1) == sub(page.stored, TEXT, TEXT + 1)
+    if text <= EQUAL * of_text and (same_text or of_text * BITS >= MIN_BITS) then
+      return decided(RULE.EQUAL_TEXT)
+    end
+    return nil
   end
   local most = page.most
   if text <= most * of_text and core <= most * of_core then return decided(RULE.ALIKE) end

@@ -77,7 +77,7 @@ local function judged(stored, d, r)
   if p.weighing == '' then return { RULE.WITHIN_K } end
   if not decide then comparison, decide = evidence_functions() end
   p.comparison = p.comparison or comparison(p.evidence, p.weighing)
-  local found = { decide(p.comparison, stored, d, sub(p.digests, 5, 6) == sub(r.digests, 5, 6)) }
+  local found = { decide(p.comparison, stored, sub(p.digests, 5, 6) == sub(r.digests, 5, 6)) }
   return found[1] and found or nil
 end
 
