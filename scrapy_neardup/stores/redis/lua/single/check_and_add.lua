@@ -73,7 +73,7 @@ local function evidence_of(other, r)
 end
 
 -- The rule by which the page repeats an entry, and what was counted; nil if it doesn't.
-local function judged(stored, d, r)
+local function judged(stored, r)
   if p.weighing == '' then return { RULE.WITHIN_K } end
   if not decide then comparison, decide = evidence_functions() end
   p.comparison = p.comparison or comparison(p.evidence, p.weighing)
@@ -163,7 +163,7 @@ local function judge_nearest(below)
       p.comparisons = p.comparisons + 1
       local stored = entry.stored or evidence_of(entry.id, r)
       if p.comparisons == 1 then p.candidate = stored end
-      local why = judged(stored, entry.d, r)
+      local why = judged(stored, r)
       if why then
         p.match, p.matched, p.why = entry, r, why
         return
@@ -189,7 +189,7 @@ local function seen_again()
     local d = distance(old_key, p.key)
     local like = d <= p.limit
       or (body and shared_by(p.features, features_in(body, v)) >= SHARED_FEATURES)
-    local why = like and judged(body and evidence_in(body, v) or '', d, old)
+    local why = like and judged(body and evidence_in(body, v) or '', old)
     if why then
       touch(id, old)
       return 's' .. char(d) .. packed(why)
