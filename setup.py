@@ -40,9 +40,10 @@ def modules() -> list[Extension]:
         Extension(
             f"scrapy_neardup._speed.{source.stem}",
             [source.as_posix()],
-            include_dirs=lxml.get_include(),
+            include_dirs=[*lxml.get_include(), FOLDER.as_posix()],
             # No debugging symbols: they are nine tenths of a module.
             extra_compile_args=[] if sys.platform == "win32" else ["-g0"],
+            depends=[path.as_posix() for path in FOLDER.glob("*.h")],
             optional=True,
         )
         for source in sorted(FOLDER.glob("*.pyx"))

@@ -65,7 +65,10 @@ def filled(key: NDArray[np.uint64], fingerprint: int) -> NDArray[np.uint64]:
     try:
         key[()] = fingerprint
     except (OverflowError, TypeError, ValueError):
-        raise ConfigurationError(
-            f"a fingerprint is a whole number of 64 bits, not {fingerprint!r}"
-        ) from None
+        raise no_fingerprint(fingerprint) from None
     return key
+
+
+def no_fingerprint(value: object) -> ConfigurationError:
+    """Return the error that says that `value` is no fingerprint."""
+    return ConfigurationError(f"a fingerprint is a whole number of 64 bits, not {value!r}")

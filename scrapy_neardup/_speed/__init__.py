@@ -28,6 +28,7 @@ NAMES: Final = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.
 TWINS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
 """The functions, by module and name, whose compiled twins do the work, each with its twin."""
 
+_Type = TypeVar("_Type")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
@@ -81,6 +82,31 @@ def faster(pure: _Function, module: str, *example: Any) -> _Function:
 def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
     """Return `faster` as a decorator; what the function calls must stand above it."""
     return lambda pure: faster(pure, module, *example)
+
+
+def faster_type(pure: type[_Type], module: str, example: Callable[[Any], object]) -> type[_Type]:
+    """Return the compiled twin of a class, or the class itself.
+
+    Parameters
+    ----------
+    pure
+        The class; its twin has the same name, methods and results.
+    module
+        One of `NAMES`, in which the twin is if it could be compiled.
+    example
+        Uses a class; what comes of the twin is compared with what comes of the class itself.
+    """
+    compiled = load(module)
+    if compiled is None:
+        return pure
+    twin: type[_Type] | None = getattr(compiled, pure.__name__, None)
+    if twin is None:
+        refuse(f"{module}.{pure.__name__}", "the module is older than its source: install again")
+        return pure
+    if same(example(twin), example(pure)):
+        return twin
+    refuse(f"{module}.{pure.__name__}", "the compiled class gives another result")
+    return pure
 
 
 def same(ours: Any, theirs: Any) -> bool:

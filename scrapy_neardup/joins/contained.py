@@ -35,14 +35,21 @@ def similar(
     O(n + e log e + h log h + v) for n tokens in all, e of them in the prefix of any set,
     h hits, and v tokens in all candidates.
     """
-    prefix = of_sizes(sets.sizes, measure.probing_prefix)
-    asking = prefix if side is None else np.where(side, 0, prefix)
-    asked = np.zeros(len(sets.frequency), np.bool_)
-    asked[sets.tokens[ranges(sets.indptr[:-1], asking)]] = True
-    entries = entries_of(sets, measure, sets.sizes, asked & (sets.frequency > 1))
-    probing = entries.places < asking[entries.rows]
+    prefix, tokens = asked(sets, of_sizes(sets.sizes, measure.probing_prefix), side)
+    entries = entries_of(sets, measure, sets.sizes, tokens & (sets.frequency > 1))
+    probing = entries.places < prefix[entries.rows]
     holding = np.ones_like(probing) if side is None else side[entries.rows]
     return verified(sets, measure, filtered(entries, _runs(entries, probing, holding), counts))
+
+
+def asked(
+    sets: TokenSets, prefix: Integers, side: NDArray[np.bool_] | None
+) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return how many tokens of each set ask, of a False one if there are sides, and which do."""
+    asking = prefix if side is None else np.where(side, 0, prefix)
+    tokens = np.zeros(len(sets.frequency), np.bool_)
+    tokens[sets.tokens[ranges(sets.indptr[:-1], asking)]] = True
+    return asking, tokens
 
 
 def _runs(entries: Entries, probing: NDArray[np.bool_], holding: NDArray[np.bool_]) -> Runs:

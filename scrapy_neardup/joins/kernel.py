@@ -181,9 +181,10 @@ class Runs(NamedTuple):
 
 
 def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
-    """Return ``bound(size)`` of every size; there are few different ones."""
-    distinct, which = np.unique(sizes, return_inverse=True)
-    return np.array([bound(size) for size in distinct.tolist()], dtype=np.int64)[which]
+    """Return ``bound(size)`` of every one of the increasing sizes; few of them differ."""
+    firsts = np.flatnonzero(np.diff(sizes, prepend=-1))
+    bounds = np.array([bound(size) for size in sizes[firsts].tolist()], dtype=np.int64)
+    return np.repeat(bounds, np.diff(firsts, append=len(sizes)))
 
 
 def entries_of(

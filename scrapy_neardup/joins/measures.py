@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 from numbers import Rational, Real
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,24 @@ def containment(a: Collection[Hashable], b: Collection[Hashable]) -> float:
     return len(a & b) / len(a) if a else 0.0
 
 
+class Rule(NamedTuple):
+    """A measure in whole numbers, for compiled joins; x and y are sizes, o is an overlap.
+
+    Parameters
+    ----------
+    kind
+        ``"jaccard"``: sets are similar where ``o * (p + q) >= p * (x + y)``; ``"cosine"``:
+        ``(o * q) ** 2 >= p * p * x * y``; ``"overlap"``: ``o >= p``; ``"containment"``:
+        ``o * q >= p * x``; ``"qgrams"``: ``o >= max(1, max(x, y) - p)``.
+    p, q
+        0 to `UNREACHABLE`; those of a ratio at most `LARGEST_UNION`.
+    """
+
+    kind: str
+    p: int
+    q: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """A similarity with its threshold, seen as the overlap that a pair of sizes requires.
@@ -74,6 +92,8 @@ class Measure:
         overlap, x, y -> the similarity; int64 arrays of one shape, float64.
     directed
         Whether x, y and y, x are two questions, as for containment of x in y.
+    rule
+        The same for compiled code; None where its numbers are too large.
     """
 
     smallest_partner: Callable[[int], int]
@@ -81,6 +101,7 @@ class Measure:
     required_many: Callable[[Integers, Integers], Integers]
     value_many: Callable[[Integers, Integers, Integers], Floats]
     directed: bool = False
+    rule: Rule | None = None
 
     def probing_prefix(self, size: int) -> int:
         """Return how many of a set's rarest tokens meet each similar set that is not larger.
@@ -103,6 +124,7 @@ def jaccard(threshold: float | Fraction) -> Measure:
         required=lambda x, y: -(-p * (x + y) // (p + q)),
         required_many=lambda x, y: -(-p * (x + y) // (p + q)),
         value_many=lambda overlap, x, y: overlap / (x + y - overlap),
+        rule=Rule("jaccard", p, q),
     )
 
 
@@ -126,6 +148,7 @@ def cosine(threshold: float | Fraction) -> Measure:
         required=required,
         required_many=required_many,
         value_many=lambda overlap, x, y: overlap / np.sqrt((x * y).astype(np.float64)),
+        rule=Rule("cosine", p, q) if q <= LARGEST_UNION else None,
     )
 
 
@@ -137,6 +160,7 @@ def overlap(threshold: float | Fraction) -> Measure:
         required=lambda _, __: least,
         required_many=lambda x, _: np.full_like(x, least),
         value_many=lambda overlap, _, __: overlap.astype(np.float64),
+        rule=Rule("overlap", least),
     )
 
 
@@ -149,6 +173,7 @@ def contained(threshold: float | Fraction) -> Measure:
         required_many=lambda x, _: -(-p * x // q),
         value_many=lambda overlap, x, _: overlap / x,
         directed=True,
+        rule=Rule("containment", p, q),
     )
 
 
@@ -170,6 +195,7 @@ def qgram_count(q: int, max_distance: int) -> Measure:
         required=lambda x, y: max(1, max(x, y) - lost),
         required_many=lambda x, y: np.maximum(np.maximum(x, y) - lost, 1),
         value_many=lambda overlap, _, __: overlap.astype(np.float64),
+        rule=Rule("qgrams", lost),
     )
 
 

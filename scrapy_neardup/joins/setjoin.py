@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.joins import contained, kernel, reference
+from scrapy_neardup.joins import kernel, reference
 from scrapy_neardup.joins.measures import Measure, MeasureName, open_measure
+from scrapy_neardup.joins.search import similar
 from scrapy_neardup.joins.tokens import TokenSets, encode
 
 Integers = NDArray[np.int64]
@@ -152,7 +153,7 @@ def join(
 
 
 def find(
-    sets: TokenSets, measure: Measure, search: Search = kernel.similar, boundary: int | None = None
+    sets: TokenSets, measure: Measure, search: Search = similar, boundary: int | None = None
 ) -> tuple[Integers, Integers, Integers, JoinStats]:
     """Find all similar pairs with any measure.
 
@@ -194,7 +195,7 @@ def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:
         raise ConfigurationError(f"algorithm must be one of {known}, not {name!r}")
     depth = whole_number("max_depth", max_depth, least=0)
     if name == "arrays":
-        return contained.similar if measure.directed else kernel.similar
+        return similar
     if measure.directed:
         raise ConfigurationError(f"algorithm {name!r} knows no containment: use 'arrays'")
     return partial(reference.similar, filters=name, max_depth=depth)

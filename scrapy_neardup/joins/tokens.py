@@ -15,6 +15,7 @@ from itertools import chain, count
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import faster
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.text.tokens import normalize
@@ -72,7 +73,7 @@ class TokenSets:
     def take(self, order: Integers) -> TokenSets:
         """Return the sets in another order."""
         sizes = self.sizes[order]
-        tokens = self.tokens[ranges(self.indptr[order], sizes)]
+        tokens = gathered(self.tokens, self.indptr[order], sizes)
         return TokenSets(_offsets(sizes), tokens, self.frequency)
 
 
@@ -183,6 +184,16 @@ def ranges(starts: Integers, counts: Integers) -> Integers:
     total = int(ends[-1]) if len(ends) else 0
     places: Integers = np.arange(total) + np.repeat(starts - (ends - counts), counts)
     return places
+
+
+def gathered(tokens: NDArray[np.int32], starts: Integers, counts: Integers) -> NDArray[np.int32]:
+    """Return ``counts[0]`` of the tokens from ``starts[0]`` on, and so on, in one array."""
+    return tokens[ranges(starts, counts)]
+
+
+gathered = faster(
+    gathered, "joins", np.arange(9, dtype=np.int32), np.array([4, 0, 1]), np.array([5, 2, 0])
+)
 
 
 def _offsets(sizes: Sequence[int] | Integers) -> Integers:

@@ -4,50 +4,24 @@ Rule of this room: exact for every k, design, order and distribution of the data
 design and the expected size change time and memory, never an answer.
 
 Each table of the design (`scrapy_neardup.tables.design`) is a hash table keyed by the
-table's leading bits. A bucket holds, unsorted and packed, the fingerprints that hash
-to it. A query joins the bytes of its buckets and compares them all in three numpy
-calls: below some ten thousand candidates that beats whatever looks at each of them.
-
-A bucket is a `bytes` object, replaced by a longer one when it grows: half the header
-of a `bytearray`, no slack, one memory access less to read, ignored by the garbage
-collector; and as the buckets then grow in small steps one fits where another was,
-which saves a quarter of the process's memory at ten million. Only where copying would
-show, in the few buckets that clustered data makes long, is it a `bytearray`. Buckets
-that were never filled are all the same empty `bytes`.
+table's leading bits; its buckets are in `scrapy_neardup.tables.buckets`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
-from sys import getsizeof
-
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import filled, hashes, whole_number
+from scrapy_neardup.arguments import hashes, no_fingerprint, whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.kinds import MAX_DISTANCE
+from scrapy_neardup.tables.buckets import Buckets, places_of
 from scrapy_neardup.tables.design import MAX_PROBES, TableDesign
 from scrapy_neardup.tables.permutations import masks_within
-
-_WIDTH = 8
-"""Bytes of a fingerprint in a bucket, in the machine's byte order."""
-
-_COPIED = 4096
-"""Maximum bytes of a bucket that is copied to grow: some 0.1 µs."""
 
 _FEW = 4096
 """Maximum number of fingerprints that are stored faster one by one than by visiting all
 buckets."""
-
-_SLICE = 1 << 21
-"""Number of fingerprints that a bulk load sorts at once, which bounds its transient memory."""
-
-_BATCH = 1 << 16
-"""Number of candidates that `HammingIndex.query_many` compares at once: they stay in the cache."""
-
-Bucket = bytes | bytearray
 
 
 class HammingIndex:
@@ -85,16 +59,7 @@ class HammingIndex:
     [(15, 2)]
     """
 
-    __slots__ = (
-        "_count",
-        "_key",
-        "_limit",
-        "_lookups",
-        "_size",
-        "_tables",
-        "design",
-        "max_distance",
-    )
+    __slots__ = ("_buckets", "_count", "_limit", "_masks", "_size", "design", "max_distance")
 
     def __init__(
         self,
@@ -118,19 +83,11 @@ class HammingIndex:
         self.max_distance = max_distance
         self.design = design
         self._size = 0
-        self._limit = None if max_bucket is None else max_bucket * _WIDTH
+        self._limit = max_bucket
         self._count = design.bucket_count(expected)
-        self._tables: list[tuple[list[Bucket], int]] = []
-        self._lookups: list[tuple[list[Bucket], int, int]] = []
-        for table in design.tables:
-            buckets: list[Bucket] = [b""] * self._count
-            self._tables.append((buckets, table.prefix_mask))
-            self._lookups += [
-                (buckets, table.prefix_mask, flip)
-                for flip in masks_within(table.prefix_mask, table.radius)
-            ]
-        # An operand that is kept: to make an array takes longer than to fill one.
-        self._key = np.zeros((), np.uint64)
+        self._masks = [table.prefix_mask for table in design.tables]
+        flips = [masks_within(table.prefix_mask, table.radius) for table in design.tables]
+        self._buckets = Buckets(self._masks, flips, self._count, max_distance, max_bucket)
 
     def __len__(self) -> int:
         return self._size
@@ -138,10 +95,7 @@ class HammingIndex:
     @property
     def nbytes(self) -> int:
         """Bytes of memory held. Costs O(number of buckets)."""
-        return sum(
-            getsizeof(buckets) + sum(getsizeof(bucket) for bucket in buckets if bucket)
-            for buckets, _ in self._tables
-        )
+        return self._buckets.nbytes
 
     def query(self, fingerprint: int) -> list[tuple[int, int]]:
         """Return every stored fingerprint within k of `fingerprint`, and how far it is.
@@ -151,21 +105,10 @@ class HammingIndex:
         list of (fingerprint, distance)
             Each fingerprint once, the nearest first, the smaller first among equals.
         """
-        key = filled(self._key, fingerprint)
-        count = self._count
-        found = b"".join(
-            [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
-        )
-        if not found:
-            return []
-        candidates = np.frombuffer(found, np.uint64)
-        distances = np.bitwise_count(candidates ^ key)
-        # Most pages are new: one look at the smallest distance ends it.
-        if distances.item(distances.argmin()) > self.max_distance:
-            return []
-        near = (distances <= self.max_distance).nonzero()[0].tolist()
-        pairs = {(distances.item(place), candidates.item(place)) for place in near}
-        return [(match, distance) for distance, match in sorted(pairs)]
+        try:
+            return self._buckets.near(fingerprint)
+        except (OverflowError, TypeError):
+            raise no_fingerprint(fingerprint) from None
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy of `fingerprint`.
@@ -175,37 +118,21 @@ class HammingIndex:
         bool
             False if one of its buckets is full; nothing is stored then.
         """
-        key = filled(self._key, fingerprint)
-        packed = key.tobytes()
-        count = self._count
-        limit = self._limit
-        if limit is not None:
-            for buckets, mask in self._tables:
-                if len(buckets[(fingerprint & mask) % count]) >= limit:
-                    return False
-        for buckets, mask in self._tables:
-            place = (fingerprint & mask) % count
-            bucket = buckets[place]
-            if len(bucket) >= _COPIED and isinstance(bucket, bytes):
-                bucket = bytearray(bucket)
-            bucket += packed
-            buckets[place] = bucket
-        self._size += 1
-        return True
+        try:
+            is_stored = self._buckets.add(fingerprint)
+        except (OverflowError, TypeError):
+            raise no_fingerprint(fingerprint) from None
+        self._size += is_stored
+        return is_stored
 
     def remove(self, fingerprint: int) -> bool:
         """Remove one copy of `fingerprint`; return whether there was one."""
-        key = filled(self._key, fingerprint)
-        for buckets, mask in self._tables:
-            place = (fingerprint & mask) % self._count
-            bucket = buckets[place]
-            copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == key)
-            if not len(copies):
-                return False
-            start = copies.item(0) * _WIDTH
-            buckets[place] = bucket[:start] + bucket[start + _WIDTH :]
-        self._size -= 1
-        return True
+        try:
+            is_removed = self._buckets.remove(fingerprint)
+        except (OverflowError, TypeError):
+            raise no_fingerprint(fingerprint) from None
+        self._size -= is_removed
+        return is_removed
 
     def add_many(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Store fingerprints as if by `add`, one after another.
@@ -234,7 +161,7 @@ class HammingIndex:
             self._load(fingerprints)
             return stored
         # What shares no bucket that could overflow is stored whatever comes first.
-        contended = self._contended(fingerprints, self._limit // _WIDTH)
+        contended = self._contended(fingerprints, self._limit)
         self._load(fingerprints[~contended])
         stored[contended] = [self.add(each) for each in fingerprints[contended].tolist()]
         return stored
@@ -256,11 +183,7 @@ class HammingIndex:
             far; sorted by query, then as in `query`.
         """
         fingerprints = hashes("fingerprints", fingerprints)
-        parts = [
-            part
-            for buckets, mask, flip in self._lookups
-            for part in self._matches(fingerprints, buckets, mask, flip)
-        ]
+        parts = list(self._buckets.matches(fingerprints))
         queries = np.concatenate([part[0] for part in parts] or [np.empty(0, np.intp)])
         matches = np.concatenate([part[1] for part in parts] or [np.empty(0, np.uint64)])
         distances = np.concatenate([part[2] for part in parts] or [np.empty(0, np.uint8)])
@@ -271,74 +194,27 @@ class HammingIndex:
         first[1:] = (queries[1:] != queries[:-1]) | (matches[1:] != matches[:-1])
         return queries[first], matches[first], distances[first]
 
-    def _places(self, fingerprints: NDArray[np.uint64], mask: int) -> NDArray[np.uint32]:
-        """Return each one's bucket in the table that `mask` leads; shape (n,)."""
-        places = np.empty(len(fingerprints), np.uint32)
-        for start in range(0, len(places), _SLICE):
-            part = slice(start, start + _SLICE)
-            places[part] = (fingerprints[part] & np.uint64(mask)) % np.uint64(self._count)
-        return places
-
     def _contended(self, fingerprints: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
         """Return which of `fingerprints` have a bucket that all of them would overfill."""
         contended = np.zeros(len(fingerprints), np.bool_)
-        for buckets, mask in self._tables:
-            places = self._places(fingerprints, mask)
-            lengths = np.fromiter(map(len, buckets), np.intp, self._count) // _WIDTH
+        for table, mask in enumerate(self._masks):
+            places = places_of(fingerprints, mask, self._count)
+            lengths = self._buckets.lengths(table)
             lengths += np.bincount(places, minlength=self._count)
             contended |= (lengths > most)[places]
         return contended
 
     def _load(self, fingerprints: NDArray[np.uint64]) -> None:
-        # One range of buckets after the other, so that each bucket grows once; a range
-        # of less than 2^16 of them, as numpy sorts 16-bit keys in linear time.
-        ranges = max(2, len(fingerprints) // _SLICE)
-        edges = [self._count * place // ranges for place in range(ranges + 1)]
-        for buckets, mask in self._tables:
-            places = self._places(fingerprints, mask)
-            for low, high in pairwise(edges):
-                inside = np.flatnonzero((places >= low) & (places < high))
-                if not len(inside):
-                    continue
-                keys = (places[inside] - low).astype(np.uint16)
-                order = np.argsort(keys, kind="stable")
-                keys = keys[order]
-                starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
-                packed = fingerprints[inside[order]].tobytes()
-                bounds = [0, *(starts * _WIDTH).tolist(), len(packed)]
-                filled = [int(keys[0]), *keys[starts].tolist()]
-                for key, start, stop in zip(filled, bounds, bounds[1:], strict=False):
-                    bucket = buckets[low + key]
-                    bucket += packed[start:stop]
-                    buckets[low + key] = bucket
+        self._buckets.load(fingerprints)
         self._size += len(fingerprints)
-
-    def _matches(
-        self, fingerprints: NDArray[np.uint64], buckets: list[Bucket], mask: int, flip: int
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]]:
-        """Yield what `query_many` returns, unsorted, of one look-up, batch by batch."""
-        places = (fingerprints & np.uint64(mask) ^ np.uint64(flip)) % np.uint64(self._count)
-        found = [buckets[place] for place in places.tolist()]
-        lengths = np.fromiter(map(len, found), np.intp, len(found)) // _WIDTH
-        ends = np.cumsum(lengths)
-        start = 0
-        while start < len(found):
-            before = ends[start] - lengths[start]
-            stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
-            candidates = np.frombuffer(b"".join(found[start:stop]), np.uint64)
-            wanted = np.repeat(fingerprints[start:stop], lengths[start:stop])
-            distances = np.bitwise_count(candidates ^ wanted)
-            near = np.flatnonzero(distances <= self.max_distance)
-            yield np.searchsorted(ends, near + before, "right"), candidates[near], distances[near]
-            start = stop
 
     def _check(self) -> None:
         """Raise AssertionError unless every table holds the same fingerprints in their places."""
         contents = []
-        for buckets, mask in self._tables:
-            held = np.frombuffer(b"".join(buckets), np.uint64)
-            lengths = np.fromiter(map(len, buckets), np.intp, self._count) // _WIDTH
-            if np.any(self._places(held, mask) != np.repeat(np.arange(self._count), lengths)):
+        for table, mask in enumerate(self._masks):
+            held, lengths = self._buckets.held(table), self._buckets.lengths(table)
+            places = places_of(held, mask, self._count)
+            if np.any(places != np.repeat(np.arange(self._count), lengths)):
                 raise AssertionError("a bucket holds what belongs elsewhere")
             contents.append(np.sort(held))
         if any(len(content) != self._size for content in contents):

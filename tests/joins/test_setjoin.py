@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.joins import encode, join, kernel, self_join, shingles, words
+from scrapy_neardup.joins import encode, join, kernel, search, self_join, shingles, words
 
 ALGORITHMS = ("arrays", "all-pairs", "ppjoin", "ppjoin+")
 TIED = {
@@ -27,6 +27,18 @@ TIED = {
     "containment": ["1/9", "1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "9/10", "1"],
 }
 CASES = [(measure, Fraction(text)) for measure, texts in TIED.items() for text in texts]
+
+
+@pytest.fixture(
+    params=dict.fromkeys([search._compiled, None]),
+    ids=lambda way: "compiled" if way else "pure",
+    autouse=True,
+    scope="module",
+)
+def _both_ways(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_compiled", request.param)
+        yield
 
 
 def algorithms(measure):

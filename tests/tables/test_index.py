@@ -1,14 +1,23 @@
 from collections import Counter
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import index as tables_index
+from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
 SMALL = 500
 """An expected size that gives the index its fewest buckets: they are shared more."""
@@ -21,6 +30,18 @@ fingerprints = st.integers(0, 2**64 - 1) | st.builds(
     centres,
     st.sets(st.integers(0, 63), max_size=5),
 )
+
+
+@pytest.fixture(
+    params=dict.fromkeys([PureBuckets, Buckets]),
+    ids=lambda way: way.__module__,
+    autouse=True,
+    scope="module",
+)
+def _both_ways(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables_index, "Buckets", request.param)
+        yield
 
 
 def within(k, stored, query):
@@ -133,7 +154,7 @@ def test_a_bulk_load_adds_to_what_is_there(make):
 
 
 def test_a_batch_of_queries_is_cut_where_there_are_too_many_candidates(monkeypatch):
-    monkeypatch.setattr("scrapy_neardup.tables.index._BATCH", 40)
+    monkeypatch.setattr("scrapy_neardup.tables.buckets._BATCH", 40)
     rng = np.random.default_rng(4)
     stored = half_shared(rng, 100)  # two tables yield all 100 of them for each query
     index = HammingIndex(3, SMALL)
@@ -318,8 +339,10 @@ class IndexMachine(RuleBasedStateMachine):
             assert len(self.index) == len(self.stored)
 
 
-TestIndexMachine = IndexMachine.TestCase
-TestIndexMachine.settings = settings(deadline=None, max_examples=25, stateful_step_count=25)
+def test_any_operations():
+    run_state_machine_as_test(
+        IndexMachine, settings=settings(deadline=None, max_examples=25, stateful_step_count=25)
+    )
 
 
 def test_the_checker_notices_what_is_wrong():
@@ -327,14 +350,22 @@ def test_the_checker_notices_what_is_wrong():
         with pytest.raises(AssertionError):
             index._check()
 
-    lost = HammingIndex(3, SMALL)
-    lost.add_many(uniform(np.random.default_rng(8), 50))
-    buckets, _ = lost._tables[1]
-    place = next(place for place, bucket in enumerate(buckets) if bucket)
-    kept, buckets[place] = buckets[place], b""
-    damaged(lost)
-    buckets[place] = bytes(7) + b"\1" + kept[8:]
-    damaged(lost)
+    index = HammingIndex(3, SMALL)
+    index.add_many(uniform(np.random.default_rng(8), 50))
+    buckets = index._buckets
+    outside = np.uint64(~index._masks[1] & index._masks[2])
+    index._buckets = SimpleNamespace(
+        lengths=buckets.lengths,
+        held=lambda table: buckets.held(table) ^ (outside if table == 1 else np.uint64(0)),
+    )
+    damaged(index)
+    index._buckets = buckets
+    index._masks.reverse()
+    damaged(index)
+    index._masks.reverse()
+    index._check()
+    buckets.add(7)
+    damaged(index)
 
 
 @pytest.mark.stress

@@ -16,7 +16,7 @@ def test_a_quick_run_reports_both_ways_to_fill_the_index():
     assert run.returncode == 0, run.stderr
     rows = {line.split()[0]: line.split() for line in run.stdout.splitlines()}
     header = rows["index"]
-    for name in ("scrapy-neardup", "add_many"):
+    for name in ("scrapy-neardup", "add_many", "pure"):
         row = dict(zip(header, rows[name], strict=True))
         assert row["size"] == "20,000"
         assert row["recall"] == "1.000"

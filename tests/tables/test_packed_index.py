@@ -8,8 +8,21 @@ from scrapy_neardup.tables import HammingIndex, TableDesign
 from scrapy_neardup.tables.packed import (
     CODECS,
     Strings,
+    elias_fano,
     packed_design,
 )
+
+
+@pytest.fixture(
+    params=dict.fromkeys([elias_fano._compiled, None]),
+    ids=lambda way: "compiled" if way else "pure",
+    autouse=True,
+    scope="module",
+)
+def _both_ways(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elias_fano, "_compiled", request.param)
+        yield
 
 
 @pytest.mark.parametrize("codec", CODECS)

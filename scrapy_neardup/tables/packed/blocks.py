@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed import bits, huffman
 from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.codec import Encoded, Part
+from scrapy_neardup.tables.packed.codec import Encoded, Part, Probe, pure_probe
 from scrapy_neardup.tables.packed.search import interpolation_search
+from scrapy_neardup.tables.permutations import Permutation
 
 BLOCK = 1024
 """Bytes of a block (the paper's B)."""
@@ -100,6 +101,10 @@ class HuffmanBlocks:
 
     def __len__(self) -> int:
         return self._count
+
+    def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
+        """See `PackedTable.probe`."""
+        return pure_probe(self, permutation, prefix_bits)
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
         """See `PackedTable.near`; decodes each block that the prefix reaches into."""

@@ -76,6 +76,11 @@ class Checked:
         self._name = name
         self._verified = bytearray(len(sums))
 
+    @property
+    def layout(self) -> tuple[Buffer, int, int, int, bytearray]:
+        """What `_speed.packed` reads: buffer, start, bytes, bytes a page, which are verified."""
+        return self._buffer, self._start, self._padded, self._page, self._verified
+
     def read(self, start: int, stop: int) -> bytes:
         """Return bytes `start` to `stop` of the section.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import PAGE, Checked
+from scrapy_neardup.tables.permutations import Permutation
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,10 @@ class Encoded:
     parts: dict[str, Part]
 
 
+Probe = Callable[[int, int], list[int]]
+"""Fingerprint and distance -> fingerprints, as `PackedTable.near` finds their permuted ones."""
+
+
 class PackedTable(Protocol):
     """A compressed table: sorted, distinct values of 64 bits, decoded where they are needed.
 
@@ -65,6 +70,9 @@ class PackedTable(Protocol):
 
     def __len__(self) -> int: ...
 
+    def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
+        """Return how fingerprints are looked up, if this permutation made the table's values."""
+
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
         """Return the values within `max_distance` of `key` that share its `prefix_bits`.
 
@@ -76,3 +84,13 @@ class PackedTable(Protocol):
 
     def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the values of ranks `start` to `stop`."""
+
+
+def pure_probe(table: PackedTable, permutation: Permutation, prefix_bits: int) -> Probe:
+    """Return the look-up that permutes in Python and asks `near`."""
+
+    def probe(fingerprint: int, max_distance: int) -> list[int]:
+        near = table.near(permutation.apply(fingerprint), prefix_bits, max_distance)
+        return [permutation.invert(value) for value in near] if near else near
+
+    return probe

@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import load, refuse
 from scrapy_neardup.tables.packed import bits
-from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.codec import Encoded, Part
+from scrapy_neardup.tables.packed.checked import Checked, checksums, native
+from scrapy_neardup.tables.packed.codec import Encoded, Part, Probe, pure_probe
+from scrapy_neardup.tables.permutations import Permutation
 
 _CHUNK_BITS = 9
 _CHUNK = 1 << _CHUNK_BITS
@@ -78,6 +80,21 @@ class EliasFano:
 
     def __len__(self) -> int:
         return self._count
+
+    def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
+        """See `PackedTable.probe`; compiled, it takes a fifth of a microsecond."""
+        if _compiled is None:
+            return pure_probe(self, permutation, prefix_bits)
+        compiled: Probe = _compiled.Probe(
+            permutation.steps,
+            permutation.inverse_steps,
+            prefix_bits,
+            self._low_bits,
+            self._low,
+            self._high,
+            self._ranks,
+        ).near
+        return compiled
 
     def near(self, key: int, prefix_bits: int, max_distance: int) -> list[int]:
         """See `PackedTable.near`; about 3 microseconds where the prefix has few values."""
@@ -201,3 +218,28 @@ def _low_bits(count: int) -> int:
 
 def _rank_type(count: int) -> str:
     return "<u4" if count < 1 << 32 else "<u8"
+
+
+_compiled = load("packed")
+
+
+def _agrees() -> bool:
+    """Whether a few values are found the compiled way as they are in Python."""
+    values = np.arange(0, 1 << 60, 1 << 53, dtype=np.uint64)
+    encoded = EliasFano.encode(values, ranked=True)
+    parts = {}
+    for name, part in encoded.parts.items():
+        data = b"".join(part.chunks())
+        length = len(data)
+        data += bytes(-length % 8)
+        parts[name] = Checked(data, 0, length, checksums(data), page=part.page, name="")
+    table = EliasFano(encoded.parameters, parts)
+    permutation = Permutation.leading([0xFF << 52])
+    probes = table.probe(permutation, 9), pure_probe(table, permutation, 9)
+    found = [[probe(key, 2) for key in range(0, 1 << 60, 1 << 56)] for probe in probes]
+    return found[0] == found[1]
+
+
+if _compiled is not None and not _agrees():
+    refuse("packed.Probe", "the compiled class gives another result")
+    _compiled = None

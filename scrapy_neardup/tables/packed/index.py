@@ -212,8 +212,8 @@ class PackedIndex:
         self.records = _records(pieces) if "records" in pieces else None
         opened = [CODECS[self.codec](*pieces[f"table {n}"]) for n in range(len(tables))]
         self._base = opened[0]
-        self._tables = [
-            (table.permutation.apply, table.permutation.invert, table.prefix_bits, packed)
+        self._probes = [
+            packed.probe(table.permutation, table.prefix_bits)
             for table, packed in zip(tables, opened, strict=True)
         ]
 
@@ -251,9 +251,9 @@ class PackedIndex:
                 f" {max_distance}"
             )
         found: set[int] = set()
-        for apply, invert, prefix_bits, table in self._tables:
-            if near := table.near(apply(fingerprint), prefix_bits, max_distance):
-                found.update(map(invert, near))
+        for probe in self._probes:
+            if near := probe(fingerprint, max_distance):
+                found.update(near)
         return sorted(
             ((value ^ fingerprint).bit_count(), value, self.rows_of(value)) for value in found
         )

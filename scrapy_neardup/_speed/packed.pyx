@@ -1,0 +1,219 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
+"""A look-up in a packed table: `scrapy_neardup.tables.packed.elias_fano`, compiled.
+
+A fingerprint is permuted, looked up, compared and permuted back in one call. Bytes that aren't
+verified yet, or lie outside of their section, are a matter for `Checked.read`, which raises.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+import numpy as np
+
+cdef int CHUNK_BITS = 9
+"""As in the pure table."""
+cdef Py_ssize_t FEW = 32
+"""So many candidates are compared without looking for those that share the prefix."""
+
+
+cdef class Permuted:
+    """A permutation of bits: some of them move, all by the same distance, step by step."""
+
+    cdef const uint64_t[::1] masks, lefts, rights
+
+    def __init__(self, steps):
+        self.masks, self.lefts, self.rights = (
+            np.array([step[part] for step in steps], np.uint64) for part in range(3)
+        )
+
+    cdef inline uint64_t of(self, uint64_t fingerprint) noexcept nogil:
+        cdef uint64_t permuted = 0
+        cdef Py_ssize_t step
+        for step in range(self.masks.shape[0]):
+            permuted |= (fingerprint & self.masks[step]) << self.lefts[step] >> self.rights[step]
+        return permuted
+
+
+cdef class Section:
+    """The words of a `Checked`; its start and its length are whole ones."""
+
+    cdef object checked
+    cdef const uint8_t[::1] buffer
+    cdef const uint8_t[::1] verified
+    cdef Py_ssize_t start, words, page
+
+    def __init__(self, checked):
+        self.checked = checked
+        self.buffer, self.start, length, self.page, self.verified = checked.layout
+        self.words = length // 8
+
+    cdef int verify(self, Py_ssize_t first, Py_ssize_t last) except -1:
+        """Have words `first` to `last` (included) verified."""
+        cdef Py_ssize_t page
+        if first < 0 or first > last or last >= self.words:
+            raise self.checked.damage("something in it points outside of it")
+        for page in range(8 * first // self.page, 8 * last // self.page + 1):
+            if not self.verified[page]:
+                self.checked.read(8 * first, 8 * last + 8)
+        return 0
+
+    cdef inline uint64_t word(self, Py_ssize_t number) noexcept nogil:
+        cdef const uint8_t* data = &self.buffer[self.start + 8 * number]
+        return (
+            <uint64_t>data[0] | <uint64_t>data[1] << 8 | <uint64_t>data[2] << 16
+            | <uint64_t>data[3] << 24 | <uint64_t>data[4] << 32 | <uint64_t>data[5] << 40
+            | <uint64_t>data[6] << 48 | <uint64_t>data[7] << 56
+        )
+
+
+cdef class Probe:
+    """Looks fingerprints up in one table; see `EliasFano.probe`."""
+
+    cdef Permuted forward, backward
+    cdef Section low, high
+    cdef const uint32_t[::1] ranks
+    cdef const uint64_t[::1] long_ranks
+    cdef int low_bits, prefix_bits
+
+    def __init__(self, forward, backward, int prefix_bits, int low_bits, low, high, ranks):
+        self.forward, self.backward = Permuted(forward), Permuted(backward)
+        self.prefix_bits, self.low_bits = prefix_bits, low_bits
+        self.low, self.high = Section(low), Section(high)
+        if ranks.itemsize == 4:
+            self.ranks = ranks
+        else:
+            self.long_ranks = ranks
+
+    def near(self, uint64_t fingerprint, int k):
+        """Return what lies within k bits of a fingerprint and shares its prefix."""
+        cdef uint64_t key = self.forward.of(fingerprint), high, low, value
+        cdef int beyond = 64 - self.prefix_bits - self.low_bits
+        cdef uint64_t first = key >> self.low_bits, last
+        cdef Py_ssize_t rank, bit, stop
+        if beyond > 0:
+            first = first >> beyond << beyond
+            last = first + (<uint64_t>1 << beyond) - 1
+        else:
+            last = first
+        bit = self.start_of(first, &rank)
+        if bit < 0:
+            return []
+        found = []
+        high = first
+        if first == last:
+            stop = rank
+            while self.is_one(bit + stop - rank):
+                stop += 1
+                self.high.verify((bit + stop - rank) >> 6, (bit + stop - rank) >> 6)
+            if stop - rank > FEW:
+                rank, stop = self.narrowed(rank, stop, key, beyond)
+            for rank in range(rank, stop):
+                value = high << self.low_bits | self.low_part(rank)
+                if is_within(value ^ key, k):
+                    found.append(self.backward.of(value))
+            return found
+        while high <= last:
+            if self.is_one(bit):
+                value = high << self.low_bits | self.low_part(rank)
+                if is_within(value ^ key, k):
+                    found.append(self.backward.of(value))
+                rank += 1
+            else:
+                high += 1
+                if high > last:
+                    break
+            bit += 1
+            self.high.verify(bit >> 6, bit >> 6)
+        return found
+
+    cdef inline bint is_one(self, Py_ssize_t bit) noexcept nogil:
+        return self.high.word(bit >> 6) >> (bit & 63) & 1
+
+    cdef Py_ssize_t start_of(self, uint64_t high, Py_ssize_t* rank) except -2:
+        """Return the bit from which on values with this high part are, and the first's rank.
+
+        That is where as many 0s were seen as there are smaller high parts. Where none of the
+        neighbours in its chunk has a value it is -1.
+        """
+        cdef Py_ssize_t chunk = high >> CHUNK_BITS
+        cdef Py_ssize_t zeros = high & ((1 << CHUNK_BITS) - 1), first, last, word, start, ones
+        cdef uint64_t left
+        cdef int seen
+        if chunk + 1 >= max(self.ranks.shape[0], self.long_ranks.shape[0]):
+            raise self.high.checked.damage("its directory is too short")
+        if self.long_ranks.shape[0]:
+            start, ones = self.long_ranks[chunk], self.long_ranks[chunk + 1]
+        else:
+            start, ones = self.ranks[chunk], self.ranks[chunk + 1]
+        ones -= start
+        if not ones and 64 - self.prefix_bits - self.low_bits <= CHUNK_BITS:
+            return -1
+        first = start + (chunk << CHUNK_BITS)
+        last = min((first + ones + (1 << CHUNK_BITS) - 1) >> 6, self.high.words - 1)
+        self.high.verify(first >> 6, last)
+        rank[0] = start - zeros - first
+        word = first >> 6
+        left = ~self.high.word(word) >> (first & 63) << (first & 63)  # its 0s, from `first` on
+        seen = bits(left)
+        while seen < zeros:
+            zeros -= seen
+            word += 1
+            if word > last:
+                raise self.high.checked.damage("its directory doesn't fit")
+            left = ~self.high.word(word)
+            seen = bits(left)
+        if zeros:
+            for _ in range(zeros - 1):
+                left &= left - 1
+            first = (word << 6) + bits((left & (~left + 1)) - 1) + 1
+        self.high.verify(first >> 6, first >> 6)
+        rank[0] += first
+        return first
+
+    cdef (Py_ssize_t, Py_ssize_t) narrowed(
+        self, Py_ssize_t rank, Py_ssize_t stop, uint64_t key, int beyond
+    ) except *:
+        """Return the ranks, of those with one high part, whose low parts begin as the key's."""
+        cdef int width = self.low_bits + beyond
+        cdef uint64_t low = key & ((<uint64_t>1 << self.low_bits) - 1)
+        cdef uint64_t least = low >> width << width, most = low | ((<uint64_t>1 << width) - 1)
+        cdef Py_ssize_t begin = rank, end = stop, middle
+        while begin < end:
+            middle = (begin + end) // 2
+            if self.low_part(middle) < least:
+                begin = middle + 1
+            else:
+                end = middle
+        rank, end = begin, stop
+        while begin < end:
+            middle = (begin + end) // 2
+            if self.low_part(middle) <= most:
+                begin = middle + 1
+            else:
+                end = middle
+        return rank, begin
+
+    cdef uint64_t low_part(self, Py_ssize_t rank) except? 0:
+        cdef Py_ssize_t bit = rank * self.low_bits
+        cdef Py_ssize_t word = bit >> 6, last = (bit + self.low_bits - 1) >> 6
+        cdef int shift = bit & 63
+        cdef uint64_t part
+        self.low.verify(word, last)
+        part = self.low.word(word) >> shift
+        if last > word:
+            part |= self.low.word(last) << (64 - shift)
+        return part & ((<uint64_t>1 << self.low_bits) - 1)
+
+
+cdef inline bint is_within(uint64_t differing, int k) noexcept nogil:
+    cdef int bit
+    for bit in range(k):
+        differing &= differing - 1
+    return differing == 0
+
+
+cdef inline int bits(uint64_t word) noexcept nogil:
+    """Return how many bits are set (Warren, "Hacker's Delight", section 5-1)."""
+    word -= word >> 1 & 0x5555555555555555ULL
+    word = (word & 0x3333333333333333ULL) + (word >> 2 & 0x3333333333333333ULL)
+    return ((word + (word >> 4) & 0x0F0F0F0F0F0F0F0FULL) * 0x0101010101010101ULL) >> 56

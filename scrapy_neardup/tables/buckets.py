@@ -1,0 +1,217 @@
+"""The buckets of the embedded index: each table of a design is a hash table of them.
+
+Rule of this room: `Buckets` is written twice, here and in `_speed/hamming.pyx`; both find the
+same fingerprints.
+
+A bucket holds, unsorted and packed, the fingerprints whose leading bits hash to it. A query
+joins the bytes of its buckets and compares them all in three numpy calls: below some ten
+thousand candidates that beats whatever looks at each of them.
+
+A bucket is a `bytes` object, replaced by a longer one when it grows: half the header
+of a `bytearray`, no slack, one memory access less to read, ignored by the garbage
+collector; and as the buckets then grow in small steps one fits where another was,
+which saves a quarter of the process's memory at ten million. Only where copying would
+show, in the few buckets that clustered data makes long, is it a `bytearray`. Buckets
+that were never filled are all the same empty `bytes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from sys import getsizeof
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import faster_type
+from scrapy_neardup.arguments import filled
+
+_WIDTH = 8
+"""Bytes of a fingerprint in a bucket, in the machine's byte order."""
+
+_COPIED = 4096
+"""Maximum bytes of a bucket that is copied to grow: some 0.1 µs."""
+
+_SLICE = 1 << 21
+"""Number of fingerprints that a bulk load sorts at once, which bounds its transient memory."""
+
+_BATCH = 1 << 16
+"""Number of candidates that `Buckets.matches` compares at once: they stay in the cache."""
+
+Bucket = bytes | bytearray
+Matches = tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]
+
+
+class Buckets:
+    """Tables of `count` buckets each.
+
+    Parameters
+    ----------
+    masks
+        Of each table the bits that lead.
+    flips
+        Of each table which of them a query flips, look-up by look-up.
+    count
+        Buckets of a table.
+    max_distance
+        k, in bits.
+    limit
+        Fingerprints that a bucket may hold; None: any number.
+    """
+
+    __slots__ = ("_count", "_key", "_limit", "_lookups", "_max_distance", "_tables")
+
+    def __init__(
+        self,
+        masks: Sequence[int],
+        flips: Sequence[Sequence[int]],
+        count: int,
+        max_distance: int,
+        limit: int | None = None,
+    ) -> None:
+        self._count = count
+        self._max_distance = max_distance
+        self._limit = None if limit is None else limit * _WIDTH
+        self._tables: list[tuple[list[Bucket], int]] = [([b""] * count, mask) for mask in masks]
+        self._lookups = [
+            (buckets, mask, flip)
+            for (buckets, mask), flipped in zip(self._tables, flips, strict=True)
+            for flip in flipped
+        ]
+        # An operand that is kept: to make an array takes longer than to fill one.
+        self._key = np.zeros((), np.uint64)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held. Costs O(number of buckets)."""
+        return sum(
+            getsizeof(buckets) + sum(getsizeof(bucket) for bucket in buckets if bucket)
+            for buckets, _ in self._tables
+        )
+
+    def near(self, fingerprint: int) -> list[tuple[int, int]]:
+        """Return (fingerprint, distance) of all within k, the nearest first."""
+        key = filled(self._key, fingerprint)
+        count = self._count
+        found = b"".join(
+            [buckets[(fingerprint & mask ^ flip) % count] for buckets, mask, flip in self._lookups]
+        )
+        if not found:
+            return []
+        candidates = np.frombuffer(found, np.uint64)
+        distances = np.bitwise_count(candidates ^ key)
+        # Most pages are new: one look at the smallest distance ends it.
+        if distances.item(distances.argmin()) > self._max_distance:
+            return []
+        near = (distances <= self._max_distance).nonzero()[0].tolist()
+        pairs = {(distances.item(place), candidates.item(place)) for place in near}
+        return [(match, distance) for distance, match in sorted(pairs)]
+
+    def matches(self, fingerprints: NDArray[np.uint64]) -> Iterable[Matches]:
+        """Return positions, matches and distances, unsorted and perhaps repeated, in parts."""
+        for lookup in self._lookups:
+            yield from self._matches(fingerprints, *lookup)
+
+    def lengths(self, table: int) -> NDArray[np.intp]:
+        """Return how many fingerprints each bucket of a table holds; shape (count,)."""
+        return np.fromiter(map(len, self._tables[table][0]), np.intp, self._count) // _WIDTH
+
+    def held(self, table: int) -> NDArray[np.uint64]:
+        """Return what a table holds, bucket after bucket; shape (n,)."""
+        return np.frombuffer(b"".join(self._tables[table][0]), np.uint64)
+
+    def add(self, fingerprint: int) -> bool:
+        """Store one more copy; return False, and store nothing, where a bucket is full."""
+        key = filled(self._key, fingerprint)
+        packed = key.tobytes()
+        count = self._count
+        limit = self._limit
+        if limit is not None:
+            for buckets, mask in self._tables:
+                if len(buckets[(fingerprint & mask) % count]) >= limit:
+                    return False
+        for buckets, mask in self._tables:
+            place = (fingerprint & mask) % count
+            bucket = buckets[place]
+            if len(bucket) >= _COPIED and isinstance(bucket, bytes):
+                bucket = bytearray(bucket)
+            bucket += packed
+            buckets[place] = bucket
+        return True
+
+    def remove(self, fingerprint: int) -> bool:
+        """Remove one copy of `fingerprint`; return whether there was one."""
+        key = filled(self._key, fingerprint)
+        for buckets, mask in self._tables:
+            place = (fingerprint & mask) % self._count
+            bucket = buckets[place]
+            copies = np.flatnonzero(np.frombuffer(bucket, np.uint64) == key)
+            if not len(copies):
+                return False
+            start = copies.item(0) * _WIDTH
+            buckets[place] = bucket[:start] + bucket[start + _WIDTH :]
+        return True
+
+    def load(self, fingerprints: NDArray[np.uint64]) -> None:
+        """Store fingerprints, whatever the limit."""
+        # One range of buckets after the other, so that each bucket grows once; a range
+        # of less than 2^16 of them, as numpy sorts 16-bit keys in linear time.
+        ranges = max(2, len(fingerprints) // _SLICE)
+        edges = [self._count * place // ranges for place in range(ranges + 1)]
+        for buckets, mask in self._tables:
+            places = places_of(fingerprints, mask, self._count)
+            for low, high in pairwise(edges):
+                inside = np.flatnonzero((places >= low) & (places < high))
+                if not len(inside):
+                    continue
+                keys = (places[inside] - low).astype(np.uint16)
+                order = np.argsort(keys, kind="stable")
+                keys = keys[order]
+                starts = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+                packed = fingerprints[inside[order]].tobytes()
+                bounds = [0, *(starts * _WIDTH).tolist(), len(packed)]
+                filled = [int(keys[0]), *keys[starts].tolist()]
+                for key, start, stop in zip(filled, bounds, bounds[1:], strict=False):
+                    bucket = buckets[low + key]
+                    bucket += packed[start:stop]
+                    buckets[low + key] = bucket
+
+    def _matches(
+        self, fingerprints: NDArray[np.uint64], buckets: list[Bucket], mask: int, flip: int
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]]:
+        """Yield what `query_many` returns, unsorted, of one look-up, batch by batch."""
+        places = (fingerprints & np.uint64(mask) ^ np.uint64(flip)) % np.uint64(self._count)
+        found = [buckets[place] for place in places.tolist()]
+        lengths = np.fromiter(map(len, found), np.intp, len(found)) // _WIDTH
+        ends = np.cumsum(lengths)
+        start = 0
+        while start < len(found):
+            before = ends[start] - lengths[start]
+            stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
+            candidates = np.frombuffer(b"".join(found[start:stop]), np.uint64)
+            wanted = np.repeat(fingerprints[start:stop], lengths[start:stop])
+            distances = np.bitwise_count(candidates ^ wanted)
+            near = np.flatnonzero(distances <= self._max_distance)
+            yield np.searchsorted(ends, near + before, "right"), candidates[near], distances[near]
+            start = stop
+
+
+def places_of(fingerprints: NDArray[np.uint64], mask: int, count: int) -> NDArray[np.uint32]:
+    """Return each one's bucket in a table that `mask` leads; shape (n,)."""
+    places = np.empty(len(fingerprints), np.uint32)
+    for start in range(0, len(places), _SLICE):
+        part = slice(start, start + _SLICE)
+        places[part] = (fingerprints[part] & np.uint64(mask)) % np.uint64(count)
+    return places
+
+
+def _example(buckets: type[Buckets]) -> tuple[object, ...]:
+    made = buckets([0xFF00, 0xFF], [[0, 0x100], [0, 1]], 31, 2)
+    for fingerprint in (0x1234, 0x1235, 0x1334, 0x4321, 0x1234):
+        made.add(fingerprint)
+    return made.remove(0x4321), made.near(0x1234), made.near(0x4321), *map(made.lengths, (0, 1))
+
+
+PureBuckets = Buckets
+Buckets = faster_type(Buckets, "hamming", _example)  # type: ignore[misc]

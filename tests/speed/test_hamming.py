@@ -1,0 +1,79 @@
+"""Compiled and pure buckets hold and find the same fingerprints, whatever is asked of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup import _speed
+from scrapy_neardup.tables import TableDesign
+from scrapy_neardup.tables.buckets import PureBuckets
+from scrapy_neardup.tables.permutations import masks_within
+
+compiled = _speed.load("hamming")
+pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
+
+fingerprints = st.integers(0, 2**64 - 1) | st.builds(
+    lambda centre, flipped: centre ^ sum(1 << bit for bit in flipped),
+    st.sampled_from([0, 2**64 - 1, 0x0123456789ABCDEF]),
+    st.sets(st.integers(0, 63), max_size=5),
+)
+designs = st.sampled_from(
+    [
+        TableDesign.online(0, 1),
+        TableDesign.online(3, 1),
+        TableDesign.online(5, 1),
+        TableDesign.blocks(2, blocks=5),
+    ]
+)
+operations = st.lists(
+    st.tuples(st.sampled_from(["add", "add", "remove", "near"]), fingerprints)
+    | st.tuples(st.sampled_from(["load", "matches"]), st.lists(fingerprints, max_size=40)),
+    max_size=60,
+)
+
+
+def rows(parts):
+    for part in parts:
+        yield from zip(*(column.tolist() for column in part), strict=True)
+
+
+@settings(deadline=None)
+@given(designs, st.sampled_from([1, 3, 31, 1021]), st.none() | st.integers(1, 9), operations)
+def test_any_operations(design, count, limit, operations):
+    masks = [table.prefix_mask for table in design.tables]
+    flips = [masks_within(table.prefix_mask, table.radius) for table in design.tables]
+    ways = [
+        buckets(masks, flips, count, design.max_distance, limit)
+        for buckets in (PureBuckets, compiled.Buckets)
+    ]
+    for name, argument in operations:
+        if isinstance(argument, list):
+            argument = np.array(argument, np.uint64)  # noqa: PLW2901
+        answers = [getattr(buckets, name)(argument) for buckets in ways]
+        if name == "matches":
+            answers = [sorted(rows(parts)) for parts in answers]
+        assert answers[0] == answers[1]
+        assert type(answers[0]) is type(answers[1])
+    for table in range(len(masks)):
+        pure, fast = (buckets.lengths(table) for buckets in ways)
+        assert pure.dtype == fast.dtype
+        assert pure.tolist() == fast.tolist()
+        assert sorted(ways[0].held(table).tolist()) == sorted(ways[1].held(table).tolist())
+
+
+def test_more_matches_than_fit_at_once():
+    buckets = compiled.Buckets([0xFF], [[0]], 31, 1)
+    buckets.load(np.zeros(3000, np.uint64))
+    parts = buckets.matches(np.arange(40, dtype=np.uint64) << np.uint64(8))
+    positions = np.concatenate([part[0] for part in parts])
+    near = [0, 1, 2, 4, 8, 16, 32]
+    assert np.bincount(positions).tolist() == [3000 if at in near else 0 for at in range(33)]
+    assert len(parts) == 1
+
+
+def test_buckets_take_memory_as_they_fill():
+    buckets = compiled.Buckets([0xFFFF], [[0]], 1021, 3)
+    empty = buckets.nbytes
+    buckets.load(np.arange(1 << 16, dtype=np.uint64))
+    assert 8 << 16 < buckets.nbytes - empty < 10 << 16

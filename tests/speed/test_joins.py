@@ -1,0 +1,77 @@
+"""Compiled and pure joins find the same pairs, hits and candidates."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from collections_of_sets import planted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup import _speed
+from scrapy_neardup.joins import encode, search
+from scrapy_neardup.joins.measures import MEASURES, qgram_count
+from scrapy_neardup.joins.setjoin import find
+from scrapy_neardup.joins.tokens import ranges
+
+compiled = _speed.load("joins")
+pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
+
+shares = st.fractions(0, 1, max_denominator=1 << 26).filter(bool)
+ratios = shares | st.sampled_from([Fraction(each) for each in ("1/2", "2/3", "4/5", "9/10", "1")])
+measures = (
+    st.builds(
+        lambda name, threshold: MEASURES[name](threshold),
+        st.sampled_from(["jaccard", "cosine", "containment"]),
+        ratios,
+    )
+    | st.builds(MEASURES["overlap"], st.integers(1, 12) | st.just(1 << 60))
+    | st.builds(qgram_count, st.integers(1, 4), st.integers(0, 4))
+)
+collections = st.lists(st.frozensets(st.integers(0, 15), max_size=10), max_size=30) | st.builds(
+    planted, st.integers(1, 80), seed=st.integers(0, 99)
+)
+
+
+def both_ways(sets, measure, boundary):
+    """What each of the two finds: pairs, overlaps and counts."""
+    found = [find(sets, measure, boundary=boundary)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_compiled", None)
+        found.append(find(sets, measure, boundary=boundary))
+    return found
+
+
+@settings(deadline=None, max_examples=200)
+@given(collections, measures, st.none() | st.integers(0, 40))
+def test_any_measure_and_sides(sets, measure, boundary):
+    assert measure.rule is not None
+    fast, pure = both_ways(encode(sets), measure, boundary)
+    for ours, theirs in zip(fast[:3], pure[:3], strict=True):
+        assert ours.dtype == theirs.dtype
+        assert ours.tolist() == theirs.tolist()
+    assert fast[3] == pure[3]
+
+
+def test_more_sets_and_pairs_than_fit_a_block():
+    sets = encode([range(start % 97, start % 97 + 5) for start in range(5000)])
+    fast, pure = both_ways(sets, MEASURES["jaccard"](1), None)
+    assert len(fast[0]) > 100_000
+    assert all(np.array_equal(*columns) for columns in zip(fast[:3], pure[:3], strict=True))
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)), max_size=20))
+def test_gathered(rows):
+    tokens = np.arange(30, dtype=np.int32) * 3
+    starts = np.array([start for start, _ in rows], np.int64)
+    counts = np.array([count for _, count in rows], np.int64)
+    result = compiled.gathered(tokens, starts, counts)
+    assert result.dtype == np.int32
+    assert result.tolist() == tokens[ranges(starts, counts)].tolist()
+
+
+def test_a_threshold_whose_numbers_are_too_large_is_joined_in_pure_python():
+    measure = MEASURES["cosine"](0.1 + 2**-40)
+    assert measure.rule is None
+    fast, pure = both_ways(encode([{1, 2}, {1, 2, 3}, {4}]), measure, None)
+    assert fast[0].tolist() == pure[0].tolist() == [0]
