@@ -16,6 +16,7 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
@@ -300,10 +301,8 @@ def job_of(crawler: Crawler, uri: str) -> str | None:
         return None
     file = Path(folder, "neardup.job")
     try:
-        with file.open("x") as made:
+        with suppress(FileExistsError), file.open("x") as made:
             made.write(secrets.token_hex(8))
-    except FileExistsError:
-        pass
     except OSError as error:
         raise ConfigurationError(f"JOBDIR: can't write {str(file)!r} ({error.strerror})") from None
     return file.read_text()

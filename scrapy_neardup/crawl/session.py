@@ -136,8 +136,8 @@ class Session:
         )
         if action == DROP:
             self._actions.dropped(request, identity)
-        priority = self._actions.priority(action, verdict)
-        self._note(request, told(verdict=verdict, action=action, entry=entry, priority=priority))
+        lower = self._actions.priority(action, verdict)
+        self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
 
     def _note(self, request: Request, judged: Judged) -> None:
         request.meta[VERDICT_KEY] = judged.verdict
