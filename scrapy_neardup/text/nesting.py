@@ -91,18 +91,3 @@ def lost_content(root: HtmlElement, body_length: int) -> bool:
         root = root[-1]
         depth += 1
     return depth >= _DEEPEST_TREE
-
-
-def shallow(root: HtmlElement) -> HtmlElement:
-    """Return a copy of a tree, without comments, that is no deeper than `MAX_DEPTH`."""
-    builder = ShallowBuilder()
-    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if event == "start":
-            builder.start(element.tag, element.attrib)
-            builder.data(element.text or "")
-            continue
-        if event == "end":
-            builder.end(element.tag)
-        if element is not root:
-            builder.data(element.tail or "")
-    return builder.close()

@@ -11,7 +11,7 @@ from parsel import Selector
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import Extractor, lost_content, normalize, parse_html
-from scrapy_neardup.text.nesting import MAX_DEPTH, shallow
+from scrapy_neardup.text.nesting import MAX_DEPTH, ShallowBuilder
 
 
 def words(body, encoding=None):
@@ -227,6 +227,21 @@ def depth_of(root):
         depth += 1 if event == "start" else -1
         deepest = max(deepest, depth)
     return deepest
+
+
+def shallow(root):
+    """What the builder makes of a tree, without its comments."""
+    builder = ShallowBuilder()
+    for event, element in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
+        if event == "start":
+            builder.start(element.tag, element.attrib)
+            builder.data(element.text or "")
+            continue
+        if event == "end":
+            builder.end(element.tag)
+        if element is not root:
+            builder.data(element.tail or "")
+    return builder.close()
 
 
 def test_shallow_changes_nothing_above_the_limit():
