@@ -231,6 +231,5 @@ def test_something_else_listens_there(answer, crawl, site, tried):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=serve, args=(listener,), daemon=True).start()
         uri = f"redis://127.0.0.1:{listener.getsockname()[1]}"
-        crawled(
-            f"fake server, {answer[:4]!r}", crawl, site, uri, lambda: None, lambda: None, tried
-        )
+        what = f"fake server, {answer[:4]!r}"
+        crawled(what, crawl, site, uri, tried, begins=lambda: None, ends=lambda: None)
