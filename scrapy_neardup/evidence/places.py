@@ -13,7 +13,7 @@ it holds a small part of their text.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.decision import EQUAL_ROWS, MIN_CORE_BINS
@@ -175,14 +175,17 @@ class ConstantPlaces:
         self._count()
 
     def _count(self) -> None:
-        total: dict[str, list[int]] = {}
-        for seen in (self.dump(), *self._others):
-            for place, (text, votes, pages) in seen.items():
-                usual = total.setdefault(place, [text, 0, 0])
-                usual[1] += votes if usual[0] == text else -votes
-                usual[2] += pages
+        total: Mapping[int, Sequence[int]] = self._seen
+        if self._others:
+            summed = {place: list(counts) for place, counts in self._seen.items()}
+            for seen in self._others:
+                for place, (text, votes, pages) in seen.items():
+                    usual = summed.setdefault(int(place), [text, 0, 0])
+                    usual[1] += votes if usual[0] == text else -votes
+                    usual[2] += pages
+            total = summed
         self.constant = frozenset(
-            int(place)
+            place
             for place, (_, votes, pages) in total.items()
             if pages >= SHOWN and votes >= _CONSTANT * pages
         )

@@ -7,7 +7,7 @@ learnt, so it is left out when two pages are compared and never from what is sto
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.furniture import MIN_PAGES
@@ -46,10 +46,12 @@ class SiteTitles:
     def common(self) -> frozenset[int]:
         """Words that most titles hold."""
         if self._common is None:
-            words = dict(self._words)
-            for _, others in self._others:
-                for word, count in others.items():
-                    words[int(word)] = words.get(int(word), 0.0) + count
+            words: Mapping[int, float] = self._words
+            if self._others:
+                words = summed = dict(self._words)
+                for _, others in self._others:
+                    for word, count in others.items():
+                        summed[int(word)] = summed.get(int(word), 0.0) + count
             least = max(COMMON * self._total(), MIN_PAGES - 1)
             self._common = frozenset(word for word, count in words.items() if count > least)
         return self._common
