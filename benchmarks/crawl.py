@@ -5,7 +5,7 @@ and all links of each by CSS selectors. Every crawl runs in a process of its own
 counts from the first response to the last. In each round every contestant crawls once, in an
 order of chance, and the ratio to the crawl without the plugin in the same round is taken, so
 that a machine that changes its pace doesn't decide. Contestants are presets and stores, and with
-``--pure`` the pure code beside the compiled extension. Checked: each page is answered and judged
+``--pure`` the pure code beside the compiled extension. Checked: each page is answered and checked
 once, and reaches the callback unless it is dropped.
 
     python benchmarks/crawl.py SITE...
@@ -141,18 +141,13 @@ def crawl(url: str, folder: str, count: str, settings: str) -> None:
     gc.collect()
     process.start()
     spider, stats = crawler.spider, crawler.stats.get_stats()
-    judged = sum(
-        number
-        for name, number in stats.items()
-        if name == "neardup/pages/checked" or name.startswith("neardup/unjudged/")
-    )
     print(json.dumps({
         "cpu": spider.ended - spider.started,
         "way": way_taken(),
         "pages": len(spider.start_urls),
         "responses": stats["response_received_count"],
         "items": stats.get("item_scraped_count", 0),
-        "judged": judged,
+        "checked": stats.get("neardup/pages/checked", 0),
         "dropped": stats.get("neardup/pages/dropped", 0),
     }))  # fmt: skip
 
@@ -176,7 +171,7 @@ def measure(one: Contestant, uri: str, run: str, arguments: list[str]) -> dict[s
     found = json.loads(done.stdout)
     assert found["responses"] == found["pages"], found
     assert found["items"] == found["pages"] - found["dropped"], found
-    assert found["judged"] == (0 if one == WITHOUT else found["pages"]), found
+    assert found["checked"] == (0 if one == WITHOUT else found["pages"]), found
     return found
 
 
