@@ -16,7 +16,10 @@ less alike  rows equal,  say that it is one page            duplicate, `Rule.SAM
             long enough                                     the page has besides is little
 less alike  twice as     say so by more than a title        the same, if it is half as little
             alike
-equal       equal        say nothing, or another title      duplicate, `Rule.EQUAL_TEXT`
+alike to    alike to     differ                             duplicate, `Rule.ALIKE`
+99 %        99 %
+equal       equal        say nothing, or differ, where      duplicate, `Rule.EQUAL_TEXT`
+                         the site is hardly known
 anything else                                               new
 =========== ============ ================================== =====================================
 
@@ -67,24 +70,29 @@ class Names(IntEnum):
     """What the titles and addresses of two pages say about them."""
 
     OTHER = 0
-    """Two pages: titles differ."""
-    UNKNOWN = 1
+    """Two pages: titles differ, and so do the last parts of the addresses."""
+    RETITLED = 1
+    """Two pages: titles differ. The last part of the address is the same, as in a translation."""
+    UNKNOWN = 2
     """Nothing: a title is missing, or is that of other pages, too."""
-    TITLE = 2
+    TITLE = 3
     """One page: they share a title of their own."""
-    NAMESAKE = 3
+    NAMESAKE = 4
     """One page: they share a title of their own, and the path or its last part."""
-    ADDRESS = 4
+    ADDRESS = 5
     """One page: the address is the same but for parameters that were added, or for an edition."""
-    RESPONSE = 5
+    RESPONSE = 6
     """One page: the address is the same but for a session."""
 
 
 class Demand(NamedTuple):
-    """What pages have in common that are one although their texts aren't alike.
+    """What pages have in common that are one.
 
     Parameters
     ----------
+    unlike
+        Maximum share of texts and cores that differs, as a share of what may differ in alike ones.
+        What follows is demanded of pages whose texts aren't as alike as that.
     differing
         Maximum estimated share of the core that differs, with names from `Names.NAMESAKE` on of
         its rows.
@@ -95,6 +103,7 @@ class Demand(NamedTuple):
         change, that are neither furniture of the site nor in the other page.
     """
 
+    unlike: float
     differing: float
     counted: int
     named: float
@@ -102,12 +111,13 @@ class Demand(NamedTuple):
 
 
 DEMANDS = {
-    Names.OTHER: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.UNKNOWN: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.TITLE: Demand(EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.NAMESAKE: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
-    Names.ADDRESS: Demand(EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
-    Names.RESPONSE: Demand(0.1, MIN_CORE_BINS, 0.7, 0.7),
+    Names.OTHER: Demand(0.1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
+    Names.RETITLED: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
+    Names.UNKNOWN: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
+    Names.TITLE: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
+    Names.NAMESAKE: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
+    Names.ADDRESS: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
+    Names.RESPONSE: Demand(1, 0.1, MIN_CORE_BINS, 0.7, 0.7),
 }
 """Names -> what two pages must have in common to be one although their texts aren't alike."""
 
@@ -197,7 +207,7 @@ class Comparison:
         if not same_embedded and names < Names.ADDRESS:
             return None
         if self._planes is None:
-            return None if names is Names.OTHER else Decided(Rule.EQUAL, None)
+            return None if names <= Names.RETITLED else Decided(Rule.EQUAL, None)
         compared, beside = self._compare(stored, head)
         rule = self._rule(compared, beside, names, same_text=head.text == self._head.text)
         return None if rule is None else Decided(rule, compared)
@@ -233,12 +243,12 @@ class Comparison:
             self._weighing.young_folder or compared.core[1] * self._bits < MIN_BITS
         ):
             return self._equal(compared, names, same_text=same_text)
-        if compared.is_alike(most):
-            return Rule.ALIKE
         demand = DEMANDS[names]
+        if compared.is_alike(demand.unlike * most):
+            return Rule.ALIKE
         besides = max(
             count / (share * differ * self._bins)
-            for count, share in zip(beside, demand[2:], strict=True)
+            for count, share in zip(beside, (demand.named, demand.others), strict=True)
         )
         if besides > 1:
             return None
@@ -256,7 +266,7 @@ class Comparison:
         return None
 
     def _equal(self, compared: Compared, names: Names, *, same_text: bool) -> Rule | None:
-        if names is Names.OTHER and self._weighing.young_site:
+        if names <= Names.RETITLED and self._weighing.young_site:
             return None
         differing, counted = compared.text
         if differing <= EQUAL * counted and (same_text or counted * self._bits >= MIN_BITS):
@@ -317,7 +327,7 @@ class Comparison:
             return Names.TITLE
         theirs = head.title - weighing.common
         if self._title != theirs and head.title and ours.title:
-            return Names.OTHER
+            return Names.RETITLED if ours.name == head.name else Names.OTHER
         if not (self._title and theirs) or weighing.young_site:
             return Names.UNKNOWN
         return Names.NAMESAKE if ours.name == head.name or ours.path == head.path else Names.TITLE

@@ -66,8 +66,15 @@ TITLES = [(TITLE, TITLE), (TITLE, OTHER_TITLE), (TITLE, frozenset()), (frozenset
 
 @pytest.mark.parametrize("titles", TITLES)
 def test_alike_texts_and_cores_are_one_page(titles):
-    assert rule(*pair(some(0.05), titles=titles)) is Rule.ALIKE
-    assert rule(*pair(some(0.10), titles=titles)) is None
+    there = THERE | {"name": HERE["name"]}  # or, under another title, 99 % must agree
+    assert rule(*pair(some(0.05), titles=titles, theirs=there)) is Rule.ALIKE
+    assert rule(*pair(some(0.1), titles=titles, theirs=there)) is None
+
+
+def test_under_another_title_and_name_almost_all_must_agree():
+    titles = TITLE, OTHER_TITLE
+    assert rule(*pair(some(0.007), titles=titles)) is Rule.ALIKE
+    assert rule(*pair(some(0.05), titles=titles)) is None
 
 
 def test_a_core_that_differs_is_another_page_though_the_text_is_alike():
@@ -80,7 +87,7 @@ def test_where_only_what_is_no_content_differs_it_is_one_page():
     menus = owned(
         named=range(12), links=range(12, 24), border=range(24, 36), tracked=range(36, 60)
     )
-    few = int(min(DEMANDS[Names.TITLE][2:]) * UNLIKE * BINS)
+    few = int(min(DEMANDS[Names.TITLE][3:]) * UNLIKE * BINS)
     for differing in (range(few), range(12, 12 + few)):
         assert rule(*pair(differing, menus), min_resemblance=0.995) is Rule.SAME_CORE
     # Not while the place isn't known to change.

@@ -46,6 +46,7 @@ class Case:
 
 NAMED_SO: dict[Names, dict[str, object]] = {
     Names.OTHER: {"title": frozenset({1, 2})},
+    Names.RETITLED: {"title": frozenset({1, 2}), "name": 1},
     Names.UNKNOWN: {"title": frozenset()},
     Names.TITLE: {},
     Names.NAMESAKE: {"name": 1},
@@ -104,9 +105,8 @@ def _alike() -> Iterator[Case]:
     most = 0.1 * DIFFER
     for names in Names:
         yield case(f"alike, {names.name}", Rule.ALIKE, names=names)
-        yield case(
-            f"alike, nearly, {names.name}", Rule.ALIKE, names=names, differing=floor(most * BINS)
-        )
+        nearly = DEMANDS[names].unlike * most * BINS
+        yield from edge(f"alike, nearly, {names.name}", Rule.ALIKE, most=nearly, names=names)
     yield from edge("text and core", Rule.ALIKE, most=most * BINS)
     yield from edge("at .75", Rule.ALIKE, most=0.25 * DIFFER * BINS, min_resemblance=0.75)
     core = [0] * 112 + [LINKS] * 400
@@ -137,7 +137,7 @@ def _same_core() -> Iterator[Case]:
             differing=300,
             theirs=theirs,
         )
-        for owner, share in zip((NAMED, LINKS), DEMANDS[names][2:], strict=True):
+        for owner, share in zip((NAMED, LINKS), DEMANDS[names][3:], strict=True):
             most = floor(share * DIFFER * BINS)
             for beside, rule in ((most, Rule.SAME_CORE), (most + 1, None)):
                 label = f"{beside} of owner {owner} beside, {names.name}"
@@ -181,7 +181,7 @@ _ONE_ADDRESS = (Names.ADDRESS, Names.RESPONSE)
 
 def _equal_text() -> Iterator[Case]:
     most = EQUAL * BINS
-    for names in (Names.OTHER, Names.UNKNOWN):
+    for names in (Names.OTHER, Names.RETITLED, Names.UNKNOWN):
         young = {"names": names, "young_folder": True}
         yield from edge(f"young folder, {names.name}", Rule.EQUAL_TEXT, most=most, **young)
         for core, rule in (
@@ -204,7 +204,8 @@ def _equal_text() -> Iterator[Case]:
                     **young,
                 )
     young = {"young_folder": True, "young_site": True}
-    yield case("another title, young", None, names=Names.OTHER, **young)
+    for names in (Names.OTHER, Names.RETITLED):
+        yield case(f"another title, young, {names.name}", None, names=names, **young)
     yield case("no title, young", Rule.EQUAL_TEXT, names=Names.UNKNOWN, **young)
     yield case("the same title, young", Rule.EQUAL_TEXT, **young)
     yield case("the same address, young", Rule.ALIKE, names=Names.ADDRESS, **young)
@@ -233,7 +234,7 @@ def _places() -> Iterator[Case]:
 def _names() -> Iterator[Case]:
     """Yield short pages: equal text, and titles and addresses decide."""
     for names in Names:
-        rule = None if names is Names.OTHER else Rule.EQUAL
+        rule = None if names <= Names.RETITLED else Rule.EQUAL
         yield case(f"short, {names.name}", rule, names=names, short=True)
         rule = Rule.EQUAL if names in _ONE_ADDRESS else None
         yield case(

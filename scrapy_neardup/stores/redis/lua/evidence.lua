@@ -128,7 +128,7 @@ local function names_of(page, stored)
   page.title = page.title or title_of(page.stored, page.common)
   local theirs = title_of(stored, page.common)
   if page.title ~= theirs and has_title(stored) and has_title(page.stored) then
-    return NAMES.OTHER
+    return same_name and NAMES.RETITLED or NAMES.OTHER
   end
   if page.title == '' or theirs == '' or page.young_site then return NAMES.UNKNOWN end
   return (same_name or its_path == path) and NAMES.NAMESAKE or NAMES.TITLE
@@ -183,7 +183,7 @@ local function besides_of(page, differing, demand)
     named = named + ones(band(beside, page.named[w]))
     others = others + ones(band(beside, bnot(page.named[w])))
   end
-  return math.max(named / (demand[3] * DIFFER * BINS), others / (demand[4] * DIFFER * BINS))
+  return math.max(named / (demand[4] * DIFFER * BINS), others / (demand[5] * DIFFER * BINS))
 end
 
 -- Of the core the bins that don't depend on the order of rows.
@@ -199,14 +199,14 @@ local function decide(page, stored, same_embedded)
   if #stored ~= #page.stored then return nil end
   local names = names_of(page, stored)
   if not same_embedded and names < NAMES.ADDRESS then return nil end
-  if not page.values then return names ~= NAMES.OTHER and RULE.EQUAL or nil end
+  if not page.values then return names > NAMES.RETITLED and RULE.EQUAL or nil end
   local owners = planes_in(stored, BITS, OWNER_BITS)
   local differing, counted, in_core = compare(page, stored, owners)
   local text, core, of_core = count(differing), count(differing, in_core), count(counted, in_core)
   local of_text = page.furniture and count(counted) or BINS
   local function decided(rule) return rule, text, of_text, core, of_core end
   if names <= NAMES.UNKNOWN and (page.young_folder or of_core * BITS < MIN_BITS) then
-    if names == NAMES.OTHER and page.young_site then return nil end
+    if names <= NAMES.RETITLED and page.young_site then return nil end
     local same_text = sub(stored, TEXT, TEXT + 1) == sub(page.stored, TEXT, TEXT + 1)
     if text <= EQUAL * of_text and (same_text or of_text * BITS >= MIN_BITS) then
       return decided(RULE.EQUAL_TEXT)
@@ -214,19 +214,20 @@ local function decide(page, stored, same_embedded)
     return nil
   end
   local most = page.most
-  if text <= most * of_text and core <= most * of_core then return decided(RULE.ALIKE) end
   local demand = DEMANDS[names]
+  local unlike = demand[1] * most
+  if text <= unlike * of_text and core <= unlike * of_core then return decided(RULE.ALIKE) end
   local besides = besides_of(page, differing, demand)
   if besides > 1 then return nil end
   local these, of_these = core, of_core
   if names >= NAMES.NAMESAKE then
-    if besides <= 0.5 and of_core >= demand[2] and core <= most / 2 * of_core then
+    if besides <= 0.5 and of_core >= demand[3] and core <= most / 2 * of_core then
       return decided(RULE.SAME_CORE)
     end
     local rows = rows_of(page, owners, in_core)
     these, of_these = count(differing, rows), count(counted, rows)
   end
-  if of_these >= demand[2] and these <= demand[1] * DIFFER * of_these then
+  if of_these >= demand[3] and these <= demand[2] * DIFFER * of_these then
     return decided(RULE.SAME_CORE)
   end
 end
