@@ -98,16 +98,16 @@ class Demand(NamedTuple):
         its rows.
     counted
         Minimum number of its bins that count.
-    named, others
-        Maximum shares of the page in elements named as furniture, and in links or places that
-        change, that are neither furniture of the site nor in the other page.
+    named, links
+        Maximum shares of the page in elements named as furniture, and in links, that are neither
+        furniture of the site nor in the other page.
     """
 
     unlike: float
     differing: float
     counted: int
     named: float
-    others: float
+    links: float
 
 
 DEMANDS = {
@@ -166,7 +166,8 @@ class Comparison:
 
     __slots__ = (
         "_aside", "_bins", "_bits", "_border", "_full", "_furniture", "_head", "_lacked",
-        "_most_differing", "_named", "_not_theirs", "_planes", "_stored", "_title", "_weighing",
+        "_links", "_most_differing", "_named", "_not_theirs", "_planes", "_stored", "_title",
+        "_weighing",
     )  # fmt: skip
 
     def __init__(self, page: Page, bins: int, bits: int) -> None:
@@ -178,12 +179,13 @@ class Comparison:
         self._not_theirs = page.weighing.changing | page.weighing.constant
         self._planes: Planes | None = None
         self._lacked: tuple[int, tuple[int, ...]] | None = None
-        self._aside = self._border = self._named = self._furniture = 0
+        self._aside = self._border = self._named = self._links = self._furniture = 0
         self._most_differing = (1 - page.weighing.min_resemblance) * (1 - 2.0**-bits)
         if len(page.evidence) > HEAD.size:
             self._planes = Planes.unpack(page.evidence, bins, bits)
             self._aside = self._aside_of(self._planes, self._head.places, page.weighing.changing)
             self._named = self._planes.owned_by(NAMED, self._full)
+            self._links = self._planes.owned_by(LINKS, self._full)
             self._border = self._planes.owned_by(BORDER, self._full)
             if (furniture := page.weighing.furniture) is not None:
                 self._furniture, self._lacked = furniture.plane(), furniture.lacked(bits)
@@ -248,7 +250,7 @@ class Comparison:
             return Rule.ALIKE
         besides = max(
             count / (share * differ * self._bins)
-            for count, share in zip(beside, (demand.named, demand.others), strict=True)
+            for count, share in zip(beside, (demand.named, demand.links), strict=True)
         )
         if besides > 1:
             return None
@@ -276,7 +278,7 @@ class Comparison:
     def _compare(self, stored: bytes, head: Head) -> tuple[Compared, tuple[int, int]]:
         """Return how the pages compare, and how many bins hold what only this page has besides.
 
-        That is in elements named as furniture; and in links and places that change.
+        That is in elements named as furniture, and in links.
         """
         ours = self._planes
         assert ours is not None  # noqa: S101  (for the type checker)
@@ -297,14 +299,14 @@ class Comparison:
                 differing, counted = differing & ~shown, counted & ~shown
         core = ~(self._aside | self._aside_of(theirs, head.places, self._not_theirs))
         rows = core & ~(self._border | theirs.owned_by(BORDER, self._full))
-        beside = differing & ~furniture & self._aside
+        beside = differing & ~furniture
         compared = Compared(
             *(
                 ((differing & bins).bit_count(), (counted & bins).bit_count())
                 for bins in (-1, core, rows)
             )
         )
-        return compared, ((beside & self._named).bit_count(), (beside & ~self._named).bit_count())
+        return compared, ((beside & self._named).bit_count(), (beside & self._links).bit_count())
 
     def _aside_of(self, planes: Planes, places: Sequence[int], known: frozenset[int]) -> int:
         """Return the bins whose minimum isn't in the core, given places that aren't."""

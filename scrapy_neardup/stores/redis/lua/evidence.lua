@@ -87,7 +87,8 @@ local function comparison(stored, weighing)
     local owners = planes_in(stored, BITS, OWNER_BITS)
     page.values = planes_in(stored, 0, BITS)
     page.aside = aside_of(owners, stored, page.changing)
-    page.named, page.border = owned_by(owners, NAMED), owned_by(owners, BORDER)
+    page.named, page.links = owned_by(owners, NAMED), owned_by(owners, LINKS)
+    page.border = owned_by(owners, BORDER)
     page.furniture = at <= #weighing and { struct.unpack(PLANE, weighing, at) } or nil
     at = at + PLANE_BYTES
     if at <= #weighing then
@@ -173,17 +174,17 @@ local function compare(page, stored, owners)
   return differing, counted, core
 end
 
--- How much only this page has besides, in elements named as furniture or elsewhere, as a multiple
--- of what it may.
+-- How much only this page has besides, in elements named as furniture or in links, as a multiple of
+-- what it may.
 local function besides_of(page, differing, demand)
-  local named, others = 0, 0
+  local named, links = 0, 0
   for w = 1, WORDS do
-    local beside = band(differing[w], page.aside[w])
+    local beside = differing[w]
     if page.furniture then beside = band(beside, bnot(page.furniture[w])) end
     named = named + ones(band(beside, page.named[w]))
-    others = others + ones(band(beside, bnot(page.named[w])))
+    links = links + ones(band(beside, page.links[w]))
   end
-  return math.max(named / (demand[4] * DIFFER * BINS), others / (demand[5] * DIFFER * BINS))
+  return math.max(named / (demand[4] * DIFFER * BINS), links / (demand[5] * DIFFER * BINS))
 end
 
 -- Of the core the bins that don't depend on the order of rows.
