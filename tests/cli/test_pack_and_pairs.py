@@ -209,6 +209,6 @@ def test_pairs_that_share_features(call, rows, site, tmp_path):
     assert "more than 2 pairs share features" in result.stderr
     result = call("pairs", scanned, "--by", "features", "--max-distance", 2, status=2)
     assert "--max-distance can't be combined with --by features" in result.stderr
-    assert "--shared has no use" in call("pairs", scanned, "--shared", 2, status=2).stderr
+    assert "--shared can't be combined" in call("pairs", scanned, "--shared", 2, status=2).stderr
     paper = call("scan", site, "--preset", "paper").stdout
     assert call("pairs", "-", "--by", "features", stdin=paper).stdout == ""

@@ -173,11 +173,10 @@ def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
     assert held / pages == pytest.approx(in_redis["memory_bytes_per_page"], rel=0.15)
 
 
-@pytest.mark.parametrize(("pages", "measured"), [("1M", 47 + 26), ("10M", 84 + 24)])
-def test_redis_is_estimated_for_many_pages(call, pages, measured):
-    """Against measured bytes of four and ten tables, and of the page ids."""
-    store = planned(call, "--pages", pages, "--preset", "paper")["stores"][-1]
-    assert store["memory_bytes_per_page"] == pytest.approx(measured, rel=0.1)
+def test_redis_is_estimated_for_many_pages(call):
+    """Against measured bytes of four tables, and of the page ids."""
+    store = planned(call, "--pages", "1M", "--preset", "paper")["stores"][-1]
+    assert store["memory_bytes_per_page"] == pytest.approx(47 + 26, rel=0.1)
 
 
 def test_a_store_that_does_not_take_the_distance_is_left_out(call):
