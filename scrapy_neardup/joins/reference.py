@@ -120,7 +120,7 @@ def _may_reach(
 def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Measure) -> int:
     """Return the overlap of two sets that share `common` tokens of their prefixes.
 
-    JoinCounts on behind the prefix that ends first; where even that can't reach the required
+    Counts on behind the prefix that ends first; where even that can't reach the required
     overlap, what is returned is less than it.
     """
     required = measure.required(len(x), len(y))

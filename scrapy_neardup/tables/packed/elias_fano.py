@@ -82,7 +82,7 @@ class EliasFano:
         return self._count
 
     def probe(self, permutation: Permutation, prefix_bits: int) -> Probe:
-        """See `PackedTable.probe`; compiled, it takes a fifth of a microsecond."""
+        """See `PackedTable.probe`; compiled, it takes some microsecond."""
         if _compiled is None:
             return pure_probe(self, permutation, prefix_bits)
         compiled: Probe = _compiled.Probe(
