@@ -20,7 +20,7 @@ from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED
 from scrapy_neardup.evidence.places import named_places, tracked
-from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes, shingles_at
+from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
 
 _NOTHING = np.empty(0, np.uint64)
 
@@ -102,11 +102,6 @@ def shingle(core: Core, named: NDArray[np.uint64], links: NDArray[np.uint64], si
             )
     found = owned(tokens, counts, of_blocks, starts_row, named, links, size)
     return Owned(*found, places, texts)
-
-
-def sorted_shingles(tokens: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
-    """Return the distinct shingles of a text, ascending."""
-    return distinct(shingle_hashes(tokens, size))
 
 
 def _short_rows(
