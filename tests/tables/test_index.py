@@ -14,10 +14,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign
-from scrapy_neardup.tables import index as tables_index
-from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
 SMALL = 500
 """An expected size that gives the index its fewest buckets: they are shared more."""
@@ -32,16 +29,7 @@ fingerprints = st.integers(0, 2**64 - 1) | st.builds(
 )
 
 
-@pytest.fixture(
-    params=dict.fromkeys([PureBuckets, Buckets]),
-    ids=lambda way: way.__module__,
-    autouse=True,
-    scope="module",
-)
-def _both_ways(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables_index, "Buckets", request.param)
-        yield
+pytestmark = pytest.mark.usefixtures("both_ways")
 
 
 def within(k, stored, query):
@@ -274,19 +262,6 @@ def test_a_small_index_is_small():
     assert HammingIndex(3, SMALL).nbytes < 40_000
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: HammingIndex(4, design=TableDesign.blocks(3, blocks=4)), "distance 4 or more"),
-        (lambda: HammingIndex(3, design=TableDesign.blocks(3, blocks=4, bits=32)), "64 bits"),
-        (lambda: HammingIndex(6, design=TableDesign.probing(6, blocks=2)), "at most 4096 probes"),
-    ],
-)
-def test_what_can_not_be_exact_or_quick_is_refused(make, said):
-    with pytest.raises(ConfigurationError, match=said):
-        make()
-
-
 class IndexMachine(RuleBasedStateMachine):
     """Any order of calls, against a plain list."""
 
@@ -391,33 +366,3 @@ def test_long_random_runs_agree_with_a_counter(k):
                 zip(distances[distances <= k].tolist(), held[distances <= k].tolist(), strict=True)
             )
             assert index.query(query) == [(match, distance) for distance, match in near]
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [("max_distance", -1), ("max_distance", 9), ("max_distance", 1.5), ("expected", -5),
-     ("expected", float("nan")), ("max_bucket", 0)],
-)  # fmt: skip
-def test_sizes_out_of_range_are_named(argument, value):
-    with pytest.raises(ConfigurationError, match=f"{argument}.* must be a whole number"):
-        HammingIndex(**{argument: value})
-
-
-@pytest.mark.parametrize("value", [-1, 2**64, None])
-def test_what_is_no_fingerprint_is_refused_and_nothing_changes(value):
-    index = HammingIndex()
-    index.add(7)
-    for call in (index.add, index.query, index.remove):
-        with pytest.raises(ConfigurationError, match="fingerprint is a whole number of 64 bits"):
-            call(value)
-    assert index.query(7) == [(7, 0)]
-    index._check()
-
-
-@pytest.mark.parametrize("values", [np.array([-1, 2]), np.array([1.5]), uint64([[1], [2]]), [1]])
-def test_only_arrays_of_uint64_are_added_at_once(values):
-    index = HammingIndex()
-    for call in (index.add_many, index.query_many):
-        with pytest.raises(ConfigurationError, match="one-dimensional array of uint64"):
-            call(values)
-    assert len(index) == 0
