@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scrapy_neardup.offline.packfile import open_packed, write_pieces
+from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import CODECS, checksums, elias_fano, encode_index
 

@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 
 from scrapy_neardup.evidence.layout import Head, stored_size
-from scrapy_neardup.offline.packfile import open_packed, write_pieces
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
+from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import RETRIEVED_FAST, Unpacked, encode_index, packed_design
 from scrapy_neardup.verdict import Decision, Page

@@ -13,8 +13,8 @@ from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress
 from scrapy_neardup.cli.options import column_option, progress_option, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.fpfiles import RawFile
-from scrapy_neardup.offline.packfile import write_pieces
 from scrapy_neardup.offline.sources import Source
+from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables.packed import (
     CODECS,
     RETRIEVED_FAST,

@@ -12,8 +12,8 @@ import click
 from scrapy_neardup.cli.fingerprints import binary_output, progress_line
 from scrapy_neardup.cli.options import output_option, progress_option
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.packfile import open_packed, read_packed
 from scrapy_neardup.offline.stored import packed_lines
+from scrapy_neardup.stores.packfile import open_packed, read_packed
 from scrapy_neardup.tables.packed import PackedIndex
 
 _AT_ONCE = 1 << 17

@@ -31,10 +31,10 @@ from scrapy_neardup.errors import (
     StoreError,
     StoreUnavailableError,
 )
-from scrapy_neardup.offline.packfile import open_packed
 from scrapy_neardup.stores import Store, StoreStats, open_store
 from scrapy_neardup.stores.layered import LayeredStore
 from scrapy_neardup.stores.packed import PackedPages
+from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Page, Reason, Verdict
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.lines import lines
-from scrapy_neardup.offline.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import is_remote, opened
 from scrapy_neardup.offline.sources import FileSource, Name, RowRange, Source
 from scrapy_neardup.offline.stored import Spool, Stored, read_stored
+from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import Strings
 
 RAW_ENDINGS = (".u64", ".bin", ".raw")

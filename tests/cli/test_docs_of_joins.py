@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_neardup.offline.packfile import open_packed
+from scrapy_neardup.stores.packfile import open_packed
 
 DOCS = Path(__file__).parents[2] / "docs"
 

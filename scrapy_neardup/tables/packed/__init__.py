@@ -1,7 +1,7 @@
 """Compressed tables: codecs over buffers, and the index that probes them.
 
 Rule of this room: bytes in, fingerprints out, and no files; a file's shape is the business
-of `scrapy_neardup.offline.packfile`. Nothing decoded is trusted before its checksum is.
+of `scrapy_neardup.stores.packfile`. Nothing decoded is trusted before its checksum is.
 """
 
 from scrapy_neardup.tables.packed.checked import Checked, checksums

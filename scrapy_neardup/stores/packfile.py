@@ -1,6 +1,6 @@
 """The file of a packed index: written aside, mapped into memory, verified where it is read.
 
-Rule of this room: bytes and offsets; what they mean is the business of
+Rule of this module: bytes and offsets; what they mean is the business of
 `scrapy_neardup.tables.packed`. A file is ::
 
     magic, version                  16 bytes
@@ -28,7 +28,6 @@ import numpy as np
 
 from scrapy_neardup import __version__
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.record import reading
 from scrapy_neardup.tables.packed import Checked, Encoded, Opened, PackedIndex, checksums
 
 MAGIC = b"\x93NEARDUP"
@@ -92,9 +91,12 @@ def open_packed(path: str | os.PathLike[str]) -> PackedIndex:
         also later, from the index, where a damaged part is read for the first time.
     """
     name = os.fspath(path)
-    with reading(name), Path(name).open("rb") as file:
-        empty = not os.fstat(file.fileno()).st_size
-        buffer = b"" if empty else mmap(file.fileno(), 0, access=ACCESS_READ)
+    try:
+        with Path(name).open("rb") as file:
+            empty = not os.fstat(file.fileno()).st_size
+            buffer = b"" if empty else mmap(file.fileno(), 0, access=ACCESS_READ)
+    except OSError as error:
+        raise InputError(f"{name}: can't be read: {error.strerror or error}") from error
     return read_packed(buffer, name)
 
 
