@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_neardup.crawl.audit import Said
-    from scrapy_neardup.crawl.ledger import Entry
     from scrapy_neardup.crawl.settings import CrawlSettings
+    from scrapy_neardup.crawl.waiting import Pending
     from scrapy_neardup.verdict import Match
 
 KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
@@ -54,7 +54,7 @@ class Judged:
 
     verdict: Verdict
     action: str
-    entry: Entry | None = None
+    entry: Pending | None = None
     """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
     said: Said | None = None
     """What the page says, if there is an audit."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 REMEMBERED = 65_536
-"""Maximum number of pages remembered as asked for again."""
+"""Maximum number of pages that are remembered as asked for again."""
 
 
 class Output:
@@ -37,7 +37,7 @@ class Output:
     request
         The page's own.
     fingerprint
-        Of a request.
+        Returns the fingerprint of a request.
     """
 
     def __init__(self, request: Request, fingerprint: Callable[[Request], bytes]) -> None:
@@ -76,12 +76,12 @@ class AskedAgain:
         self._pages: BoundedDict[int, None] = BoundedDict(REMEMBERED)
 
     def output(self, response: Response) -> Output:
-        """Return the function to be told of everything that a page's callback yields."""
+        """Return what collects all that the callback of this page yields."""
         assert response.request is not None  # noqa: S101  (for the type checker)
         return Output(response.request, self._fingerprint)
 
     def says_nothing(self, page_id: int, output: Output) -> bool:
-        """Return whether the page is only asked for again, now that its output is complete."""
+        """Return whether the callback, whose output is complete, only asks for its page again."""
         if output.holds_more:
             self._pages.pop(page_id, None)
             return False

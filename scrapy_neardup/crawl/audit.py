@@ -35,27 +35,28 @@ if TYPE_CHECKING:
 MAX_TEXT_BYTES = 64 * 1024
 """Maximum bytes of a page's compressed text; the end of a longer one is cut off."""
 
-
 OMITTED = {Form.CLOCK: "clock", Form.LINKS: "links", Form.NAMED: "named as furniture"}
 """Form of a block -> why it isn't judged, or isn't judged as content."""
 
 MAX_TITLE_LENGTH = 300
 """Maximum characters of a title or heading in the file."""
+
 MAX_HEADINGS = 8
+"""Maximum number of a page's headings in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What a page says, for an audit.
+    """The part of a page that an audit shows.
 
     Parameters
     ----------
     title, headings
         As a reader sees them.
     text
-        What is judged, None unless the audit wants it.
+        The judged text; None unless ``NEARDUP_AUDIT_TEXT`` asks for it.
     omitted
-        Start and end of what is left out of the judgement, in characters of `text`, and why.
+        Ranges of `text` that count less or not at all: start and end in characters, and why.
     """
 
     title: str
@@ -65,7 +66,7 @@ class Said:
 
     @classmethod
     def of(cls, content: Content, *, with_text: bool) -> Said:
-        """Return what `content` says."""
+        """Return the part of `content` that an audit shows."""
         title, headings = content.title[:MAX_TITLE_LENGTH], content.headings[:MAX_HEADINGS]
         headings = tuple(heading[:MAX_TITLE_LENGTH] for heading in headings)
         if not with_text:

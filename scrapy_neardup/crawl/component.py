@@ -15,7 +15,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from scrapy_neardup.crawl.compat import close_spider
-from scrapy_neardup.crawl.opening import STORE_ERROR
+from scrapy_neardup.crawl.guard import STORE_ERROR
 from scrapy_neardup.crawl.settings import enabled
 from scrapy_neardup.errors import NeardupError, StoreError
 

@@ -1,11 +1,10 @@
 """The kept pages whose processing isn't over, and how each of them ends.
 
 Rule of this module: every page that the store took for new is confirmed or forgotten
-exactly once, and all of it is over before the store closes. Nobody waits for a
-confirmation: those of a tenth of a second go out together, so that a store behind a
-network sends them at once. One that the store doesn't take is tried once more at the
-end; an entry that can't be withdrawn stays pending, is tried again when a page meets it,
-and ends with the crawl.
+exactly once, before the store closes. Nobody waits for a confirmation: those of a tenth of
+a second go out together, so that a store behind a network gets them in one request. One that
+the store doesn't take is tried once more at the end; an entry that can't be withdrawn stays
+pending, is tried again when a page meets it, and ends with the crawl.
 
 Other pages that repeat a pending one wait here for its end (`waiting.py`).
 """
@@ -15,62 +14,31 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_PENDING, WITHHOLDING
-from scrapy_neardup.crawl.opening import StoreCallFailedError
-from scrapy_neardup.crawl.waiting import Ending, Queue, Visit
+from scrapy_neardup.crawl.guard import StoreCallFailedError
+from scrapy_neardup.crawl.waiting import Ending, Pending, Queue, Visit
 from scrapy_neardup.options import ACTIONS
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.crawl.guard import GuardedStore
     from scrapy_neardup.crawl.journal import Journal
-    from scrapy_neardup.crawl.opening import GuardedStore
 
 CONFIRM_SECONDS = 0.1
-"""Maximum seconds that a confirmation waits for others. A process that is killed loses that
-much."""
+"""Maximum seconds that a confirmation waits for others; a process that is killed loses those of
+that time."""
 
 LISTED_ORPHANS = 1_000
 """Maximum number of pages, dropped for one pending page, that are remembered for the audit."""
 
 RECENT_WITHDRAWALS = 4_096
-"""Maximum number of withdrawn pages that are remembered, in case an answer that names one is under
-way."""
-
-
-@dataclass(slots=True, eq=False)
-class Entry:
-    """A page that the store holds as pending.
-
-    Parameters
-    ----------
-    page_id, url
-        Whose it is; the URL may be shown.
-    queue
-        The pages that wait for its end.
-    deadline
-        When they stop waiting, on the clock of the event loop.
-    """
-
-    page_id: int
-    url: str
-    queue: Queue
-    deadline: float
-    dropped: list[str] = field(default_factory=list)
-    """Pages that were dropped as its duplicates."""
-    spared: int = 0
-    """Number of pages that were found to repeat it, and aren't dropped for it."""
-    failed: bool = False
-    """Whether it is to be withdrawn."""
-    ending: asyncio.Task[None] | None = None
-    """Task that is withdrawing it, if there is one."""
-    withdrawal: int = 0
-    """Number of it among the withdrawn pages of the crawl; 0: the store may still hold it."""
+"""Maximum number of withdrawn pages that are remembered: the store may name one of them in an
+answer that is under way."""
 
 
 class Ledger:
@@ -87,14 +55,14 @@ class Ledger:
         self._store = store
         self._journal = journal
         self._patience = patience
-        self._pending: dict[int, Entry] = {}
+        self._pending: dict[int, Pending] = {}
         self._processed: dict[int, None] = {}
         self._confirming: asyncio.TimerHandle | None = None
         self._unconfirmed: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._asking: dict[int, Visit] = {}
         self._withdrawals = 0
-        self._withdrawn: BoundedDict[int, Entry] = BoundedDict(RECENT_WITHDRAWALS)
+        self._withdrawn: BoundedDict[int, Pending] = BoundedDict(RECENT_WITHDRAWALS)
 
     async def settle(
         self,
@@ -103,13 +71,13 @@ class Ledger:
         *,
         judge: Callable[[], Awaitable[Verdict]],
         choose: Callable[[Verdict], str],
-    ) -> tuple[Verdict, str, Entry | None]:
-        """Judge a page until its verdict stays.
+    ) -> tuple[Verdict, str, Pending | None]:
+        """Judge a page until its verdict is final.
 
         Parameters
         ----------
         page_id, url
-            Of the page; the URL may be shown.
+            Of the page; the URL without user name and password.
         judge
             Asks the store about it.
         choose
@@ -119,7 +87,7 @@ class Ledger:
         Returns
         -------
         verdict, action, entry
-            What was decided, what to do, and its own entry if it is pending.
+            What was decided, what to do, and the page itself if the store holds it as pending.
         """
         visit = Visit(page_id)
         outcome = Ending.GONE
@@ -140,7 +108,7 @@ class Ledger:
         return verdict, action, entry
 
     def confirm(self, judged: Judged | None) -> None:
-        """Make the entry of a page final, soon, as its processing is over."""
+        """Make the entry of a page final, within `CONFIRM_SECONDS`, as its processing is over."""
         if (entry := self._running(judged)) is None:
             return
         del self._pending[entry.page_id]
@@ -151,7 +119,7 @@ class Ledger:
             self._confirming = loop.call_later(CONFIRM_SECONDS, self._confirm_processed)
 
     def withdraw(self, judged: Judged | None) -> None:
-        """Withdraw the entry of a page, soon, as it is not to be remembered."""
+        """Withdraw the entry of a page without waiting for the store."""
         if (entry := self._running(judged)) is not None:
             self._withdraw(entry)
 
@@ -172,7 +140,7 @@ class Ledger:
 
     async def _ask(
         self, visit: Visit, url: str, judge: Callable[[], Awaitable[Verdict]]
-    ) -> tuple[Verdict, Entry | None]:
+    ) -> tuple[Verdict, Pending | None]:
         """Ask the store about a page that no other task asks about; enter it if it is new."""
         await self._answer(visit.page_id)
         while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
@@ -198,14 +166,14 @@ class Ledger:
         while (visit := self._asking.get(page_id)) is not None:
             await visit.answered.wait()
 
-    def _begin(self, visit: Visit, url: str) -> Entry:
+    def _begin(self, visit: Visit, url: str) -> Pending:
         """Enter a page that is new."""
         if (old := self._pending.get(visit.page_id)) is not None:
             self._gone(old)  # the same page with other content: the store has replaced it
         self._processed.pop(visit.page_id, None)
         behind, visit.behind = visit.behind, deque()
         deadline = asyncio.get_running_loop().time() + self._patience
-        entry = Entry(visit.page_id, url, Queue(behind), deadline)
+        entry = Pending(visit.page_id, url, Queue(behind), deadline)
         self._pending[visit.page_id] = entry
         return entry
 
@@ -231,7 +199,7 @@ class Ledger:
             self._journal.count("pages/waited")
         return await entry.queue.join(visit)
 
-    def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Entry | None:
+    def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Pending | None:
         """Return the entry that the store took for a page's match, if it no longer holds it."""
         gone = self._withdrawn.get(page_id)
         return gone if gone is not None and gone.withdrawal > visit.asked else None
@@ -245,7 +213,7 @@ class Ledger:
         elif len(entry.dropped) < LISTED_ORPHANS:
             entry.dropped.append(url)
 
-    def _running(self, judged: Judged | None) -> Entry | None:
+    def _running(self, judged: Judged | None) -> Pending | None:
         """Return the entry of a page whose processing isn't known to be over."""
         entry = None if judged is None else judged.entry
         if entry is None or entry.failed or self._pending.get(entry.page_id) is not entry:
@@ -268,7 +236,7 @@ class Ledger:
             elif reply is not None:
                 raise reply
 
-    def _withdraw(self, entry: Entry) -> None:
+    def _withdraw(self, entry: Pending) -> None:
         if not entry.failed:
             entry.failed = True
             self._journal.count("pages/withdrawn")
@@ -280,7 +248,7 @@ class Ledger:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _forget(self, entry: Entry) -> None:
+    async def _forget(self, entry: Pending) -> None:
         # The same page fetched again may be about to replace it.
         await self._answer(entry.page_id)
         if self._pending.get(entry.page_id) is not entry:
@@ -296,14 +264,14 @@ class Ledger:
         if matched > entry.spared:
             self._spawn(self._tell_orphans(entry, matched))
 
-    def _gone(self, entry: Entry) -> None:
+    def _gone(self, entry: Pending) -> None:
         """Have the pages judged again that were found to repeat a page that was withdrawn."""
         self._withdrawals += 1
         entry.withdrawal = self._withdrawals
         self._withdrawn[entry.page_id] = entry
         entry.spared += entry.queue.gone()
 
-    async def _tell_orphans(self, entry: Entry, matched: int) -> None:
+    async def _tell_orphans(self, entry: Pending, matched: int) -> None:
         # Answers that are under way spare theirs when they arrive.
         for visit in [v for v in self._asking.values() if v.asked < entry.withdrawal]:
             await visit.answered.wait()

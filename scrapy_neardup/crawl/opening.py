@@ -1,288 +1,36 @@
 """The store of a crawl: made from its settings, over its base, behind a guard.
 
 Rule of this module: nothing is connected or read from a server before `GuardedStore.open`, so
-that what can't be used is told before anything has begun. From then on a store call takes at most
-``NEARDUP_TIMEOUT`` seconds, and after three failures in a row the store is left alone for 30
-seconds, so that a dead store costs the crawl three timeouts and not one a page. Then one call
-probes whether it answers again. A store that could not be opened because its server is away is
-left alone in the same way, and the probe opens it first. Whatever a store raises becomes a
-`StoreCallFailedError`.
+that what can't be used is told before anything has begun.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import secrets
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING
 
 from scrapy.utils.job import job_dir
 
-from scrapy_neardup.crawl.compat import close_spider
+from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
 from scrapy_neardup.crawl.settings import resolve_namespace
-from scrapy_neardup.errors import (
-    ConfigurationError,
-    NeardupError,
-    StoreError,
-    StoreUnavailableError,
-)
-from scrapy_neardup.stores import Store, StoreStats, open_store
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.layered import LayeredStore
 from scrapy_neardup.stores.packed import PackedPages
 from scrapy_neardup.stores.packfile import open_packed
-from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Page, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_neardup.crawl.journal import Journal
     from scrapy_neardup.crawl.settings import CrawlSettings
-
-logger = logging.getLogger(__name__)
-
-FAILURES_IN_A_ROW = 3
-PAUSE_SECONDS = 30.0
-CLOSE_SECONDS = 60.0
-
-STORE_ERROR = "neardup_store_error"
-"""Closing reason of the spider when the store makes it close."""
-
-MAX_LOGGED_FAILURES = 8
-"""Maximum number of different failures of the store that are logged at ERROR, each once; further
-ones are logged at DEBUG."""
-
-A = TypeVarTuple("A")
-T = TypeVar("T")
-
-
-class StoreCallFailedError(StoreError):
-    """A store call failed or was not made; `reason` says which.
-
-    `refused`: the store answers and doesn't open for this crawl, so waiting won't help.
-    """
-
-    def __init__(self, reason: Reason, detail: str, *, refused: bool = False) -> None:
-        super().__init__(detail)
-        self.reason = reason
-        self.refused = refused
-
-
-class GuardedStore(Store):
-    """A store whose calls are limited in time, and not made while it is broken.
-
-    Parameters
-    ----------
-    store
-        The one that does the work.
-    uri
-        Its URI, shown in messages as `shown`.
-    timeout
-        Seconds that one call may take. Opening is not limited (a large file takes its
-        time to load), closing by `CLOSE_SECONDS`.
-    on_failure
-        Called with every failure of a call that was made.
-    clock
-        Seconds on a clock that never goes back.
-
-    Notes
-    -----
-    A store in memory answers without suspending: then a call costs one timer handle and
-    no task.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        uri: str,
-        *,
-        timeout: float,
-        on_failure: Callable[[StoreCallFailedError], None],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._store = store
-        self._uri = uri
-        self._timeout = timeout
-        self._on_failure = on_failure
-        self._clock = clock
-        self._opened = False
-        self._failures = 0
-        self._paused_until = 0.0
-        self._probing = False
-
-    async def open(self) -> None:
-        """Open the store.
-
-        Raises
-        ------
-        StoreUnavailableError
-            It doesn't answer now. Calls are refused as for any store that is broken, and
-            the first one after the pause tries to open it again.
-        StoreError
-            It won't open for this crawl.
-        """
-        try:
-            await self._store.open()
-            self._opened = True
-        except StoreUnavailableError:
-            self._failures = FAILURES_IN_A_ROW
-            self._paused_until = self._clock() + PAUSE_SECONDS
-            raise
-        except NeardupError:
-            raise
-        except Exception as error:
-            raise StoreError(
-                f"{redact_store(self._uri)} can't be opened: {self._said(error)}"
-            ) from error
-
-    async def close(self) -> None:
-        """Close the store."""
-        try:
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self._store.close()
-        except Exception as error:
-            raise StoreError(
-                f"{redact_store(self._uri)} didn't close: {self._said(error)}"
-            ) from error
-
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page`, within the limits."""
-        return await self._call(self._store.check_and_add, page)
-
-    async def confirm(self, page_id: int) -> None:
-        """Make an entry final, within the limits."""
-        await self._call(self._store.confirm, page_id)
-
-    async def forget(self, page_id: int) -> int:
-        """Withdraw an entry, within the limits."""
-        return await self._call(self._store.forget, page_id)
-
-    async def stats(self) -> StoreStats:
-        """Count what is held."""
-        return await self._store.stats()
-
-    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post and read on the store's notice board, within the limits."""
-        return await self._call(self._store.exchange, topic, member, value)
-
-    async def _call(self, method: Callable[[*A], Awaitable[T]], *arguments: *A) -> T:
-        probe = self._failures >= FAILURES_IN_A_ROW
-        if probe:
-            if self._probing or self._clock() < self._paused_until:
-                raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
-            self._probing = True
-        try:
-            async with asyncio.timeout(self._timeout):
-                if not self._opened:
-                    await self._store.open()
-                    self._opened = True
-                answer = await method(*arguments)
-        except TimeoutError as error:
-            detail = f"no answer from the store within {self._timeout:g} s"
-            raise self._failed(Reason.TIMEOUT, detail) from error
-        except Exception as error:
-            refused = not self._opened and not isinstance(error, StoreUnavailableError)
-            raise self._failed(Reason.STORE_ERROR, self._said(error), refused=refused) from error
-        finally:
-            if probe:
-                self._probing = False
-        if self._failures >= FAILURES_IN_A_ROW:
-            logger.info("The near-duplicate store answers again")
-        self._failures = 0
-        return answer
-
-    def _said(self, error: Exception) -> str:
-        """Return what `error` says, without a password."""
-        text = str(error) if isinstance(error, NeardupError) else repr(error)
-        for written in (self._uri, repr(self._uri)[1:-1]):
-            text = text.replace(written, redact_store(self._uri))
-        return text
-
-    def _failed(
-        self, reason: Reason, detail: str, *, refused: bool = False
-    ) -> StoreCallFailedError:
-        self._failures += 1
-        if self._failures >= FAILURES_IN_A_ROW:
-            self._paused_until = self._clock() + PAUSE_SECONDS
-        if self._failures == FAILURES_IN_A_ROW:
-            logger.warning(
-                "The near-duplicate store failed %d times in a row: pages go unjudged until it "
-                "answers again, which is tried every %g s",
-                FAILURES_IN_A_ROW,
-                PAUSE_SECONDS,
-            )
-        failure = StoreCallFailedError(reason, detail, refused=refused)
-        self._on_failure(failure)
-        return failure
-
-
-class Faults:
-    """What a crawl says of a store that fails, and when it closes for that.
-
-    Parameters
-    ----------
-    crawler
-        The one that is closed.
-    journal
-        Counts the failures.
-    uri
-        Of the store.
-    on_error
-        ``NEARDUP_ON_ERROR``: with ``"close"`` every failure closes the crawl.
-    """
-
-    def __init__(self, crawler: Crawler, journal: Journal, uri: str, on_error: str) -> None:
-        self._crawler = crawler
-        self._journal = journal
-        self._uri = uri
-        self._closes = on_error == "close"
-        self._said: set[str] = set()
-        self._closing: asyncio.Task[None] | None = None
-
-    def lets_start(self, error: NeardupError) -> bool:
-        """Return whether the crawl starts although the store didn't open; say so if it does.
-
-        A server that is away keeps none from starting unless ``NEARDUP_ON_ERROR`` says so. A
-        store that refuses (other parameters, a wrong password, a lock) always does.
-        """
-        if self._closes or not isinstance(error, StoreUnavailableError):
-            return False
-        self._journal.count("store/errors")
-        self._said.add(str(error))
-        logger.error(
-            "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages are kept "
-            "unjudged until the store answers, which is tried every %g s",
-            str(error).rstrip("."),
-            PAUSE_SECONDS,
-        )
-        return True
-
-    def failed(self, failure: StoreCallFailedError) -> None:
-        """Count and log the failure of a call, and close the crawl if it is to end with it."""
-        self._journal.count("store/errors")
-        # A lost connection is often the first that is seen of what the next call then names.
-        known = str(failure) in self._said or len(self._said) >= MAX_LOGGED_FAILURES
-        self._said.add(str(failure))
-        logger.log(
-            logging.DEBUG if known and not failure.refused else logging.ERROR,
-            "The near-duplicate store %s failed: %s",
-            redact_store(self._uri),
-            failure,
-        )
-        if (self._closes or failure.refused) and self._closing is None:
-            # Not awaited: closing waits for the pages that wait for the store.
-            self._closing = asyncio.get_running_loop().create_task(
-                close_spider(self._crawler, STORE_ERROR)
-            )
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
-    """Return where fingerprints live: by default as long as Scrapy's own seen requests."""
+    """Return the URI of the store; by default one that lives as long as Scrapy's seen requests."""
     if settings.store is not None:
         return settings.store
     folder = job_dir(crawler.settings)
@@ -292,8 +40,8 @@ def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
 def job_of(crawler: Crawler, uri: str) -> str | None:
     """Return what this crawl and a later run of it have in common; see `Detector`.
 
-    Whoever opens a file is alone with it, so that the next one to open it goes on. On a server a
-    crawl is known by its ``JOBDIR``, which holds its name.
+    A file has one crawl at a time, so that the next one to open it goes on with this one. On a
+    server a crawl is known by a random name, which its ``JOBDIR`` holds.
     """
     if uri.partition(":")[0].lower() in {"memory", "sqlite"}:
         return "one at a time"

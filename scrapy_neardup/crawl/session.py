@@ -17,15 +17,10 @@ from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain
 from scrapy_neardup.crawl.eligibility import Eligibility
+from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.opening import (
-    Faults,
-    StoreCallFailedError,
-    job_of,
-    make_store,
-    store_uri,
-)
+from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.detector import Detector

@@ -1,4 +1,4 @@
-"""Pages that wait for the outcome of a page that they repeat.
+"""Pages whose processing isn't over, and the pages that wait for the outcome of one they repeat.
 
 Rule of this module: a page waits before it has a verdict that stays, and so before any
 store holds it. Only pages that a store holds are waited for, and those have gone on to
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 
@@ -36,7 +37,7 @@ class Visit:
     def __init__(self, page_id: int) -> None:
         self.page_id = page_id
         self.asked = 0
-        """How many pages had been withdrawn when the store was last asked about it."""
+        """Number of pages withdrawn before the store was last asked about it."""
         self.answered = asyncio.Event()
         """Set when the store's answer has been noted."""
         self.deadline: float | None = None
@@ -48,7 +49,7 @@ class Visit:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits."""
+        """Whether it still waits."""
         return self.turn is not None and not self.turn.done()
 
     def end(self, outcome: Ending) -> None:
@@ -94,7 +95,7 @@ class Queue:
         self._tell(Ending.LATE)
 
     def gone(self) -> int:
-        """Tell that the page was withdrawn; return how many that wait were found to repeat it."""
+        """Tell that the page was withdrawn; return the number of waiting pages that repeat it."""
         repeating = [visit for visit in self._repeating if visit.waits]
         self._repeating.clear()
         behind, self._behind = self._behind, deque()
@@ -109,6 +110,36 @@ class Queue:
         for visit in self._behind:
             visit.end(Ending.GONE)
         self._behind.clear()
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A page that the store holds as pending.
+
+    Parameters
+    ----------
+    page_id, url
+        Of the page; the URL without user name and password.
+    queue
+        The pages that wait for its end.
+    deadline
+        When they stop waiting, on the clock of the event loop.
+    """
+
+    page_id: int
+    url: str
+    queue: Queue
+    deadline: float
+    dropped: list[str] = field(default_factory=list)
+    """Pages that were dropped as its duplicates."""
+    spared: int = 0
+    """Number of pages that were found to repeat it, and aren't dropped for it."""
+    failed: bool = False
+    """Whether it is to be withdrawn."""
+    ending: asyncio.Task[None] | None = None
+    """Task that is withdrawing it, if there is one."""
+    withdrawal: int = 0
+    """Its number among the withdrawn pages of the crawl; 0 while the store may still hold it."""
 
 
 def _call_first(waiting: deque[Visit]) -> None:

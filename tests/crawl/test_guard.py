@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from crawl_stores import ToyStore
 
-from scrapy_neardup.crawl.opening import PAUSE_SECONDS, GuardedStore, StoreCallFailedError
+from scrapy_neardup.crawl.guard import PAUSE_SECONDS, GuardedStore, StoreCallFailedError
 from scrapy_neardup.errors import StoreError, StoreLockedError
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page, Reason

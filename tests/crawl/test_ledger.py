@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
+from scrapy_neardup.crawl.guard import GuardedStore
 from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.opening import GuardedStore
 from scrapy_neardup.options import DROP
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page

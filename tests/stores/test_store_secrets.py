@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from redis.asyncio import Redis
 
 from scrapy_neardup.cli import main
-from scrapy_neardup.crawl.opening import GuardedStore
+from scrapy_neardup.crawl.guard import GuardedStore
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import store_admin

@@ -3,7 +3,7 @@
 import scrapy
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from scrapy_neardup.crawl import opening
+from scrapy_neardup.crawl import guard
 
 
 class Visit(scrapy.Spider):
@@ -54,9 +54,9 @@ class Impatient(Visit):
 
     @classmethod
     def from_crawler(cls, crawler, *arguments, **keywords):
-        cls.usual = opening.PAUSE_SECONDS
-        opening.PAUSE_SECONDS = cls.pause
+        cls.usual = guard.PAUSE_SECONDS
+        guard.PAUSE_SECONDS = cls.pause
         return super().from_crawler(crawler, *arguments, **keywords)
 
     def closed(self, reason):
-        opening.PAUSE_SECONDS = self.usual
+        guard.PAUSE_SECONDS = self.usual
