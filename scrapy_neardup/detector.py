@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.errors import StoreError
+from scrapy_neardup.evidence.counts import MIN_PAGES
 from scrapy_neardup.evidence.credit import helped
 from scrapy_neardup.evidence.decision import Comparison, Rule
-from scrapy_neardup.evidence.furniture import MIN_PAGES
 from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.evidence.marks import Marks
 from scrapy_neardup.evidence.sites import (

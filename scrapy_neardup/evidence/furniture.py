@@ -5,10 +5,7 @@ nothing learnt later makes two of them incomparable; it only says which bins of 
 sketch say nothing (`scrapy_neardup.evidence.decision`).
 
 A shingle is furniture of a group of pages (a host, or a directory of it) if it is on a
-quarter of those that were kept. That is counted by lossy counting (Manku & Motwani,
-"Approximate frequency counts over data streams", VLDB 2002, section 4.2): every few pages
-what is rare is let go, so that a group holds a few thousand shingles however large the site
-is. All counts are halved from time to time, so that a site may change its design.
+quarter of those that were kept (`scrapy_neardup.evidence.counts`).
 
 Crawlers that share a store share it too: each posts what it has counted, and adds what the
 others have.
@@ -16,8 +13,6 @@ others have.
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from collections.abc import Iterable
 from operator import is_not
 from typing import Any
 
@@ -25,26 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.evidence.counts import MAX_SHINGLES, Counts
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
-from scrapy_neardup.fingerprints.shingles import ascending, distinct
-
-SHARE = 0.25
-"""Minimum share of a group's kept pages that furniture is on."""
-
-MIN_PAGES = 4
-"""Minimum number of pages of a group before a shingle can be furniture; it must be on all but one
-of that many."""
-
-_RARE = SHARE / 4
-"""Share of a group's pages below which a shingle is no longer counted."""
-
-_BATCH = 8
-_HALVED = 64
-"""Number of pages after which counts are halved, so that the furniture of a section is learnt
-while the crawl is in it."""
-
-_MAX_SHINGLES = 8192
-"""Maximum number of shingles counted in a group: the most frequent ones."""
+from scrapy_neardup.fingerprints.shingles import distinct
 
 _MAX_FOLDERS = 256
 """Maximum number of folders of a site that are remembered: those seen last."""
@@ -54,167 +32,6 @@ MAX_STATE = 8 << 20
 
 _NOTHING = np.empty(0, np.uint64)
 _NO_MINIMUM = np.uint64(2**64 - 1)
-
-_COUNTED = np.dtype([("shingle", "<u8"), ("count", "<f4")])
-
-
-class Counts:
-    """On how many pages of one group each shingle is.
-
-    Attributes
-    ----------
-    pages : float
-        How many were counted; halved along with the counts.
-    shingles : ndarray of uint64, shape (n,)
-        Ascending.
-    counts : ndarray of float32, shape (n,)
-        On how many pages each is, less those that are waiting to be counted.
-    """
-
-    def __init__(self) -> None:
-        self.pages = 0.0
-        self.shingles = np.empty(0, np.uint64)
-        self.counts = np.empty(0, np.float32)
-        self._waiting: list[NDArray[np.uint64]] = []
-
-    def add(self, shingles: NDArray[np.uint64]) -> bool:
-        """Count a page with these distinct shingles, ascending.
-
-        O(1), and every few pages O(n log n) in the shingles known: then what is furniture
-        changes.
-
-        Returns
-        -------
-        bool
-            Whether it does.
-        """
-        self.pages += 1
-        self._waiting.append(shingles)
-        is_batch = len(self._waiting) == (_BATCH if self.pages > _BATCH else 1)
-        if is_batch:
-            self._count()
-        return is_batch
-
-    def furniture(self) -> NDArray[np.uint64]:
-        """Return the shingles on a quarter of the pages that were counted, ascending."""
-        pages = self.pages - len(self._waiting)
-        if pages < MIN_PAGES:
-            return _NOTHING
-        found = self.counts >= max(SHARE * pages, MIN_PAGES - 1)
-        return self.shingles[found]
-
-    def merged(self, others: Iterable[Counts]) -> Counts:
-        """Return the counts of this and `others` together."""
-        total = Counts()
-        parts = [self, *others]
-        total.pages = sum(part.pages for part in parts)
-        total.sum(
-            np.concatenate([part.shingles for part in parts]),
-            np.concatenate([part.counts for part in parts]),
-        )
-        return total
-
-    def dump(self) -> bytes:
-        """Return the counts for others to load: 12 bytes a shingle of several pages."""
-        often = self.counts > 1
-        counted = np.empty(np.count_nonzero(often), _COUNTED)
-        counted["shingle"], counted["count"] = self.shingles[often], self.counts[often]
-        return np.float32(self.pages).tobytes() + counted.tobytes()
-
-    @classmethod
-    def load(cls, dumped: bytes) -> Counts:
-        """Return what `dump` wrote; empty counts for anything else."""
-        counts = cls()
-        if len(dumped) % _COUNTED.itemsize == 4:  # of the number of pages
-            counts.pages = float(np.frombuffer(dumped[:4], "<f4")[0])
-            counted = np.frombuffer(dumped[4:], _COUNTED)
-            counts.sum(counted["shingle"].astype(np.uint64), counted["count"])
-        return counts
-
-    def state(self) -> dict[str, Any]:
-        """Return all that is known, to go on from; see `restored`."""
-        return {"pages": self.pages, "arrays": [_written(array) for array in self._arrays]}
-
-    @classmethod
-    def restored(cls, state: dict[str, Any]) -> Counts:
-        """Return counts that go on from a `state`.
-
-        Raises
-        ------
-        ValueError, KeyError, TypeError
-            It is no such state.
-        """
-        counts = cls()
-        counts.pages = float(state["pages"])
-        shingles, times, *waiting = state["arrays"]
-        counts.shingles = _read(shingles, "<u8").astype(np.uint64)
-        counts.counts = _read(times, "<f4").astype(np.float32)
-        counts._waiting = [_read(each, "<u8").astype(np.uint64) for each in waiting]
-        if len(counts.shingles) != len(counts.counts):
-            raise ValueError("as many counts as shingles are needed")
-        return counts
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(array.nbytes for array in self._arrays)
-
-    @property
-    def _arrays(self) -> list[NDArray[Any]]:
-        return [self.shingles, self.counts, *self._waiting]
-
-    def _count(self) -> None:
-        pages = len(self._waiting)
-        found = ascending(np.concatenate(self._waiting))
-        self._waiting.clear()
-        known = np.searchsorted(found, self.shingles)
-        times = np.searchsorted(found, self.shingles, "right") - known
-        self.counts += times
-        # What is on one page of a batch alone is let go: furniture is on two of one soon.
-        edges = np.ones(len(found) + 1, np.bool_)
-        np.not_equal(found[1:], found[:-1], out=edges[1:-1])
-        new = edges[:-1] & ~edges[1:] if pages > 1 else edges[:-1]
-        new[known[times > 0]] = False
-        first = new.nonzero()[0]
-        if len(first):
-            added = found[first]
-            places = np.searchsorted(self.shingles, added)
-            times = np.searchsorted(found, added, "right") - first
-            self.shingles = np.insert(self.shingles, places, added)
-            self.counts = np.insert(self.counts, places, times)
-        if self.pages >= _BATCH:
-            self._keep(self.counts >= _RARE * self.pages)
-        if len(self.counts) > _MAX_SHINGLES:
-            self._keep(_most_frequent(self.counts, _MAX_SHINGLES))
-        if self.pages >= _HALVED:
-            self.pages /= 2
-            self.counts /= 2
-
-    def sum(self, shingles: NDArray[np.uint64], counts: NDArray[np.float32]) -> None:
-        """Take over these counts, added up by shingle."""
-        self.shingles, places = np.unique(shingles, return_inverse=True)
-        summed = np.bincount(places, counts, len(self.shingles))
-        self.counts = summed.astype(np.float32)
-
-    def _keep(self, kept: NDArray[np.bool_]) -> None:
-        self.shingles, self.counts = self.shingles[kept], self.counts[kept]
-
-
-def _most_frequent(counts: NDArray[np.float32], most: int) -> NDArray[np.bool_]:
-    """Return where the `most` largest counts are; of equal ones the first."""
-    least = np.partition(counts, -most)[-most]
-    kept: NDArray[np.bool_] = counts > least
-    ties = (counts == least).nonzero()[0]
-    kept[ties[: most - np.count_nonzero(kept)]] = True
-    return kept
-
-
-def _written(array: NDArray[Any]) -> str:
-    return b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
-
-
-def _read(text: str, kind: str) -> NDArray[Any]:
-    return np.frombuffer(b64decode(text, validate=True), kind)
 
 
 class SiteFurniture:
@@ -277,8 +94,8 @@ class SiteFurniture:
 
     def learn(self, folder: str, shingles: NDArray[np.uint64]) -> None:
         """Count a kept page with these distinct shingles, ascending."""
-        if len(shingles) > _MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
-            shingles = shingles[:_MAX_SHINGLES].copy()
+        if len(shingles) > MAX_SHINGLES:  # a fair sample, as hashes are; nothing holds the rest
+            shingles = shingles[:MAX_SHINGLES].copy()
         if self.site.add(shingles):
             self._found.pop("", None)
         if folder not in self._counts:

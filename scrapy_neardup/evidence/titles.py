@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.evidence.furniture import MIN_PAGES
+from scrapy_neardup.evidence.counts import MIN_PAGES
 from scrapy_neardup.evidence.layout import hash_words
 from scrapy_neardup.fingerprints import token_hashes
 

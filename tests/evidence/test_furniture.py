@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.evidence.furniture import MIN_PAGES, Counts, SiteFurniture
+from scrapy_neardup.evidence.counts import MIN_PAGES, Counts
+from scrapy_neardup.evidence.furniture import SiteFurniture
 from scrapy_neardup.fingerprints import one_permutation_sketch
 
 

@@ -13,7 +13,8 @@ from tried import row
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.evidence import sites
-from scrapy_neardup.evidence.furniture import Counts, SiteFurniture
+from scrapy_neardup.evidence.counts import Counts
+from scrapy_neardup.evidence.furniture import SiteFurniture
 from scrapy_neardup.evidence.sites import MAX_HELD, Sites
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrapy_neardup.evidence.furniture import MIN_PAGES
+from scrapy_neardup.evidence.counts import MIN_PAGES
 from scrapy_neardup.evidence.titles import SiteTitles, title_words
 
 
