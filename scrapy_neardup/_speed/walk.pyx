@@ -12,7 +12,7 @@ UTF-8: text becomes a string when its block ends.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.unicode cimport Py_UNICODE_ISDECIMAL, PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset, strcmp, strlen, strstr
@@ -29,20 +29,21 @@ class _Unusual(Exception):
 
 include "utf8.pxi"
 include "elements.pxi"
+include "beside.pxi"
+include "clocks.pxi"
 
 cdef tuple forms
 cdef object new_tuple = tuple.__new__
-cdef object Block, Walked, image_source, is_state, is_day
+cdef object Block, Walked, with_clocks, is_day
 cdef Py_ssize_t max_title
 cdef double link_share
 cdef int max_depth
-cdef bytes line_end
 
 
-def set_up(tags, walk):
-    """Take the tables and helpers of the modules `scrapy_neardup.text.tags` and `walk`."""
+def set_up(tags, walk, clocks):
+    """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, forms, Block, Walked
-    global image_source, is_state, is_day, max_title, link_share, max_depth, line_end
+    global image_source, is_state, with_clocks, is_day, max_title, link_share, max_depth
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
         tags.KINDS,
@@ -58,7 +59,8 @@ def set_up(tags, walk):
     forms, Block, Walked = tuple(walk.Form), walk.Block, walk.Walked
     image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day
     max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
-    line_end = walk.LINE_END.encode()
+    with_clocks = walk.with_clocks
+    set_up_clocks(clocks)
 
 
 cdef struct Around:
@@ -71,22 +73,22 @@ cdef struct Around:
 cdef class Walker:
     """One pass over one tree; `scrapy_neardup.text.walk._Walker` says what its fields are."""
 
-    cdef bint furniture, in_section, joins, in_row
+    cdef bint furniture, in_section, joins, in_row, has_furniture
     cdef int form, link_depth, heading_depth, svg_depth
     cdef uint32_t place
     cdef size_t linked, characters
     cdef Around* around
     cdef size_t around_count, around_room
     cdef Buffer parts, link, heading, run
-    cdef list blocks, headings, sources
-    cdef set data
+    cdef list blocks, headings
+    cdef set sources, data
     cdef str title
     cdef int linked_days
 
     def __cinit__(self, bint furniture):
         self.furniture = furniture
-        self.blocks, self.headings, self.sources = [], [], []
-        self.data = set()
+        self.blocks, self.headings = [], []
+        self.sources, self.data = set(), set()
         self.title = ""
 
     def __dealloc__(self):
@@ -127,7 +129,8 @@ cdef class Walker:
                     raise _Unusual
             self.flush()
         return Walked(
-            self.blocks, self.title, self.headings, self.sources, self.data, self.linked_days
+            self.blocks, self.title, self.headings, self.sources, self.data, self.linked_days,
+            self.has_furniture,
         )
 
     # ---- elements ----
@@ -169,10 +172,9 @@ cdef class Walker:
             self.linked_days += self.is_day()
         elif self.heading_depth == depth:
             self.heading_depth = 0
-            heading = PyUnicode_DecodeUTF8(self.heading.data, self.heading.size, NULL)
-            self.headings.append(
-                (" ".join(heading[:max_title].split()), self.form == OF_FURNITURE)
-            )
+            if self.form != OF_FURNITURE:
+                heading = PyUnicode_DecodeUTF8(self.heading.data, self.heading.size, NULL)
+                self.headings.append(" ".join(heading[:max_title].split()))
         elif self.svg_depth == depth:
             self.svg_depth = 0
         return 0
@@ -271,101 +273,18 @@ cdef class Walker:
             self.flush()
         elif tag.kind == TITLE:
             if not (self.title or self.svg_depth):
-                self.title = " ".join(self.strings(element)[:max_title].split())
+                self.title = " ".join(strings(element, &self.run)[:max_title].split())
         elif tag.kind == SCRIPT:
-            self.script(element)
+            if self.form != OF_FURNITURE:
+                add_data(element, &self.run, self.data)
         elif tag.kind == MEDIA:
             put(&self.parts, b"\n", 1)
-            self.media(element)
-            self.media_within(element, SHOWS)
-        elif tag.kind == NOSCRIPT:
-            self.media_within(element, IMAGE)
+            if self.form != OF_FURNITURE:
+                add_sources(element, self.sources)
+                add_sources_within(element, SHOWS, self.sources)
+        elif tag.kind == NOSCRIPT and self.form != OF_FURNITURE:
+            add_sources_within(element, IMAGE, self.sources)
         return False
-
-    cdef str strings(self, const xmlNode* element):
-        """Return all the text in an element."""
-        cdef const xmlNode* node = element.children
-        self.run.size = 0
-        while node != NULL:
-            if node.type == 3 or node.type == 4:
-                put(&self.run, <const char*>node.content, strlen(<const char*>node.content))
-            elif node.type != 1 and node.type != 7 and node.type != 8:
-                raise _Unusual
-            node = following(node, element)
-        return PyUnicode_DecodeUTF8(self.run.data, self.run.size, NULL)
-
-    cdef int script(self, const xmlNode* element) except -1:
-        cdef const char* kind
-        cdef const xmlNode* node = element.children
-        cdef bint is_json, may_be_state = False
-        if self.form == OF_FURNITURE:
-            return 0
-        kind = get(element, b"type")
-        is_json = kind != NULL and b"json" in (<bytes>kind).lower()
-        if not is_json and get(element, b"src") != NULL:
-            return 0
-        self.run.size = 0
-        while node != NULL and (node.type == 3 or node.type == 4):
-            put(&self.run, <const char*>node.content, strlen(<const char*>node.content))
-            node = node.next
-        if node != NULL and node.type != 1 and node.type != 7 and node.type != 8:
-            raise _Unusual
-        put(&self.run, b"", 1)  # `strstr` wants an end
-        if not is_json:  # the two patterns of `is_state` begin with these
-            may_be_state = (
-                strstr(self.run.data, b"__") != NULL or strstr(self.run.data, b"nitial") != NULL
-            )
-        if is_json or may_be_state:
-            code = PyUnicode_DecodeUTF8(self.run.data, self.run.size - 1, NULL)
-            if is_json or is_state(code):
-                self.data.add(" ".join(code.split()))
-        return 0
-
-    cdef int media_within(self, const xmlNode* element, int flag) except -1:
-        cdef const xmlNode* node = element.children
-        while node != NULL:
-            if node.type == 1:
-                if node.ns != NULL:
-                    raise _Unusual
-                if find_tag(<const char*>node.name).flags & flag:
-                    self.media(node)
-            elif node.type != 3 and node.type != 4 and node.type != 7 and node.type != 8:
-                raise _Unusual
-            node = following(node, element)
-        return 0
-
-    cdef int media(self, const xmlNode* element) except -1:
-        cdef int i
-        cdef const char* value
-        if element.properties == NULL:
-            return 0
-        if is_dot(get(element, b"width")) or is_dot(get(element, b"height")):
-            return 0
-        for i in range(source_count):
-            value = get(element, source_names[i])
-            if value != NULL and value[0]:
-                self.source(value)
-        return 0
-
-    cdef int source(self, const char* value) except -1:
-        """Add an address as it stands, if there is nothing in it to look at; see `image_source`."""
-        cdef bint in_furniture = self.form == OF_FURNITURE
-        cdef const uint8_t* at = <const uint8_t*>value
-        cdef bint is_plain = at[0] != c"."
-        while is_plain and at[0]:
-            # A scheme, a query, a fragment, a list, white space; anything but ASCII.
-            is_plain = (
-                33 <= at[0] < 127 and at[0] != c":" and at[0] != c"?" and at[0] != c"#"
-                and at[0] != c","
-            )
-            at += 1
-        source = PyUnicode_DecodeUTF8(value, strlen(value), NULL)
-        if is_plain:
-            self.sources.append((source, in_furniture))
-        else:
-            for found in image_source(source):
-                self.sources.append((found, in_furniture))
-        return 0
 
     # ---- text ----
 
@@ -408,16 +327,21 @@ cdef class Walker:
     cdef int flush(self) except -1:
         """End the block that is being read, if there is one."""
         cdef int form = self.form
-        if self.characters:
+        if self.characters and form == OF_FURNITURE:
+            self.has_furniture = self.in_row = True
+        elif self.characters:
             if form == CONTENT and self.linked >= link_share * self.characters:
                 form = LINKS
             text = PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL)
-            joined = self.joins and self.in_row
-            self.blocks.append(
-                new_tuple(Block, (text, forms[form], self.place, joined))
-            )
+            block = new_tuple(Block, (text, forms[form], self.place, self.joins and self.in_row))
+            if form != CLOCK and may_hold_clock(
+                <uint8_t*>self.parts.data, <uint8_t*>self.parts.data + self.parts.size
+            ):
+                self.blocks.extend(with_clocks(block))
+            else:
+                self.blocks.append(block)
             self.in_row = True
-            self.characters = self.linked = 0
+        self.characters = self.linked = 0
         self.parts.size = 0
         if self.heading_depth:
             put(&self.heading, b" ", 1)
@@ -435,28 +359,6 @@ cdef class Walker:
         return is_day(PyUnicode_DecodeUTF8(<const char*>start, end - start, NULL))
 
 
-cdef inline const xmlNode* following(const xmlNode* node, const xmlNode* top) noexcept nogil:
-    """Return the next node within `top`, in the order of the page, or NULL."""
-    if node.type == 1 and node.children != NULL:
-        return node.children
-    while node != top:
-        if node.next != NULL:
-            return node.next
-        node = node.parent
-    return NULL
-
-
-cdef bint is_dot(const char* length) noexcept nogil:
-    """Return whether an image of this width or height is too small to show anything."""
-    cdef const uint8_t* start = <const uint8_t*>length
-    cdef const uint8_t* end
-    if length == NULL:
-        return False
-    end = start + strlen(length)
-    strip(&start, &end)
-    return end - start == 1 and (start[0] == c"0" or start[0] == c"1")
-
-
 def walk(_Element root, *, bint furniture):
     """Return what a page says, or None where the Python code has to read it."""
     if root._c_node == NULL or root._c_node.type != 1:
@@ -466,6 +368,13 @@ def walk(_Element root, *, bint furniture):
         return walker.walk(root._c_node)
     except (_Unusual, UnicodeDecodeError):
         return None
+
+
+def may_hold_clock_in(str line):
+    """Return whether Python has to look for clocks in a line; for tests."""
+    cdef bytes data = line.encode()
+    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(data)
+    return may_hold_clock(start, start + PyBytes_GET_SIZE(data))
 
 
 def is_laid_out_as_built(_Element parent, _Element first, _Element second):

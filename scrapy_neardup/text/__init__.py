@@ -1,6 +1,7 @@
 """HTML to visible text to tokens: lxml, and neither Scrapy nor any input or output."""
 
 from scrapy_neardup.options import View
+from scrapy_neardup.text.blocks import Block, Form
 from scrapy_neardup.text.content import Content, Extractor
 from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
 from scrapy_neardup.text.links import link_targets
@@ -8,7 +9,6 @@ from scrapy_neardup.text.nesting import lost_content
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.sniff import looks_like_html
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
-from scrapy_neardup.text.walk import Block, Form
 
 __all__ = [
     "Block",

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 LINE_END: Final = "\u2028"
 """What ends a line within a block, for ``<br>``. A line feed is white space in HTML."""
 
-_MAX_LINE: Final = 160
+MAX_LINE: Final = 160
 """Maximum characters of a line in which clocks are looked for."""
 
 _YEAR: Final = r"(?:19|20)\d\d"
@@ -42,7 +43,43 @@ _CLOCK: Final = re.compile(
     ) (?![\w]|[.,-]\d)"""
 )
 
+COUNTED_ENDS: Final = "ads ber ers est ews hit iew ine its oad ors ser sit sts tor"
+"""The last letters of `_COUNTED`, and of ``number``."""
+
+_AFTER_COUNTED: Final = COUNTED_ENDS.replace(" ", "|")
+_NEAR_DIGIT: Final = re.compile(
+    rf"""(?ix) \d (?:
+        (?!\d) (?:
+            [-/.] \d\d? [-/.] \d
+            (?: \d | (?<={_YEAR} [-/.] \d [-/.] \d) | (?<={_YEAR} [-/.] \d\d [-/.] \d) )
+          | : \d\d
+          | (?:st|nd|rd|th)? (?: [.]? \s [^\W\d_]{{3,12}}+ \.? ,? | ,? ) \s {_YEAR}
+          | \s (?:second|minute|hour|day|week|month|year) s? \s ago
+          | [.,]* \s? (?=[a-zµ]) (?:{_UNITS}) (?!\w)
+        )
+      | (?<= [\s\#] \d) (?:
+            (?<= \# .) | (?<= \# \s .) | (?<= n[or] \s .) | (?<= n[or][.] \s .)
+          | (?<= (?:{_AFTER_COUNTED}) \s .) | (?<= (?:{_AFTER_COUNTED}) : \s .)
+        )
+    )"""
+)
+"""What stands around a digit of each clock, and of little else: it tells three times as fast as
+`_CLOCK` that a line has none."""
+
+_UNIT: Final = re.compile(rf"(?i)(?:{_UNITS}|(?:day|week|month|year)s?)(?!\w)")
+
 _DIGIT: Final = re.compile(r"\d")
+
+
+def may_hold_clock(line: str) -> bool:
+    """Return False for most lines without a clock, True for all others. O(length)."""
+    return _NEAR_DIGIT.search(line) is not None
+
+
+@lru_cache(maxsize=1024)
+def is_unit(word: str) -> bool:
+    """Return whether a word behind a number may make a clock of it."""
+    return _UNIT.match(word) is not None
 
 
 def has_digit(text: str) -> bool:
@@ -56,7 +93,7 @@ def split_clocks(text: str) -> Iterator[tuple[str, bool]]:
         yield text, False
         return
     for line in text.split(LINE_END):
-        if len(line.strip()) > _MAX_LINE or not _DIGIT.search(line):
+        if len(line.strip()) > MAX_LINE or not may_hold_clock(line):
             yield line, False
             continue
         end = 0

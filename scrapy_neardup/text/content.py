@@ -18,10 +18,9 @@ from lxml.html import HtmlElement
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.kinds import one_of
 from scrapy_neardup.options import View
-from scrapy_neardup.text.clocks import has_digit, split_clocks
+from scrapy_neardup.text.blocks import Block, Form
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
-from scrapy_neardup.text.walk import Block, Form, Walked
 from scrapy_neardup.text.walking import walk
 
 MIN_MAIN_TOKENS = 5
@@ -153,42 +152,18 @@ class Extractor:
             for element in self._find_ignored(root):
                 element.tag = IGNORED_TAG
         walked = walk(root, furniture=self.mode == "main")
-        main = [block for block in walked.blocks if block.form is not Form.FURNITURE]
-        if len(main) < len(walked.blocks) and not _has_tokens(main):
+        texts = (block.text for block in walked.blocks)
+        if walked.has_furniture and not has_tokens(texts, MIN_MAIN_TOKENS):
             walked = walk(root, furniture=False)
-            main = walked.blocks
-        return _content(walked, main, root)
-
-
-def _has_tokens(blocks: list[Block]) -> bool:
-    return has_tokens("\n".join(block.text for block in blocks), MIN_MAIN_TOKENS)
-
-
-def _content(walked: Walked, blocks: list[Block], root: HtmlElement) -> Content:
-    return Content(
-        title=walked.title,
-        images=tuple(sorted({source for source, furniture in walked.sources if not furniture})),
-        data=tuple(sorted(walked.data - {""})),
-        headings=tuple(heading for heading, furniture in walked.headings if not furniture),
-        linked_days=walked.linked_days,
-        language=_language(root),
-        blocks=_with_clocks(blocks),
-    )
-
-
-def _with_clocks(blocks: Iterable[Block]) -> Iterable[Block]:
-    """Yield the blocks, with each clock in one as a block of its own."""
-    for block in blocks:
-        if block.form is Form.CLOCK or (not has_digit(block.text) and block.text.strip()):
-            yield block
-            continue
-        joined = block.joined
-        for text, is_clock in split_clocks(block.text):
-            if is_clock:
-                yield Block(text, Form.CLOCK, block.place)
-            elif text.strip():
-                yield block if text is block.text else block._replace(text=text, joined=joined)
-                joined = True
+        return Content(
+            title=walked.title,
+            images=tuple(sorted(walked.sources)),
+            data=tuple(sorted(walked.data - {""})),
+            headings=tuple(walked.headings),
+            linked_days=walked.linked_days,
+            language=_language(root),
+            blocks=walked.blocks,
+        )
 
 
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"

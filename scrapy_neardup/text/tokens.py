@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -111,11 +111,14 @@ def normalized_chunks(text: str) -> Iterator[bytes]:
             yield _normalize_unicode(chunk)
 
 
-def has_tokens(text: str, minimum: int) -> bool:
-    """Return whether `text` has `minimum` tokens; looks no further than it must."""
-    # A word that is cut at the end of a part counts as one all the same.
-    parts = (text[:end] for end in (1 << 8, 1 << 12, None))
-    return any(len(normalize(part).split()) >= minimum for part in parts)
+def has_tokens(texts: Iterable[str], minimum: int) -> bool:
+    """Return whether texts have `minimum` tokens; looks no further than it must."""
+    for text in texts:
+        for chunk in normalized_chunks(text):
+            minimum -= len(chunk.split())
+            if minimum <= 0:
+                return True
+    return False
 
 
 def _chunks(text: str) -> Iterator[str]:

@@ -1,24 +1,17 @@
 """HTML tree to blocks: one pass over the tree, in time linear in its size.
 
 Rule of this module: a tree is read and never changed, and nothing here recurses.
-
-A *block* is a run of text that no element separates, with the place where it stands and its form.
-The *place* is the path of tags and classes that leads to it, as a number: what a site's template
-puts into one place of its pages has the same one on all of them. Digits in classes count as one
-digit, since they number pages and positions.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
 from zlib import crc32
 
 from lxml.html import HtmlElement
 
+from scrapy_neardup.text.blocks import Block, Form, Walked, with_clocks
 from scrapy_neardup.text.clocks import LINE_END
 from scrapy_neardup.text.embedded import image_source, is_state
 from scrapy_neardup.text.names import MAX_LENGTH, is_named
@@ -43,59 +36,6 @@ _MAX_DEPTH = 64
 """Number of elements around a header or footer from which it isn't the page's own."""
 
 
-class Form(IntEnum):
-    """What a block is, by the form in which it stands."""
-
-    CONTENT = 0
-    LINKS = 1
-    """Four fifths of its characters stand in links."""
-    NAMED = 2
-    """In an element whose class or id says that it is not content (`names`)."""
-    CLOCK = 3
-    """Says when the page was made, or how often (`clocks`)."""
-    FURNITURE = 4
-    """In an element whose tag or role says that it is furniture of the page."""
-
-
-class Block(NamedTuple):
-    """A run of text that no element separates."""
-
-    text: str
-    form: Form
-    place: int
-    """32 bits."""
-    joined: bool = False
-    """Whether it goes on in the row of the block before: cells of a table, a term and what it
-    means."""
-
-
-@dataclass(slots=True)
-class Walked:
-    """What one pass over a tree finds.
-
-    Parameters
-    ----------
-    blocks
-        In the order of the page; those of its furniture too.
-    title
-        ``""`` where there is none.
-    headings, sources
-        Text of each ``h1``, and what images and other media show, each with whether it stands in
-        furniture.
-    data
-        JSON scripts and framework state, white space collapsed.
-    linked_days
-        Number of links named by the number of a day, 1 to 31.
-    """
-
-    blocks: list[Block] = field(default_factory=list)
-    title: str = ""
-    headings: list[tuple[str, bool]] = field(default_factory=list)
-    sources: list[tuple[str, bool]] = field(default_factory=list)
-    data: set[str] = field(default_factory=set)
-    linked_days: int = 0
-
-
 def walk(root: HtmlElement, *, furniture: bool) -> Walked:
     """Return what a page says.
 
@@ -104,7 +44,8 @@ def walk(root: HtmlElement, *, furniture: bool) -> Walked:
     root
         Root of a tree as lxml.html or parsel build it from HTML.
     furniture
-        Whether tags and roles say that an element is furniture; if not, it is content.
+        Whether tags and roles say that an element is furniture, which is left out; if not, it is
+        content.
 
     Notes
     -----
@@ -116,7 +57,7 @@ def walk(root: HtmlElement, *, furniture: bool) -> Walked:
 _INLINE, _BLOCK, _PLAIN, _LINK, _BREAK = (
     Kind.INLINE, Kind.BLOCK, Kind.PLAIN, Kind.LINK, Kind.BREAK,
 )  # fmt: skip
-_CONTENT = Form.CONTENT
+_CONTENT, _FURNITURE = Form.CONTENT, Form.FURNITURE
 _NAMED_INLINE = frozenset({"ins", "span"})
 """Elements within text whose names are read: advertisements stand in them."""
 
@@ -213,8 +154,9 @@ class _Walker:
             self._found.linked_days += _is_day("".join(self._link))
         elif self._heading_depth == depth:
             self._heading_depth = 0
-            heading = " ".join("".join(self._heading)[:MAX_TITLE].split())
-            self._found.headings.append((heading, self._form is Form.FURNITURE))
+            if self._form is not _FURNITURE:
+                heading = " ".join("".join(self._heading)[:MAX_TITLE].split())
+                self._found.headings.append(heading)
         elif self._svg_depth == depth:
             self._svg_depth = 0
 
@@ -228,7 +170,7 @@ class _Walker:
             in_section = in_section or role in SECTION_ROLES
             own = kind is Kind.ENDS and not (self._in_section or depth > _MAX_DEPTH)
             if kind is Kind.FURNITURE or role in LANDMARKS or own:
-                form = Form.FURNITURE if self._furniture else _CONTENT
+                form = _FURNITURE if self._furniture else _CONTENT
                 if tag in _BESIDE or role in _BESIDE_ROLES:
                     form = Form.NAMED
         if form is _CONTENT and kind is not _PLAIN and _named(names, element.get("id") or ""):
@@ -288,7 +230,7 @@ class _Walker:
         return False
 
     def _script(self, element: HtmlElement) -> None:
-        if self._form is Form.FURNITURE:
+        if self._form is _FURNITURE:
             return
         code = element.text or ""
         if "json" in (element.get("type") or "").lower() or (
@@ -297,13 +239,15 @@ class _Walker:
             self._found.data.add(" ".join(code.split()))
 
     def _media(self, element: HtmlElement) -> None:
-        if _is_dot(element.get("width")) or _is_dot(element.get("height")):
+        if (
+            self._form is _FURNITURE
+            or _is_dot(element.get("width"))
+            or _is_dot(element.get("height"))
+        ):
             return
-        in_furniture = self._form is Form.FURNITURE
         for name in SOURCES:
             if value := element.get(name):
-                found = image_source(value)
-                self._found.sources += [(source, in_furniture) for source in found]
+                self._found.sources.update(image_source(value))
 
     # ---- text ------------------------------------------------------------------------------
 
@@ -325,8 +269,12 @@ class _Walker:
             form = self._form
             if form is _CONTENT and self._linked >= _LINK_SHARE * self._characters:
                 form = Form.LINKS
-            joined = self._joins and self._in_row
-            self._found.blocks.append(Block("".join(self._parts), form, self._place, joined))
+            if form is _FURNITURE:
+                self._found.has_furniture = True
+            else:
+                joined = self._joins and self._in_row
+                block = Block("".join(self._parts), form, self._place, joined)
+                self._found.blocks += with_clocks(block)
             self._in_row = True
             self._characters = self._linked = 0
         self._parts.clear()

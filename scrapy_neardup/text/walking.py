@@ -12,10 +12,10 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_neardup import _speed
-from scrapy_neardup.text import tags
+from scrapy_neardup.text import clocks, tags
 from scrapy_neardup.text import walk as pure
+from scrapy_neardup.text.blocks import Walked
 from scrapy_neardup.text.parse import parse_html
-from scrapy_neardup.text.walk import Walked
 
 _TRIED: Final = ((5, 4), (7,))
 """The oldest lxml whose trees the compiled walk was tried on, and the first it was not."""
@@ -44,7 +44,7 @@ def _load() -> ModuleType | None:
     compiled = _speed.load("walk")
     if compiled is None:
         return None
-    compiled.set_up(tags, pure)
+    compiled.set_up(tags, pure, clocks)
     oldest, newest = _TRIED
     root = parse_html(_EXAMPLE)
     known = parse_html("<p>a</p><p>b</p>")[0]

@@ -1,6 +1,7 @@
 """The compiled walk finds what the walk in Python finds."""
 
 import pytest
+from clocklike import clocklike
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
@@ -9,6 +10,7 @@ from mutated_pages import pages
 from scrapy_neardup import _speed
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import Extractor, parse_html, walking
+from scrapy_neardup.text.clocks import _CLOCK
 from scrapy_neardup.text.walk import walk
 
 compiled = walking._compiled
@@ -29,6 +31,11 @@ def test_the_walks_agree(html, furniture):
     assert [type(block.form) for block in found.blocks] == [
         type(block.form) for block in expected.blocks
     ]
+
+
+@given(clocklike)
+def test_no_line_with_a_clock_is_passed_over(line):
+    assert compiled.may_hold_clock_in(line) or _CLOCK.search(line) is None
 
 
 @pytest.mark.parametrize("depth", [10, 255, 3000])

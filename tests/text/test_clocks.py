@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from clocklike import clocklike
 from extracted import blocks
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.text import Form
-from scrapy_neardup.text.clocks import LINE_END, split_clocks
+from scrapy_neardup.text.clocks import _CLOCK, LINE_END, may_hold_clock, split_clocks
 
 
 def clocks(text):
@@ -87,6 +88,11 @@ def test_a_time_element_is_a_clock_whatever_it_says(inner):
 def test_clocks_in_named_elements_and_links_are_clocks():
     for html in ("<div class=ad>made 12:30</div>", "<a href=x>made 12:30</a>"):
         assert Form.CLOCK in {block.form for block in blocks(html)}
+
+
+@given(clocklike)
+def test_no_line_with_a_clock_is_passed_over(line):
+    assert may_hold_clock(line) or _CLOCK.search(line) is None
 
 
 LINES = st.lists(

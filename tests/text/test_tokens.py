@@ -140,6 +140,6 @@ def test_a_long_text_without_spaces():
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.text(alphabet="ab.é漢\u0301 ", max_size=200), st.integers(1, 8))
-def test_has_tokens(text, minimum):
-    assert has_tokens(text, minimum) == (len(words(text)) >= minimum)
+@given(st.lists(st.text(alphabet="ab.é漢\u0301 ", max_size=200), max_size=3), st.integers(1, 8))
+def test_has_tokens(texts, minimum):
+    assert has_tokens(texts, minimum) == (len(words("\n".join(texts))) >= minimum)

@@ -1,0 +1,87 @@
+"""What a walk over a page finds: blocks of text, and what stands beside them.
+
+A *block* is a run of text that no element separates, with the place where it stands and its form.
+The *place* is the path of tags and classes that leads to it, as a number: what a site's template
+puts into one place of its pages has the same one on all of them. Digits in classes count as one
+digit, since they number pages and positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from scrapy_neardup.text.clocks import has_digit, split_clocks
+
+
+class Form(IntEnum):
+    """What a block is, by the form in which it stands."""
+
+    CONTENT = 0
+    LINKS = 1
+    """Four fifths of its characters stand in links."""
+    NAMED = 2
+    """In an element whose class or id says that it is not content (`names`)."""
+    CLOCK = 3
+    """Says when the page was made, or how often (`clocks`)."""
+    FURNITURE = 4
+    """In an element whose tag or role says that it is furniture of the page."""
+
+
+class Block(NamedTuple):
+    """A run of text that no element separates."""
+
+    text: str
+    form: Form
+    place: int
+    """32 bits."""
+    joined: bool = False
+    """Whether it goes on in the row of the block before: cells of a table, a term and what it
+    means."""
+
+
+@dataclass(slots=True)
+class Walked:
+    """What one pass over a tree finds, without the page's furniture.
+
+    Parameters
+    ----------
+    blocks
+        In the order of the page.
+    title
+        ``""`` where there is none.
+    headings
+        Text of each ``h1``.
+    sources
+        What images and other media show.
+    data
+        JSON scripts and framework state, white space collapsed.
+    linked_days
+        Number of links named by the number of a day, 1 to 31.
+    has_furniture
+        Whether text was left out.
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    title: str = ""
+    headings: list[str] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    data: set[str] = field(default_factory=set)
+    linked_days: int = 0
+    has_furniture: bool = False
+
+
+def with_clocks(block: Block) -> Iterator[Block]:
+    """Yield a block, with each clock in it as a block of its own. O(length of the text)."""
+    if block.form is Form.CLOCK or not has_digit(block.text):
+        yield block
+        return
+    joined = block.joined
+    for text, is_clock in split_clocks(block.text):
+        if is_clock:
+            yield Block(text, Form.CLOCK, block.place)
+        elif text.strip():
+            yield block if text is block.text else block._replace(text=text, joined=joined)
+            joined = True
