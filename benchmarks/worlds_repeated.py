@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calendar import month_name, monthrange
+from collections.abc import Iterable
 from html import escape
 
 from worlds_changing import moment, seconds
@@ -120,19 +121,62 @@ def calendar(world: World) -> None:
     busy = {(year, month) for year, month, _ in events}
     for year in range(2024, 2036):
         for month in range(1, 13):
-            weeks = []
+            days = []
             for day in range(1, monthrange(year, month)[1] + 1):
                 here = events.get((year, month, day), ())
                 links = " ".join(f'<a href="{path}">{title}</a>' for title, path in here)
-                weeks.append(f"<td>{day} {links}</td>")
-            cells = "".join(
-                f"<tr>{''.join(weeks[at : at + 7])}</tr>" for at in range(0, len(weeks), 7)
-            )
+                days.append(f"{day} {links}")
             name = f"{month_name[month]} {year}"
             content = name if (year, month) in busy else "empty"
-            body = f"<h1>{name}</h1><table>{cells}</table>"
+            body = f"<h1>{name}</h1>{weeks(days)}"
             path = f"/calendar/{year}/{month}/"
             world.add(path, content, body, title=f"Events in {name}", section="calendar")
+
+
+def weeks(days: Iterable[object]) -> str:
+    """Return the days of a month as an HTML table, seven a row."""
+    cells = [f"<td>{day}</td>" for day in days]
+    rows = (f"<tr>{''.join(cells[at : at + 7])}</tr>" for at in range(0, len(cells), 7))
+    return f"<table>{''.join(rows)}</table>"
+
+
+@family()
+def saying_on_traps(world: World) -> None:
+    """Articles under two session ids, half of them before and half after soft 404s and empty
+    months of some 30 words; on each response all end in another saying of 16 words: repetitions
+    must be found."""
+    missing = f"<p>{world.prose(25)}</p>"
+
+    def add(path: str, content: object, title: str, body: str, section: str) -> None:
+        body = f"<h1>{title}</h1>{body}<div>{world.prose(16)}</div>"
+        world.add(path, content, body, title=title, section=section)
+
+    def articles() -> None:
+        texts = [(world.title(), world.paragraphs(150)) for _ in range(40)]
+        for query in world.sessions(2):
+            for title, text in texts:
+                path = f"/articles/{slug(title)}"
+                add(path + query, path, title, text, "articles")
+
+    articles()
+    for _ in range(60):
+        add(f"/{slug(world.title(3))}/help/", "missing", "Not found", missing, "missing")
+    for year in range(2024, 2036):
+        for month in range(1, 13):
+            name = f"{month_name[month]} {year}"
+            days = (
+                "Mo",
+                "Tu",
+                "We",
+                "Th",
+                "Fr",
+                "Sa",
+                "Su",
+                *range(1, monthrange(year, month)[1] + 1),
+            )
+            body = f"{weeks(days)}<p>There are no events in {name}.</p>"
+            add(f"/calendar/{year}/{month}/", f"empty {month}", name, body, "calendar")
+    articles()
 
 
 @family(words=(3, 12))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 import numpy as np
 
-from scrapy_neardup.evidence.layout import Head, pack_planes
+from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head, pack_planes
 from scrapy_neardup.evidence.months import without_year
 from scrapy_neardup.evidence.shingling import Core, shingle
 from scrapy_neardup.evidence.titles import title_words
@@ -45,7 +45,7 @@ from scrapy_neardup.urls import (
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
@@ -73,8 +73,8 @@ class Shingled:
     ----------
     shingles
         Distinct, ascending, shape (n,), uint64.
-    rows
-        Those within rows of the core (`evidence.shingling.Owned`), shape (m,).
+    owners
+        Where in the page each stands (`evidence.layout`), shape (n,), uint8.
     minima
         Of its sketch, shape (bins,), uint64.
     texts
@@ -82,16 +82,36 @@ class Shingled:
     """
 
     shingles: NDArray[np.uint64]
-    rows: NDArray[np.uint64]
+    owners: NDArray[np.uint8]
     minima: NDArray[np.uint64]
     texts: tuple[int, ...]
+
+    def rows(self, without: Collection[int] = ()) -> NDArray[np.uint64]:
+        """Return the shingles within rows of the core, but for those of some tracked places.
+
+        All shingles of a page that has no other ones.
+        """
+        kept = [owner < BORDER and owner not in without for owner in range(1 << OWNER_BITS)]
+        found = self.shingles[np.array(kept)[self.owners]]
+        return found if len(found) else self.shingles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalysedPage(Page):
-    """A page with what its site learns from it, which a store doesn't need."""
+    """A page with what its site learns from it, which a store doesn't need.
+
+    Parameters
+    ----------
+    address
+        Its address.
+    is_alias
+        Whether it stands for another page (`Content.alias`), and must equal that one to repeat it.
+    shingled
+        What it was sketched from; None for a short page.
+    """
 
     address: Address
+    is_alias: bool = False
     shingled: Shingled | None = field(default=None, compare=False, repr=False)
 
 
@@ -119,6 +139,7 @@ class Analyser:
         address = Address.of(url)
         for reading in READINGS:
             content = reading(content, url)
+        looked_up = Address.of(content.alias) if content.alias else address
         core_blocks, *aside = _streams(content)
         core = self._core(core_blocks)
         named, links = (token_hashes(text, key=key) if text else _NOTHING for text in aside)
@@ -140,6 +161,7 @@ class Analyser:
             "url": self._shown(url),
             "tokens": count,
             "address": address,
+            "is_alias": bool(content.alias),
         }
         confirmed = settings.min_resemblance > 0
         if confirmed:
@@ -149,9 +171,10 @@ class Analyser:
         head = Head(
             title=title_words(content.title, content.headings, key=key),
             steps=address.steps,
-            path=address.path & 0xFFFF,
-            query=address.query,
-            name=address.name,
+            path=looked_up.path & 0xFFFF,
+            query=looked_up.query,
+            # A page that stands for another one isn't that one met again.
+            name=page_id & 0xFFFF if content.alias else address.name,
         )
         if count < settings.min_tokens:
             text = np.concatenate([core.tokens, named, links]).astype("<u8").tobytes()
@@ -171,7 +194,7 @@ class Analyser:
                 all_tokens, shingle_size=settings.shingle_size, weights=settings.weights
             )
             known["fingerprint"] = simhash_features(shingles, weights)
-            known["features"] = self._features(shingles, address, page_id)
+            known["features"] = self._features(shingles, looked_up, page_id)
             return AnalysedPage(**known)
         found = shingle(core, named, links, settings.shingle_size)
         bins, bits = settings.sketch
@@ -188,13 +211,27 @@ class Analyser:
             )
         return AnalysedPage(
             fingerprint=simhash_features(*weighted),
-            features=self._features(found.rows, address, page_id),
+            features=self._features(found.rows, looked_up, page_id),
             evidence=head.pack() + pack_planes(minima, places, bits),
             shingled=Shingled(
-                shingles=found.shingles, rows=found.rows, minima=minima, texts=found.texts
+                shingles=found.shingles, owners=found.owners, minima=minima, texts=found.texts
             ),
             **known,
         )
+
+    def without(self, page: AnalysedPage, changing: Collection[int]) -> AnalysedPage:
+        """Return the page as one that is looked up without the text in places that change.
+
+        Its fingerprint, and the evidence that a store keeps of it, stay the same.
+        """
+        shingled = page.shingled
+        if shingled is None or len(page.features) < 2:
+            return page
+        places = Head.unpack(page.evidence).places
+        left_out = [owner for owner, place in enumerate(places, start=1) if place in changing]
+        if not left_out:
+            return page
+        return replace(page, features=(*self._minwise(shingled.rows(left_out)), page.features[-1]))
 
     def _scope(self, content: Content, url: str | None) -> str:
         language = content.language
@@ -221,14 +258,18 @@ class Analyser:
         self, shingles: NDArray[np.uint64], address: Address, page_id: int
     ) -> tuple[int, ...]:
         """Return the min-wise features of a page's core, and its path as another one."""
-        settings = self.parameters
-        found: list[int] = []
-        if settings.method != "simhash":
-            kind = Filter(*settings.features)
-            found = kind.features_of(shingles, settings.permutations).tolist()
-        if settings.min_resemblance:
+        found = self._minwise(shingles)
+        if self.parameters.min_resemblance:
             found.append(address.path or page_id)
         return tuple(found)
+
+    def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
+        settings = self.parameters
+        if settings.method == "simhash":
+            return []
+        kind = Filter(*settings.features)
+        found: list[int] = kind.features_of(shingles, settings.permutations).tolist()
+        return found
 
     def _shown(self, url: str | None) -> str | None:
         if not url or not self.parameters.store_urls:

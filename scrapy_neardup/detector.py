@@ -99,6 +99,8 @@ class Detector:
             await self._meet(name)
         site = self._sites[name]
         page = replace(page, weighing=self._weighing(page, site))
+        if page.weighing.changing:
+            page = self.analyser.without(page, page.weighing.changing)
         verdict = await self.store.check_and_add(page)
         told = self._told_how(page, verdict)
         if self._learn(page, site, verdict):
@@ -135,7 +137,7 @@ class Detector:
         places, titles = PLACES in learns, TITLES in learns
         strict = settings.titles == "strict"
         return Weighing(
-            min_resemblance=settings.min_resemblance,
+            min_resemblance=1.0 if page.is_alias else settings.min_resemblance,
             titles=settings.titles,
             furniture=furniture,
             changing=site.places.changing if places else frozenset(),

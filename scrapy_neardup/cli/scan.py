@@ -155,7 +155,7 @@ def _written(
         def add(row: dict[str, object], outcome: Page | Verdict) -> None:
             shingled = outcome.shingled if isinstance(outcome, AnalysedPage) else None
             if row["verdict"] == Decision.NEW and shingled is not None:
-                holding.add(len(names), shingled.rows)
+                holding.add(len(names), shingled.rows())
             names.append(str(row["page"]))
             aside.write(json.dumps(row) + "\n")
 

@@ -9,8 +9,8 @@ bytes      type         what
 0 to 3     uint32       steps of site and path (`scrapy_neardup.urls.Address`)
 4 to 7     2 x uint16   site and path; query
 8 to 27    10 x uint16  words of title and headings, hashed, ascending; 0 for none
-28 to 35   4 x uint16   the *tracked places* of the page: those that hold a part of its text small
-                        enough to be furniture, largest first; 0 for none
+28 to 35   4 x uint16   the *tracked places* of the page: those that may change with each response
+                        (`scrapy_neardup.evidence.places.tracked`); 0 for none
 36, 37     uint16       name: the last part of the path and the query
 38, 39     uint16       sum of the shingles of the text; 0 for a short page
 40 on      planes       for each bit of a bin one plane of `bins` bits

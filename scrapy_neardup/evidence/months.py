@@ -3,9 +3,9 @@
 Rule of this module: a month is empty if its page says nothing but its date. Its address names a
 year and a month; its text holds the days of that month in a row, with no word between them and
 none of them a link; and all other numbers are those of the address, or next to them, as in links
-to the months around. Such a page is read as the same month of one of two years, whichever its own
-is, so that a third year repeats the first. A month in which anything happens has words of its own,
-or links.
+to the months around. Such a page is read without its numbers, and looked up, as the same month of
+one of two years, whichever its own is, so that a third year repeats the first, if it equals it in
+all but places that change. A month in which anything happens has words of its own, or links.
 
 The months behind are not seen then, unless something else links to them: a site with appointments
 two years from now, and none before, shows them elsewhere, too. ``NEARDUP_DENY`` keeps addresses
@@ -21,7 +21,7 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby
 from urllib.parse import urlsplit
 
-from scrapy_neardup.text import Content
+from scrapy_neardup.text import Block, Content, Form
 
 YEARS = 2
 """Number of years whose months are told apart."""
@@ -50,40 +50,37 @@ def without_year(content: Content, url: str | None) -> Content:
         return content
     address = f"{parts.path}?{parts.query}"
     numbers = [int(number) for number in _NUMBER.findall(address)[:_MAX_NUMBERS]]
-    words = _words(content, numbers)
-    if words is None:
+    if not _is_empty_month(content, numbers):
         return content
     month = _NUMBER.sub(lambda found: _parity(found[0]), address)
-    return Content(f"{' '.join(words)} {month}", images=content.images, data=content.data)
+    numberless = content.with_texts(lambda text: _NUMBER.sub(" ", text))
+    heading = Block(" ".join((numberless.title, *numberless.headings, month)), Form.CONTENT, 0)
+    return Content(
+        blocks=(heading, *(block for block in numberless.blocks if block.text.strip())),
+        images=content.images,
+        data=content.data,
+        alias=f"{parts.scheme}://{parts.netloc}{month}",
+    )
 
 
 def _parity(number: str) -> str:
     return str(int(number) % YEARS) if int(number) in _YEARS else number
 
 
-def _words(content: Content, address: Sequence[int]) -> tuple[str, ...] | None:
-    """Return the words of an empty month; None for any other page."""
+def _is_empty_month(content: Content, address: Sequence[int]) -> bool:
     years = [number for number in address if number in _YEARS]
     months = [number for number in address if number in _MONTHS]
     if not (years and months) or content.linked_days or len(content.text) > _MAX_CHARACTERS:
-        return None
-    said = " ".join((content.title, *content.headings, content.text)).lower()
-    words: list[str] = []
-    rows: list[list[int]] = []
-    for are_numbers, tokens in groupby(_TOKEN.findall(said), str.isdecimal):
-        if are_numbers:
-            rows.append([int(token) for token in tokens])
-        else:
-            words.extend(tokens)
+        return False
+    said = " ".join((content.title, *content.headings, content.text))
     known = {number + step for number in address for step in (-1, 0, 1)}
-    others = [row for row in rows if not known.issuperset(row)]
-    if len(others) != 1:
-        return None
-    (days,) = others
+    others = [
+        row
+        for are_numbers, tokens in groupby(_TOKEN.findall(said), str.isdecimal)
+        if are_numbers and not known.issuperset(row := [int(token) for token in tokens])
+    ]
     lengths = {monthrange(year, month)[1] for year in years for month in months}
-    if any(_are_days(days, length, known) for length in lengths):
-        return tuple(words)
-    return None
+    return len(others) == 1 and any(_are_days(others[0], length, known) for length in lengths)
 
 
 def _are_days(row: Sequence[int], length: int, known: AbstractSet[int]) -> bool:

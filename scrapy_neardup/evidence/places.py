@@ -6,8 +6,8 @@ but a line would be one: the same path and the same parameters, but for those th
 or a campaign (`scrapy_neardup.urls.Address`).
 
 A place that is known to change isn't part of the core of a page; what that decides is in
-`scrapy_neardup.evidence.decision`. It is known on those pages alone that have it, and only while
-it holds a small part of their text.
+`scrapy_neardup.evidence.decision`. It is known on those pages alone that have it, and only where
+it is one of four that are told apart there, and holds half of their text at most.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.decision import EQUAL_ROWS, MIN_CORE_BINS
 from scrapy_neardup.evidence.layout import BORDER, LINKS, MAX_TRACKED, NAMED, Head, Planes
 
-MAX_SHARE = 0.25
-"""Maximum share of a page's words in a place that is told apart."""
+MAX_SHARE = 0.5
+"""Maximum share of a page's tokens in a place that is told apart."""
+
+SMALL_SHARE = 0.25
+"""Maximum share of the core's tokens in a place that is told apart before larger ones are."""
 
 _MIN_TOKENS = 3
 """Minimum tokens in a place that is told apart."""
@@ -56,20 +59,29 @@ def named_places(places: Sequence[int]) -> list[int]:
     ]
 
 
-def tracked(places: Sequence[int], counts: Sequence[int]) -> tuple[int, ...]:
-    """Return the places that are told apart, largest first.
+def tracked(places: Sequence[int], counts: Sequence[int], tokens: int) -> tuple[int, ...]:
+    """Return the places that are told apart: the last one, small ones, others; largest first.
 
     Parameters
     ----------
     places, counts
         Place and number of tokens of each block of content.
+    tokens
+        Number of tokens of the page.
     """
     sizes: Counter[int] = Counter()
     for place, count in zip(places, counts, strict=True):
         sizes[place] += count
-    most = MAX_SHARE * sum(sizes.values())
-    small = [(size, place) for place, size in sizes.items() if _MIN_TOKENS <= size <= most]
-    return tuple(place for _, place in sorted(small, reverse=True)[:MAX_TRACKED])
+    small = SMALL_SHARE * sum(sizes.values())
+    found = sorted(
+        (
+            (place == places[-1], size <= small, size, place)
+            for place, size in sizes.items()
+            if _MIN_TOKENS <= size <= MAX_SHARE * tokens
+        ),
+        reverse=True,
+    )
+    return tuple(place for *_, place in found[:MAX_TRACKED])
 
 
 class ChangingPlaces:
@@ -213,7 +225,7 @@ def changes(ours: bytes, theirs: bytes, *, bins: int, bits: int) -> frozenset[in
         if (differing & held).bit_count() > _CHANGED * accident * held.bit_count():
             changed.add(place)
             rest &= ~held
-    if rest.bit_count() < max(MIN_CORE_BINS, (1 - 2 * MAX_SHARE) * core.bit_count()):
+    if rest.bit_count() < max(MIN_CORE_BINS, (1 - MAX_SHARE) * core.bit_count()):
         return None
     if (differing & rest).bit_count() > EQUAL_ROWS * accident * rest.bit_count():
         return None

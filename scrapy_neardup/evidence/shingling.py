@@ -92,7 +92,7 @@ def shingle(core: Core, named: NDArray[np.uint64], links: NDArray[np.uint64], si
     if len(counts) > 1 and len(tokens) >= size:
         starts_row[1:] = ~np.array(core.joined[1:], np.bool_)
         of_all = named_places(core.places)
-        places = tracked(of_all, core.counts)
+        places = tracked(of_all, core.counts, len(tokens) + len(named) + len(links))
         if places:
             owner = {place: number for number, place in enumerate(places, start=1)}
             of_blocks = np.array([owner.get(place, 0) for place in of_all], np.uint8)

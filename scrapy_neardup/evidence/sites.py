@@ -1,7 +1,7 @@
 """What is learnt of each site, how crawlers share it, and how a later run goes on with it.
 
-Rule of this module: bounded; what is learnt is used when two pages are compared, and never enters
-what a store keeps of either.
+Rule of this module: bounded; what is learnt is used when a page is looked up and compared with
+another one, and never enters the evidence that a store keeps of either.
 
 Of a site a crawl says two things: to other crawlers what it has found out (`Site.dump`), and to
 its own next run all that it knows (`Site.state`), so that a crawl that is stopped and resumed

@@ -51,6 +51,8 @@ class Content:
         Number of links named by the number of a day, 1 to 31, as those of a calendar are.
     language
         The language that the page declares, without region or script (``en``), or ``""``.
+    alias
+        URL of the page that this one stands for, and by which it is looked up; ``""``: its own.
     """
 
     blocks: tuple[Block, ...]
@@ -60,6 +62,7 @@ class Content:
     headings: tuple[str, ...]
     linked_days: int
     language: str
+    alias: str
 
     def __init__(  # noqa: PLR0917  (as its fields)
         self,
@@ -72,6 +75,7 @@ class Content:
         language: str = "",
         *,
         blocks: Iterable[Block] | None = None,
+        alias: str = "",
     ) -> None:
         own = (Block(text, Form.CONTENT, 0),) if blocks is None else tuple(blocks)
         for name, value in (
@@ -82,6 +86,7 @@ class Content:
             ("headings", headings),
             ("linked_days", linked_days),
             ("language", language),
+            ("alias", alias),
         ):
             object.__setattr__(self, name, value)
 
@@ -99,6 +104,7 @@ class Content:
             headings=tuple(map(change, self.headings)),
             linked_days=self.linked_days,
             language=self.language,
+            alias=self.alias,
             blocks=(block._replace(text=change(block.text)) for block in self.blocks),
         )
 

@@ -12,6 +12,7 @@ from scrapy_neardup.evidence.layout import BORDER, LINKS, MAX_TRACKED, NAMED
 from scrapy_neardup.evidence.places import (
     MAX_SHARE,
     SHOWN,
+    SMALL_SHARE,
     ChangingPlaces,
     ConstantPlaces,
     changes,
@@ -174,16 +175,16 @@ def test_a_place_may_get_another_text():
 COUNTS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 40)), min_size=1, max_size=20)
 
 
-@given(COUNTS)
-def test_tracked_places_are_small_and_the_largest_first(blocks):
+@given(COUNTS, st.integers(0, 100))
+def test_tracked_are_the_last_place_small_ones_and_others_the_largest_first(blocks, others):
     places, counts = zip(*blocks, strict=True)
     sizes = {place: sum(c for p, c in blocks if p == place) for place in places}
-    found = tracked(places, counts)
+    found = tracked(places, counts, sum(counts) + others)
     assert len(found) == len(set(found)) <= MAX_TRACKED
-    fit = sorted(
-        (sizes[p] for p in sizes if 3 <= sizes[p] <= MAX_SHARE * sum(counts)), reverse=True
-    )
-    assert [sizes[place] for place in found] == fit[:MAX_TRACKED]
+    core, last = sum(counts), places[-1]
+    fit = [place for place in sizes if 3 <= sizes[place] <= MAX_SHARE * (core + others)]
+    fit.sort(key=lambda place: (place != last, sizes[place] > SMALL_SHARE * core, -sizes[place]))
+    assert [sizes[place] for place in found] == [sizes[place] for place in fit[:MAX_TRACKED]]
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), max_size=20))
