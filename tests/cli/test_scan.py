@@ -353,7 +353,7 @@ def test_independent_permutations_are_broders(call, rows, site):
     analyser = Analyser(parameters)
     content = analyser.read(parse_html(Path("site/0a.html").read_bytes()))
     page = analyser.page(content, page_id=1, url="site/0a.html")
-    wanted = Filter(6, 14, 2).features_of(page.shingled.rows, "independent").tolist()
+    wanted = Filter(6, 14, 2).features_of(page.shingled.rows(), "independent").tolist()
     assert found[0]["features"] == {"6,14,2": [f"{feature:016x}" for feature in wanted]}
     call("pack", "-", "--output", "a.pack", stdin="".join(json.dumps(row) + "\n" for row in found))
     refused = call("pairs", "-", "--existing", "a.pack", status=2,
