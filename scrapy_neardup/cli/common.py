@@ -1,17 +1,17 @@
 """What the verbs share: errors to exit statuses, output files, a progress line.
 
-Rule of this room: as in `scrapy_neardup.cli`; and whatever only one verb needs stays there.
+Rule of this module: what only one verb needs stands in that verb's module.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from io import TextIOWrapper
 from time import monotonic
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
@@ -25,6 +25,11 @@ from scrapy_neardup.errors import (
 )
 from scrapy_neardup.offline.aside import written_aside
 from scrapy_neardup.options import as_flags
+
+if TYPE_CHECKING:
+    from scrapy_neardup.offline.corpora import Corpus
+
+T = TypeVar("T")
 
 
 class Unusable(click.ClickException):
@@ -78,8 +83,7 @@ class Progress:
     Parameters
     ----------
     wanted
-        Whether to show it; None: if standard error is a terminal that doesn't show the results as
-        well.
+        Whether to show it; None: only if standard error is a terminal, and `results` isn't.
     results
         Where the results go.
     """
@@ -101,6 +105,14 @@ class Progress:
         if self.shown and monotonic() >= self._due:
             self._due = monotonic() + self._every
             self._draw(count, unit, share)
+
+    def reading(self, pages: Iterable[T], corpus: Corpus) -> Iterator[T]:
+        """Yield the pages of a corpus, and show how much of it has been read."""
+        count = 0
+        for count, page in enumerate(pages, 1):
+            self.update(count, "pages", corpus.share)
+            yield page
+        self.done(count, "pages")
 
     def done(self, count: int, unit: str) -> None:
         """Clear the line; in a log, where nothing can be cleared, leave the final count."""

@@ -10,8 +10,12 @@ from typing import Any, cast
 import click
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.comparing import shingle_size_option, text_options, watched
-from scrapy_neardup.cli.options import existing_option, refuse_given
+from scrapy_neardup.cli.options import (
+    existing_option,
+    refuse_given,
+    shingle_size_option,
+    text_options,
+)
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
@@ -115,8 +119,7 @@ def join(
     with output(path) as results:
         line = Progress(progress, results)
         pages = [
-            watched(part.words(), line, corpus)
-            for part, corpus in zip(texts, corpora, strict=True)
+            line.reading(part.words(), corpus) for part, corpus in zip(texts, corpora, strict=True)
         ]
         found = _edited(pages, **options) if measure == "edit" else _alike(
             pages, cast("MeasureName", measure), texts[0], **options
@@ -126,7 +129,7 @@ def join(
             print(json.dumps({"a": first[i], "b": last[j], key: value}), file=results)
 
 
-Found = Iterable[tuple[int, int, float]]
+Measured = Iterable[tuple[int, int, float]]
 """Pairs: the numbers of two pages in their collections, and the value of the measure."""
 
 
@@ -139,7 +142,7 @@ def _alike(
     shingle_size: int,
     labelled: bool,
     **_: Any,
-) -> Found:
+) -> Measured:
     """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
     if len(pages) == 1:
@@ -153,7 +156,7 @@ def _alike(
 
 def _edited(
     pages: list[Iterator[list[bytes]]], *, distance: int, gram_size: int, **_: Any
-) -> Found:
+) -> Measured:
     """Return the pairs whose texts, words with a space between them, are within a distance."""
     strings, *others = [[b" ".join(words).decode() for words in part] for part in pages]
     found = edit_join(strings, distance, q=gram_size, others=others[0] if others else None)

@@ -1,7 +1,7 @@
 """The options that several verbs have in the same words, settings among them.
 
-Rule of this room: decorators, and functions for the options of any verb; an option of a single
-verb is in that verb's module.
+Rule of this module: decorators, and functions for the options of any verb; an option of a single
+verb stands in that verb's module.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def setting_option(
     name
         Of `scrapy_neardup.options.OPTIONS`.
     names
-        Another name of the verb's parameter, if it isn't this one.
+        Name of the verb's parameter, if it is another one.
     help, default
         Those of the setting, unless the verb has its own.
     required
@@ -105,11 +105,11 @@ def setting_option(
 
 
 _FROM_ENVIRONMENT = {"hash_key"}
-"""Options better given as environment variables, as others can see a command line."""
+"""Options that may be given as environment variables, as others can see a command line."""
 
 
 def _type_of(option: Option) -> click.ParamType[Any] | type[str]:
-    """Return the narrowest type of click's own for an option; `options` checks the rest."""
+    """Return the narrowest type that click has for an option; `Option.read` checks the rest."""
     least, most = option.kind.bounds
     if option.kind.choices:
         return click.Choice(option.kind.choices)
@@ -165,3 +165,11 @@ def refuse_given(what: str, unused: Collection[str]) -> None:
     """
     for option in given(unused):
         raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
+
+
+shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)
+
+text_options = together(
+    setting_option("text"), setting_option("ignore"), output_option, progress_option
+)
+"""Options of the verbs that compare texts: which text, the output, progress."""

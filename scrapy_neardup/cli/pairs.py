@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import click
+import numpy as np
 
-from scrapy_neardup.cli.features import print_sharing
+from scrapy_neardup.cli.common import output
 from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
 from scrapy_neardup.cli.options import (
     column_option,
@@ -16,6 +19,8 @@ from scrapy_neardup.cli.options import (
     refuse_given,
     setting_option,
 )
+from scrapy_neardup.clusters import feature_pairs
+from scrapy_neardup.offline.featurefiles import FeatureFiles
 from scrapy_neardup.offline.pairfiles import WRITERS
 from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
 
@@ -113,7 +118,7 @@ def pairs(
     """  # noqa: D301  (click's mark for lines to keep)
     if by == "features":
         refuse_given("--by features", _OF_FINGERPRINTS)
-        print_sharing(inputs, shared, max_pairs, path)
+        _print_sharing(inputs, shared, max_pairs, path)
         return
     refuse_given("--by fingerprints", {"shared"})
     collection = open_inputs(inputs, column)
@@ -142,3 +147,18 @@ def pairs(
             scanned += found.scanned
             line.update(scanned, "fingerprints", scanned / job.to_scan)
         line.done(scanned, "fingerprints")
+
+
+def _print_sharing(inputs: Sequence[str], shared: int | None, max_pairs: int, path: str) -> None:
+    """Print all pairs of pages that share features, and how many, as JSON lines."""
+    with output(path) as results:
+        files = FeatureFiles(inputs)
+        rows = list(files)
+        if files.filter is None:
+            return
+        i, j, count = feature_pairs(
+            np.concatenate(rows), shared or files.filter.shared, max_pairs=max_pairs
+        )
+        for a, b, equal in zip(i.tolist(), j.tolist(), count.tolist(), strict=True):
+            row = {"a": files.names[a], "b": files.names[b], "shared": equal}
+            print(json.dumps(row), file=results)
