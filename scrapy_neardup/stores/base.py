@@ -43,22 +43,22 @@ from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.verdict import Page, Verdict
 
 MAX_CONTRADICTED: Final = 512
-"""Maximum number of entries near a new page that differ from it in title and content; as many
-entries may have the same key. Where a site serves one text under more of them, fingerprints say
-nothing, and to examine all of them would take longer than to process the page."""
+"""Maximum number of entries near a new page that differ from it in title and content, and of
+entries with one key. Where a site serves one text under more titles, fingerprints say nothing, and
+examining all entries would take longer than processing the page."""
 
 MAX_COMPARED: Final = 64
-"""Maximum number of candidates compared with a page, nearest first: some 0.2 ms. Where one is
-confirmed there are few; where 64 aren't, the site's fingerprints say nothing, and the page is
-kept."""
+"""Maximum number of candidates compared with a page, nearest first, in some 0.2 ms. Pages that
+repeat one have few candidates; where none of 64 is confirmed, the site's fingerprints say nothing,
+and the page is kept."""
 
 MAX_UNDER_FEATURE: Final = 16
 """Maximum number of entries found by one value of one feature. A feature of more distinct pages is
-furniture, not content: it leads to the wrong entries, and a page would cost time in proportion to
-its site. The page's other features still find it."""
+furniture, not content: it finds the wrong entries, and the time of a page would grow with its
+site. The page's other features still find it."""
 
 MAX_MEMBERS: Final = 64
-"""Maximum number of members of a topic on the notice board: those that changed last."""
+"""Maximum number of members of a topic on the notice board: those that posted a change last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +76,12 @@ class StoreOptions:
     expected_pages
         Number of pages that the store is sized for. More pages are slower, not wrong.
     retention
-        Seconds after which an entry that no page has met matches no more; 0: never.
-        Only stores that say so take another value.
+        Seconds after which an entry that no page has met no longer matches; 0: never. Only
+        Redis stores take another value.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
-        shingle size, ...). It is recorded in what the store writes; a store made with
-        another schema, k or `matching` refuses to open.
+        shingle size, ...). It is recorded with the entries; a store made with another schema, k
+        or `matching` refuses to open.
     """
 
     namespace: str = "default"
@@ -129,13 +129,13 @@ class Store(Protocol):
         """Judge `page` and, if it is new, remember it as pending: one atomic step."""
 
     async def confirm(self, page_id: int) -> None:
-        """Its processing is done: the entry is final. Unknown ids are ignored.
+        """Make an entry final, as the processing of its page is done. Unknown ids are ignored.
 
-        By page id, as `forget`: which of two attempts it means is not told. Where the same page
-        is fetched twice at once with two contents (Scrapy's filter lets that pass only with
-        ``dont_filter``), the later content's entry stands, and the first callback that ends
-        makes it final; should the second callback fail then, the entry stays. To carry the
-        attempt's id through every store would change what is stored of a page for that alone.
+        The page id, here and in `forget`, doesn't tell two fetches of a page apart. If one page is
+        fetched twice at once with two contents (which Scrapy's filter allows only with
+        ``dont_filter``), the entry is that of the later content, and the first callback that ends
+        makes it final; the entry then stays even if the second callback fails. To tell them apart,
+        every store would have to keep the id of a fetch with each page, for this case alone.
         """
 
     async def forget(self, page_id: int) -> int:
@@ -144,8 +144,8 @@ class Store(Protocol):
         Returns
         -------
         int
-            How many pages had been dropped as duplicates of it meanwhile; 0 where
-            there is no pending entry of that id (nothing changes then).
+            Number of pages dropped as its duplicates meanwhile; 0 where there is no pending
+            entry of that id (nothing changes then).
         """
 
     async def stats(self) -> StoreStats:
@@ -161,10 +161,10 @@ class Store(Protocol):
 
         With None nothing is posted.
 
-        A notice board beside the fingerprints: each member's latest value of a topic, its
-        own included, in no particular order. Members that posted nothing for a day may be
-        gone, and so may any of more than `MAX_MEMBERS`. To post the same value again changes
-        nothing. A store that keeps nothing else than fingerprints returns the own value.
+        A notice board beside the fingerprints: it returns the latest value of each member, the
+        caller included, in no particular order. Members that posted nothing for a day may be
+        gone, and so may any beyond `MAX_MEMBERS`. Posting the same value again changes nothing. A
+        store that keeps fingerprints alone returns the caller's value.
         """
         return [] if value is None else [value]
 

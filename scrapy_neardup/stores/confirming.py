@@ -1,4 +1,4 @@
-"""Candidates to the one that a page repeats: the same for whatever found them."""
+"""From candidates to the one that a page repeats, however they were found."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def first_confirmed(
     Parameters
     ----------
     candidates
-        In the order in which they are looked at.
+        In the order in which they are compared.
     matching
         Whether and how they are confirmed.
     kept
@@ -52,7 +52,7 @@ def first_confirmed(
 
     Notes
     -----
-    A page costs 10 microseconds and a candidate as much (512 bins of 2 bits).
+    A page costs 10 microseconds, and each candidate another 10 (512 bins of 2 bits).
     """
     bins, bits = matching.bins, matching.bits
     comparison = None

@@ -7,8 +7,8 @@ Rule of this module: the base is asked first and never written to.
    page id among equals. Nothing is counted in the base.
 3. Otherwise the store decides, as if there were no base.
 
-What repeats a page of the base is decided as in a store (`packed.py`). So the base wins where both
-know a page like it; and what the store holds of the page itself stays there.
+What repeats a page of the base is decided as in a store (`packed.py`). Where both know a page like
+it, the base wins, and an entry that the store holds of the page itself stays there.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What every store shares: partitions, stored keys, and the record of an entry.
 
-Rule of this room: pure values; whatever is written to a file or a server is defined
-here, once, and never changes meaning without a new format version. Where pages have features
-and sketches (`base.Matching`), an entry's follow its record: what is there is part of the
-schema that a store refuses to differ from.
+Rule of this module: pure values; whatever is written to a file or a server is defined here, once,
+and never changes meaning without a new format version. Where pages have features and evidence
+(`evidence.matching.Matching`), those of an entry follow its record; the schema says how long they
+are, and a store refuses another schema.
 
 A page is compared only with pages of its own *partition*: its scope and its kind (a
 simhash, or the digest of an exact page). All partitions of a store share one set of
@@ -44,7 +44,7 @@ ENTRY_DTYPE: Final = np.dtype(
 """The same layout for numpy."""
 
 PACKED: Final = Struct("<QII")
-"""Packs fingerprint, title, content: what begins the record of a page in a packed base. Its
+"""Layout of fingerprint, title and content at the start of a page's record in a packed base; its
 evidence follows (`scrapy_neardup.evidence.layout`)."""
 
 EXACT_BIT: Final = 1

@@ -16,7 +16,7 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis import cluster as redis_cluster
-from scrapy_neardup.stores.redis import protocol
+from scrapy_neardup.stores.redis import protocol, shared
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
 from scrapy_neardup.stores.redis.values import Attempt, ClusterPage
@@ -309,7 +309,7 @@ class Mourners:
             await self.alive.check_and_add(page(first, seed + 1))
         arrived = unlike(first, seed) if self.story == "refused" else page(first, seed)
         with monkeypatch.context() as patch:
-            patch.setattr(protocol, "LEASE", 0.05)
+            patch.setattr(shared, "LEASE", 0.05)
             died = await self.die(last, arrived)
         await asyncio.sleep(0.08)
         like = [page(first + 5, seed), unlike(first + 4, seed), page(first + 3, seed + 1)]

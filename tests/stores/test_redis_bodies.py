@@ -15,8 +15,8 @@ from store_registry import PLACES, on_every_binary, page
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
+from scrapy_neardup.stores.redis import shared, values
 from scrapy_neardup.stores.redis import single as redis
-from scrapy_neardup.stores.redis import values
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.single import RedisStore
 from scrapy_neardup.verdict import Decision, Page, Reason, Weighing
@@ -229,7 +229,7 @@ def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
                 if number % 2:
                     await store.confirm(each.id)
                 else:
-                    store._pending.discard(each.id)  # as if its crawler had died
+                    store._held.discard(each.id)  # as if its crawler had died
             again = replace(in_turn(1), id=1, fingerprint=0)
             assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
             await asyncio.sleep(2.1)
@@ -246,7 +246,7 @@ def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
         assert set(trees(server)) <= LEFT
 
     monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
-    monkeypatch.setattr(redis, "LEASE", 0.5)
+    monkeypatch.setattr(shared, "LEASE", 0.5)
     with PLACES["redis"]():
         asyncio.run(scenario(shared_server()))
 

@@ -20,7 +20,7 @@ from tried import row
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.redis import protocol
+from scrapy_neardup.stores.redis import protocol, shared
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
 from scrapy_neardup.stores.redis.layout import Layout
@@ -59,7 +59,7 @@ SHORT = ["ten tables", "crashes, short lease", "lapses", "evidence", "both, cras
 def leases(monkeypatch):
     """Storms set them; afterwards they are as they were."""
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", protocol.ATTEMPT_LEASE)
-    monkeypatch.setattr(protocol, "LEASE", protocol.LEASE)
+    monkeypatch.setattr(shared, "LEASE", shared.LEASE)
 
 
 def check(storm: Storm, layout: Layout, cluster: RedisCluster) -> Findings:
@@ -226,7 +226,7 @@ def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
             assert (await store.check_and_add(page(1001, 2**63))).decision is Decision.DUPLICATE
 
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.3)
-    monkeypatch.setattr(protocol, "LEASE", 0.5)
+    monkeypatch.setattr(shared, "LEASE", 0.5)
     asyncio.run(scenario(shared_cluster().uri))
 
 
@@ -248,7 +248,7 @@ def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
             others = [page(number + 100, number * GOLDEN % 2**64) for number in range(1, 6)]
             return [(await store.check_and_add(each)).decision for each in others]
 
-    monkeypatch.setattr(protocol, "LEASE", 3.0)
+    monkeypatch.setattr(shared, "LEASE", 3.0)
     monkeypatch.setattr(RedisClusterStore, "calls_class", Failing)
     lapsed, *renewed = asyncio.run(scenario(shared_cluster().uri))
     assert lapsed is Decision.NEW

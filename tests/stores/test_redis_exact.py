@@ -92,7 +92,7 @@ async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[i
                 answers.append(match and (match.page_id, match.distance))
         stats = await store.stats()
         assert stats.pages == stats.pending == answers.count(None)
-        store._pending.clear()
+        store._held.clear()
     return answers
 
 

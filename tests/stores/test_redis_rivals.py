@@ -12,7 +12,13 @@ from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.rivals import MAX_LOOKED_AT, Rivals
-from scrapy_neardup.stores.redis.values import Attempt, Claims, ClusterPage, Entry, feature_keys
+from scrapy_neardup.stores.redis.values import (
+    Attempt,
+    AttemptEntry,
+    Claims,
+    ClusterPage,
+    feature_keys,
+)
 from scrapy_neardup.verdict import Page, Weighing
 
 MATCHING = Matching(features=3, shared_features=2, bins=128, bits=4)
@@ -31,12 +37,12 @@ def rivals(page: Page, *near: Attempt, sharing: dict[bytes, set[Attempt]] | None
     return Rivals(ClusterPage.of(page, LAYOUT), mine, claims, MATCHING)
 
 
-def entry(state: str, page: Page) -> Entry:
+def entry(state: str, page: Page) -> AttemptEntry:
     """Return what a look at the entry of `page` shows."""
     arrived = ClusterPage.of(page, LAYOUT)
     features = b"".join(sorted(arrived.features))
     page_id = page.id.to_bytes(8, "big")
-    return Entry(state.encode(), page_id, arrived.digests, features, page.evidence)
+    return AttemptEntry(state.encode(), page_id, arrived.digests, features, page.evidence)
 
 
 OTHER = attempt(1 << 20 ^ 1)
@@ -137,14 +143,16 @@ def test_so_many_are_looked_at_together():
     first = met.left()
     assert len(first) == MAX_LOOKED_AT
     assert {each.key for each in first} == {1 << 20, 1 << 20 ^ 1, 1 << 20 ^ 2}
-    met.take(dict.fromkeys(first, Entry(b"gone")))
+    met.take(dict.fromkeys(first, AttemptEntry(b"gone")))
     assert not set(first) & set(met.left())
 
 
 def test_what_is_gone_is_taken_out_of_where_it_was_met():
     one, two, _ = ClusterPage.of(PAGE, LAYOUT).features
     met = rivals(PAGE, OTHER, sharing={one: {OTHER, AFTER}, two: {AFTER}})
-    looked = met.take({OTHER: Entry(b"gone"), AFTER: Entry(b"gone", features=b"01234567")})
+    looked = met.take(
+        {OTHER: AttemptEntry(b"gone"), AFTER: AttemptEntry(b"gone", features=b"01234567")}
+    )
     assert looked.gone == {OTHER: {one}, AFTER: {b"01234567"}}
 
 

@@ -12,7 +12,7 @@ from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.redis import cluster as redis_cluster
 from scrapy_neardup.stores.redis import namespace as redis_notices
-from scrapy_neardup.stores.redis import protocol
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis import single as redis
 from scrapy_neardup.stores.redis.layout import prefix
 from scrapy_neardup.verdict import Decision
@@ -96,7 +96,7 @@ def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch
         async with open_store(uri) as dead, open_store(uri) as alive:
             for number in range(5):
                 await decision(dead, number, SOMETHING * number % 2**64)
-            dead._pending.clear()  # nobody renews them
+            dead._held.clear()  # nobody renews them
             assert await decision(alive, 10) is Decision.DUPLICATE
             await asyncio.sleep(0.4)
             assert await decision(alive, 10) is Decision.NEW
@@ -106,7 +106,7 @@ def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch
             stats = await alive.stats()
             assert (stats.pages, stats.pending) == (2, 0)
 
-    monkeypatch.setattr(redis, "LEASE", 0.3)
+    monkeypatch.setattr(shared, "LEASE", 0.3)
     with PLACES["redis"]() as place:
         asyncio.run(scenario(place.uri))
 
@@ -119,8 +119,7 @@ def test_a_living_crawler_renews_its_leases(name, monkeypatch):
             await asyncio.sleep(1.5)
             assert await decision(store, 2) is Decision.DUPLICATE
 
-    monkeypatch.setattr(redis, "LEASE", 0.9)
-    monkeypatch.setattr(protocol, "LEASE", 0.9)
+    monkeypatch.setattr(shared, "LEASE", 0.9)
     with PLACES[name]() as place:
         asyncio.run(scenario(place.uri))
 

@@ -1,1 +1,1 @@
-"""A store within the process: columns of entries, and what leads to them."""
+"""The index of the stores within the process: columns of entries, and what finds them."""

@@ -1,9 +1,9 @@
 """What leads from a page to the entries that it may repeat.
 
-Rule of this room: it finds and doesn't choose. Whatever is found is within k, or shares
-enough features; all of it is found but where too many entries are alike, see below.
+Rule of this room: it finds and doesn't choose. It finds all entries that are within k or share
+enough features, up to the limits of `stores.base` on entries that are alike.
 
-Four structures lead to a row::
+These structures lead to a row::
 
     key ── HammingIndex ──> keys within k ── RowMap of keys ──> rows
     each feature ───────────────────── RowMap of that feature ──> rows

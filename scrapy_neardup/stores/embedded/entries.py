@@ -3,8 +3,8 @@
 Rule of this room: rows are filled, taken, and released; nothing here decides, and nothing
 here finds an entry (`candidates.py`).
 
-An entry takes 32 bytes in six columns, 8 for each of its features, and what its sketches
-take (`sketches.py`). A row that has no features holds 0 for each.
+An entry takes 32 bytes in six columns, 8 for each of its features, and its evidence
+(`slots.py`). A row that has no features holds 0 for each.
 """
 
 from __future__ import annotations
@@ -100,10 +100,7 @@ class Entries:
         return sum(column.itemsize * len(column) for column in columns) + self.sketches.nbytes
 
     def fits(self, row: int, arrived: Arrival) -> bool:
-        """Whether the entry is of the page's partition and by its evidence no other page.
-
-        It doesn't contradict the page.
-        """
+        """Whether the entry is of the page's partition and doesn't contradict the page."""
         page = arrived.page
         return self.tags[row] == arrived.tag and not contradicts(
             page, self.titles[row], self.contents[row]

@@ -32,7 +32,7 @@ def refuse_retention(options: StoreOptions) -> None:
         )
 
 
-class Outcome(NamedTuple):
+class IndexVerdict(NamedTuple):
     """What `EmbeddedIndex.check_and_add` decided and did; rows are -1 where there is none.
 
     Parameters
@@ -135,7 +135,7 @@ class EmbeddedIndex:
         """Return the entry at `row` as it is written; see `Entries.record`."""
         return self._entries.record(row)
 
-    def check_and_add(self, page: Page) -> Outcome:
+    def check_and_add(self, page: Page) -> IndexVerdict:
         """Judge `page`, and store it as pending if it is new.
 
         Costs O(entries in its buckets and under its features).
@@ -145,7 +145,7 @@ class EmbeddedIndex:
         if own >= 0 and self._candidates.is_candidate(own, arrived):
             candidate = (self._entries.distance(own, arrived), page.id, own)
             if match := self._confirmed(page, [candidate]):
-                return Outcome(Decision.SEEN, Reason.SAME_PAGE, *match)
+                return IndexVerdict(Decision.SEEN, Reason.SAME_PAGE, *match)
         found, rejected = self._candidates.find(arrived)
         if own >= 0:
             found = [candidate for candidate in found if candidate[2] != own]
@@ -160,12 +160,12 @@ class EmbeddedIndex:
             row = self._insert(arrived, by_distance=not crowded)
         if row < 0:
             self._overflowed += 1
-            return Outcome(Decision.UNJUDGED, Reason.OVERFLOW)
+            return IndexVerdict(Decision.UNJUDGED, Reason.OVERFLOW)
         if own >= 0:
             self._withdraw(own)
         self._pending[page.id] = row
         reason = Reason.UNMATCHED if own < 0 else Reason.CHANGED
-        return Outcome(Decision.NEW, reason, row, page.id, withdrawn=own, witness=witness)
+        return IndexVerdict(Decision.NEW, reason, row, page.id, withdrawn=own, witness=witness)
 
     def confirm(self, page_id: int) -> int:
         """Make the pending entry of this page final; return its row, or -1."""
@@ -213,7 +213,7 @@ class EmbeddedIndex:
         others = at_path or found
         return self._entries.sketches.get(min(others)[2]) if others else b""
 
-    def _repeat(self, page: Page, match: Confirmed, own: int) -> Outcome:
+    def _repeat(self, page: Page, match: Confirmed, own: int) -> IndexVerdict:
         """Count a page that repeats an entry."""
         if own >= 0:
             self._withdraw(own)
@@ -222,7 +222,7 @@ class EmbeddedIndex:
         self._dropped += 1
         reason = Reason.EQUAL if page.exact else Reason.NEAR
         repeats = self._entries.duplicates[row]
-        return Outcome(Decision.DUPLICATE, reason, *match, repeats=repeats, withdrawn=own)
+        return IndexVerdict(Decision.DUPLICATE, reason, *match, repeats=repeats, withdrawn=own)
 
     def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
         """Store an entry and return its row, or -1 if its buckets are full."""

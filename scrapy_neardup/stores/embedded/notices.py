@@ -1,7 +1,7 @@
 """The notice board of an embedded store: what `Store.exchange` posts and reads.
 
-Rule of this room: values as they came; bounded, so that no member who posts under ever new
-names fills the memory.
+Rule of this room: values as they came; bounded, so that a member that posts under ever new
+names doesn't fill the memory.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from scrapy_neardup.stores.base import MAX_MEMBERS
 
 MAX_TOPICS: Final = 4096
-"""Maximum number of topics: those used last. A topic is a site's habits; one that isn't asked for
-while 4,096 others are is not being crawled."""
+"""Maximum number of topics: those used last. A topic is what was learnt of a site; one that isn't
+asked for while 4,096 others are is of a site that isn't being crawled."""
 
 
 class Notice(NamedTuple):

@@ -23,11 +23,15 @@ from scrapy_neardup.stores.redis.namespace import DIGEST, cluster_counts, counts
 from scrapy_neardup.stores.redis.scripts import WEIGH_SCRIPT
 
 _BATCH = 500
-_SAMPLES = 20  # fields of a hash that MEMORY USAGE looks at
-_FIELDS = 200  # that a script reads in one call: of buckets a megabyte at most
+"""Keys in one pipeline."""
+_SAMPLES = 20
+"""Fields of a hash that MEMORY USAGE looks at."""
+_FIELDS = 200
+"""Fields that a script reads in one call: a megabyte of buckets at most."""
 _SHOWN = 5
+"""Maximum number of busy buckets that are named."""
 _WIDTHS = {False: (14, 6), True: (31, 10)}
-"""Bytes of an entry in table 1 and in the others, on one Redis and in a cluster."""
+"""Whether it is a cluster -> bytes of an entry in table 1, and in the others."""
 _KINDS = {
     "page": "identity",
     "f": "features",
@@ -161,7 +165,4 @@ async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
         with explaining(uri):
             yield RedisAdmin(client, clustered=clustered)
     finally:
-        if clustered:
-            await client.aclose()
-        else:
-            await disconnect(client)
+        await disconnect(client)

@@ -19,17 +19,19 @@ from scrapy_neardup.stores.redis.scripts import script
 from scrapy_neardup.stores.redis.values import (
     TOKEN,
     Attempt,
+    AttemptEntry,
     Claims,
     ClusterPage,
-    Entry,
     Features,
     Met,
     id_bytes,
     separate,
 )
 
-_CLEARED = 4096  # attempts of others whose claims were taken away last
-_RENEWED = 32  # leases at once: half of the calls that are made at once
+_CLEARED = 4096
+"""Maximum number of attempts of others that are remembered as cleared: those cleared last."""
+_RENEWED = 32
+"""Leases renewed at once: half of the calls of one request to a node."""
 _VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "begin": ("entries", "claims"),
     **dict.fromkeys(("look", "commit", "collapse", "settle", "sweep"), ("entries",)),
@@ -101,7 +103,7 @@ class Attempts:
             },
         )
 
-    async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> Entry:
+    async def look_at(self, attempt: Attempt, *, wound: bool, body: bool) -> AttemptEntry:
         """Return the state of another attempt; it is ended if it is over.
 
         Parameters
@@ -109,13 +111,15 @@ class Attempts:
         wound
             End it if it is pending.
         body
-            Ask for features and evidence.
+            Return features and evidence as well.
         """
         asked = ("wound" if wound else "", "body" if body else "")
         reply = await self._call(
             "look", self.entry_key(attempt), *attempt.words, self._retention, *asked
         )
-        return Entry(*reply) if len(reply) > 2 else Entry(reply[0], features=reply[1])
+        return (
+            AttemptEntry(*reply) if len(reply) > 2 else AttemptEntry(reply[0], features=reply[1])
+        )
 
     async def collapse(self, entry: Attempt) -> tuple[int, bytes] | None:
         """Count a page as dropped for `entry`, unless that is kept no more.
@@ -123,7 +127,7 @@ class Attempts:
         Returns
         -------
         count, url
-            How many pages were dropped for it, this one included; its URL.
+            Number of pages dropped for it, this one included; its URL.
         """
         reply = await self._call("collapse", self.entry_key(entry), *entry.words, self._retention)
         return reply and (reply[0], reply[1])
@@ -133,6 +137,8 @@ class Attempts:
 
         Parameters
         ----------
+        lease
+            Seconds that it outlives its crawler.
         beside
             From now on no page finds it by its key.
         """
@@ -216,7 +222,7 @@ class Attempts:
         return bool(ended), collapsed, separate(features)
 
     async def renew(self, attempts: Sequence[Attempt], lease: float) -> None:
-        """Renew leases, as many as can be: where one master is away, those of the others."""
+        """Renew leases; while a master is away, those on the other masters."""
         for start in range(0, len(attempts), _RENEWED):
             some = attempts[start : start + _RENEWED]
             renewals = (self.settle(attempt, "renew", lease) for attempt in some)

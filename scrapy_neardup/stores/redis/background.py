@@ -1,10 +1,8 @@
-"""What a Redis store does besides judging pages: renew leases, remove what has expired.
+"""What a Redis store does while no page waits for it: renew leases, remove what has expired.
 
-Some work is done beside the judging of pages, as no page waits for it.
-
-Rule of this room: a loop ends because it is told to. It is cancelled as well, so that it
-ends at once, but nothing depends on that: a client may lose a cancellation that meets the
-end of its own timeout.
+Rule of this module: a loop ends because it is told to. It is cancelled as well, so that it
+ends at once, but nothing depends on that: a client may lose a cancellation that coincides with
+its own timeout.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from typing import Any
 from scrapy_neardup.errors import StoreError
 
 MAX_END = 10.0
-"""Seconds that a step may go on after the end; twice what a reply may take."""
+"""Maximum seconds that a step may go on after `Background.close`: twice the time of a reply."""
 
 
 class Background:
@@ -33,7 +31,7 @@ class Background:
         self._loops.append(asyncio.create_task(self._repeat(step, pause)))
 
     def soon(self, job: Coroutine[Any, Any, Any]) -> None:
-        """Do this once; where the server is away it is left undone."""
+        """Do this once, without waiting; while the server is away it is left undone."""
         task = asyncio.create_task(_tried(job))
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)

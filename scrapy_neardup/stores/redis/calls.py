@@ -20,14 +20,17 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores.redis.client import FAILURES, explained, explaining, refused
 from scrapy_neardup.urls import redact_store
 
-_MAX_WORDS = 16  # of calls in one round trip: bounds how long scripts keep others waiting
-_MAX_CALLS = 64  # in one request to a node of a cluster
-
-_REQUESTS_AT_ONCE = 32  # redis-py opens a connection for each one under way
-_ALONE_AT_ONCE = 32  # calls that are repeated, each a request of its own
+_MAX_WORDS = 16
+"""Maximum number of calls in one round trip: it bounds how long scripts keep others waiting."""
+_MAX_CALLS = 64
+"""Maximum number of calls in one request to a node of a cluster."""
+_REQUESTS_AT_ONCE = 32
+"""Maximum number of concurrent requests: redis-py opens a connection for each."""
+_ALONE_AT_ONCE = 32
+"""Maximum number of calls that are repeated at once, each as a request of its own."""
 _MAX_CLOSE = 5.0
+"""Maximum seconds that requests may go on while the store closes."""
 
-# What one call of a request may meet alone: its slot has moved, or its node is another by now.
 _TO_REPEAT = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
@@ -37,8 +40,10 @@ _TO_REPEAT = (
     exceptions.NoScriptError,
     OSError,
 )
+"""Errors of a single call of a request, whose slot has moved or whose node is another by now."""
 
-_Key = tuple[str, tuple[Any, ...]]  # sha, arguments that calls share
+_Key = tuple[str, tuple[Any, ...]]
+"""Digest of a script, and the arguments that its calls share."""
 
 
 class _Call(NamedTuple):
@@ -81,12 +86,12 @@ class Scripts:
         Parameters
         ----------
         shared
-            Arguments that calls have in common, in front of their words.
+            Arguments that calls have in common, which precede their words.
 
         Raises
         ------
         StoreError
-            As `explained`.
+            As `client.explained`.
         """
         if self._closed:
             raise self._was_closed()

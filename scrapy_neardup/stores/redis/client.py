@@ -24,8 +24,10 @@ from scrapy_neardup.urls import redact_store
 
 logger = logging.getLogger(__name__)
 
-_TIMEOUT = 5.0  # seconds for a connection and for a reply, where the URI names none
+_TIMEOUT = 5.0
+"""Seconds for a connection and for a reply, where the URI names none."""
 _OLDEST = (6, 2)
+"""Oldest supported version of Redis."""
 
 FAILURES = (exceptions.RedisError, exceptions.RedisClusterException, OSError)
 """Exceptions that redis-py raises, which have no common base."""
@@ -36,10 +38,11 @@ RECORD_LOST = "NEARDUPLOST"
 T = TypeVar("T")
 
 
-async def disconnect(client: Redis) -> None:
-    """Close a client that `connect` returned, and its connections to sentinels."""
+async def disconnect(client: Redis | RedisCluster) -> None:
+    """Close a client, and its connections to sentinels."""
     await client.aclose()
-    manager = getattr(client.connection_pool, "sentinel_manager", None)
+    pool = getattr(client, "connection_pool", None)  # a cluster has one for each node
+    manager = getattr(pool, "sentinel_manager", None)
     for sentinel in manager.sentinels if manager else ():
         await sentinel.aclose()
 

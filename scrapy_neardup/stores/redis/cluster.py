@@ -9,38 +9,29 @@ arrive together at two crawlers never both are kept and never both are dropped.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-from dataclasses import replace
 
-from scrapy_neardup.errors import StoreError, StoreMismatchError, StoreUnavailableError
-from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.redis import protocol
+from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
+from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.stores.redis import protocol, shared
 from scrapy_neardup.stores.redis.attempts import Attempts, scripts
-from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.client import connect_cluster, explaining
-from scrapy_neardup.stores.redis.layout import Layout, prefix
-from scrapy_neardup.stores.redis.namespace import (
-    agree_on_parameters,
-    cluster_counts,
-    exchange,
-    topic_key,
-)
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.namespace import cluster_counts
 from scrapy_neardup.stores.redis.protocol import ClusterProtocol
 from scrapy_neardup.stores.redis.turns import Turns
-from scrapy_neardup.stores.redis.values import (
-    Attempt,
-    ClusterPage,
-)
+from scrapy_neardup.stores.redis.values import Attempt, ClusterPage
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Page, Verdict
 
 _SWEEP_PAUSE = 1.0
+"""Seconds between two steps of a crawler's sweep."""
 _SWEEP_FIELDS = 16
+"""Buckets that a step looks at."""
 
 
-class RedisClusterStore(ClusterProtocol, Store):
+class RedisClusterStore(ClusterProtocol):
     """Fingerprints in a Redis Cluster; see `scrapy_neardup.stores.base.Store`.
 
     Parameters
@@ -59,29 +50,14 @@ class RedisClusterStore(ClusterProtocol, Store):
     calls_class: type[ClusterCalls] = ClusterCalls
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        self._uri = uri
-        self._options = options
-        layout = layout or Layout.choose(options.max_distance, options.expected_pages)
-        self._layout = replace(layout, matching=options.matching)
-        self._client = connect_cluster(uri)
-        self._prefix = prefix(options.namespace)
+        super().__init__(uri, options, connect_cluster(uri), layout)
         self._held: dict[int, Attempt] = {}
-        self._background = Background()
         self._turns: Turns[ClusterPage, Attempt] = Turns(self._are_near)
-        self._opened = False
         self._sweeping = random.randrange(256), 0
 
-    # ---- life ------------------------------------------------------------------------------
-
-    async def open(self) -> None:
-        """Connect, and agree on the parameters with the crawlers that use the namespace."""
-        try:
-            with explaining(self._uri):
-                await self._client.initialize()
-                self._agreed = await self._agree()
-        except StoreError:
-            await self._client.aclose()
-            raise
+    async def _begin(self) -> None:
+        await self._client.initialize()
+        self._agreed = await self._agree()
         self._layout, record = self._agreed
         texts = scripts(self._layout, record)
         self._calls = self.calls_class(self._client, self._uri, texts, self._check_record)
@@ -91,25 +67,10 @@ class RedisClusterStore(ClusterProtocol, Store):
             layout=self._layout,
             retention=int(self._options.retention * 1000),
         )
-        self._opened = True
-        self._background.start(self._renew, protocol.LEASE / 3)
         self._background.start(self._sweep, _SWEEP_PAUSE)
 
-    async def close(self) -> None:
-        """Give up what is pending and disconnect."""
-        await self._background.close()
-        if self._opened:
-            self._opened = False
-            with contextlib.suppress(StoreError):
-                for page_id in list(self._held):
-                    await self.forget(page_id)
-            await self._calls.close()
-        await self._client.aclose()
-
-    async def _agree(self) -> tuple[Layout, str]:
-        return await agree_on_parameters(
-            self._client, f"{{{self._prefix}schema}}", self._uri, self._options, self._layout
-        )
+    def _key(self, name: str) -> str:
+        return f"{{{self._prefix}{name}}}"
 
     async def _check_record(self) -> None:
         """Write the record of the parameters again, if it was lost; refuse another one."""
@@ -127,7 +88,7 @@ class RedisClusterStore(ClusterProtocol, Store):
 
         Costs two round trips for a new page, three where others have to be looked at. Where
         it is cancelled, what it has written lapses: before the commit after
-        `protocol.ATTEMPT_LEASE`, from then on after `protocol.LEASE`.
+        `protocol.ATTEMPT_LEASE`, from then on after `shared.LEASE`.
         """
         lease, limit = protocol.ATTEMPT_LEASE, protocol.ATTEMPT_LIMIT
         arrived = ClusterPage.of(page, self._layout)
@@ -169,16 +130,10 @@ class RedisClusterStore(ClusterProtocol, Store):
         with explaining(self._uri):
             return await cluster_counts(self._client, self._prefix)
 
-    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post a value and read those of all members; see `Store.exchange`."""
-        key = f"{{{topic_key(self._prefix, topic)}}}"
-        with explaining(self._uri):
-            return await exchange(self._client, key, member, value)
-
     # ---- in the background -----------------------------------------------------------------
 
     async def _renew(self) -> None:
-        await self._attempts.renew(list(self._held.values()), protocol.LEASE)
+        await self._attempts.renew(list(self._held.values()), shared.LEASE)
 
     async def _sweep(self) -> None:
         hash_, cursor = self._sweeping

@@ -35,8 +35,10 @@ PAGE_DEPTH = 40
 MAX_PREFIX = 40
 """Maximum number of leading bits that scripts compare."""
 
-_MIN_PREFIX = 16  # bits: a bucket holds all entries that share them
+_MIN_PREFIX = 16
+"""Minimum number of leading bits of a table: a bucket holds all entries that share them."""
 _MAX_TABLES = 32
+"""Maximum number of tables, and so of calls or look-ups for a page."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class Layout:
     matching
         What finds entries beside the tables, and what confirms them.
     parts
-        The bits are cut into so many parts first, and each of these into `blocks`: 1, or for
-        k = 3 two halves of three blocks each.
+        Number of parts that the bits are cut into first, each of which is cut into `blocks`: 1,
+        or for k = 3 two halves of three blocks each.
     """
 
     max_distance: int
@@ -95,10 +97,10 @@ class Layout:
     def tables(self) -> tuple[Table, ...]:
         """The tables in the order in which scripts look into them.
 
-        The first one leaves a fingerprint as it is. Each further one is that which leaves
-        fewest ways to differ in few bits and be in none so far: a search for the nearest
-        entry can end as soon as all that it hasn't met are farther away (`unseen`). Where
-        distance finds no entry, the first is all that exact pages need.
+        The first one leaves a fingerprint as it is. Each further one is the table that leaves
+        fewest ways for an entry to differ in few bits and be in no table so far: a search for the
+        nearest entry can end as soon as all that it hasn't met are farther away (`unseen`). Where
+        no entry is looked up by distance, exact pages need the first table alone.
         """
         first, *left = self.design.tables
         if not self.matching.by_distance:
@@ -112,7 +114,7 @@ class Layout:
 
     @property
     def unseen(self) -> list[int]:
-        """For each table how many bits at least whatever isn't in it or before it differs in."""
+        """For each table, the minimum distance of entries that it and earlier ones miss."""
         return [-_missed(self.tables[: count + 1])[0] for count in range(len(self.tables))]
 
     @cached_property
@@ -127,7 +129,7 @@ class Layout:
 
     @property
     def earlier(self) -> str:
-        """The prefixes of the tables before each one, as masks of 24 bits in its order, in Lua."""
+        """For each table, the prefixes of earlier ones as 24-bit masks in its order, in Lua."""
         masks = [
             [permutation.apply(table.prefix_mask) for table in self.tables[:place]]
             for place, permutation in enumerate(self.permutations)
@@ -146,7 +148,7 @@ class Layout:
         return min(self.prefixes) - _MIN_PREFIX
 
     def limit(self, page: Page) -> int:
-        """Return within how many bits an entry may be that `page` repeats; -1: none is."""
+        """Return the maximum distance of an entry that `page` repeats, in bits; -1: no entry."""
         if page.exact:
             return 0
         return self.max_distance if self.matching.by_distance else -1
@@ -177,7 +179,7 @@ def _halved() -> TableDesign:
 
 
 def _missed(tables: Sequence[Table]) -> tuple[int, int]:
-    """Return how to differ in fewest bits from an entry and share no table with it.
+    """Return the fewest bits in which a fingerprint differs from one that it shares no table with.
 
     A bit that differs, whichever of its block, keeps two fingerprints apart in all tables
     that this block leads.
@@ -186,7 +188,7 @@ def _missed(tables: Sequence[Table]) -> tuple[int, int]:
     -------
     minus bits, ways
         The fewest differing bits, negative, and the number of sets of blocks that they may
-        lie in. The smaller, the better do the tables see.
+        lie in. The smaller the pair, the more the tables find.
     """
     blocks = sorted({block for table in tables for block in table.blocks})
     for bits in range(1, len(blocks) + 1):

@@ -2,8 +2,8 @@
 
 Rule of this room: the first crawl writes the record; a later one adopts the table design
 that it names and refuses to work with other parameters. Counters are kept by the scripts;
-nothing here walks over pages. A topic of the notice board is one hash and a call one script on
-it; topics that nobody posts to are gone after a day, or when too many others were posted to since.
+nothing here walks over pages. A topic of the notice board is one hash, and posting is one script
+on it; a topic is gone a day after the last post, or when `MAX_TOPICS` others were posted to since.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ DIGEST = "digest"
 """Name of the field that stands for all others, for scripts to compare."""
 
 MAX_TOPICS = 16_384
-"""Maximum number of topics: those posted to last. A topic is a site's habits; in a broad crawl a
-day has more sites than this, and their habits might take more memory than their pages."""
+"""Maximum number of topics: those posted to last. A topic is what was learnt of a site; a broad
+crawl meets more sites a day, and what is learnt of them might take more memory than their
+pages."""
 
-_DAY = 86_400  # seconds
+_DAY = 86_400
+"""Seconds."""
 
 
 async def agree_on_parameters(
@@ -99,9 +101,9 @@ async def cluster_counts(client: RedisCluster, prefix: str) -> StoreStats:
     return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=overflowed)
 
 
-def topic_key(prefix: str, topic: str) -> str:
-    """Return the name of a topic's hash."""
-    return f"{prefix}notices:{quote(topic, safe='', errors='surrogatepass')}"
+def topic_name(topic: str) -> str:
+    """Return the name of a topic's hash, behind the prefix of the namespace."""
+    return f"notices:{quote(topic, safe='', errors='surrogatepass')}"
 
 
 async def exchange(client: Any, key: str, member: str, value: bytes | None) -> list[bytes]:

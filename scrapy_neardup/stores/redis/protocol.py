@@ -10,10 +10,11 @@ import asyncio
 import random
 import time
 
-from scrapy_neardup.stores.base import MAX_CONTRADICTED, StoreOptions
+from scrapy_neardup.stores.base import MAX_CONTRADICTED
+from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.attempts import Attempts
-from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.rivals import Kept, Rivals
+from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.stores.redis.turns import Turn
 from scrapy_neardup.stores.redis.values import (
     Attempt,
@@ -25,20 +26,18 @@ from scrapy_neardup.stores.redis.values import (
 )
 from scrapy_neardup.verdict import Match, Reason, Verdict
 
-LEASE = 60.0
-"""Seconds that a kept, not yet confirmed entry outlives its crawler."""
-
 ATTEMPT_LEASE = 2.0
 """Seconds after which a pending attempt may be ended by others; shorter is safe and slow."""
 
 ATTEMPT_LIMIT = 60.0
 """Seconds after which a page's attempts give up; tombstones live ten times as long."""
 
-_MAX_PAUSE = 0.05  # seconds between two looks of one that waits
+_MAX_PAUSE = 0.05
+"""Maximum seconds between two looks of one that waits."""
 
 
-class ClusterProtocol:
-    """The part of `RedisClusterStore` that judges a page.
+class ClusterProtocol(SharedStore):
+    """The part of `RedisClusterStore` that judges pages.
 
     Attributes
     ----------
@@ -47,9 +46,7 @@ class ClusterProtocol:
     """
 
     _attempts: Attempts
-    _background: Background
     _held: dict[int, Attempt]
-    _options: StoreOptions
 
     def _are_near(self, page: ClusterPage, other: ClusterPage) -> bool:
         """Whether two pages that are under way may be duplicates."""
@@ -60,9 +57,9 @@ class ClusterProtocol:
     async def _repeat_equal(
         self, arrived: ClusterPage, turn: Turn[ClusterPage, Attempt]
     ) -> Verdict | None:
-        """Count the page on the entry that another of the same key found kept; claim nothing.
+        """Count the page as a duplicate of the entry that an equal page found; claim nothing.
 
-        None if that isn't to be repeated, or if the page has an entry of its own.
+        None if it doesn't repeat that entry, or if the page has an entry of its own.
         """
         if (kept := turn.found) is None:
             return None
@@ -88,7 +85,7 @@ class ClusterProtocol:
         try:
             claims = await self._attempts.claim(mine, arrived, lease)
             if time.monotonic() - start > ATTEMPT_LIMIT:
-                # Held up: a tombstone may be gone that had buried this attempt.
+                # It was held up: the tombstone that had buried this attempt may be gone.
                 raise TimeoutError  # noqa: TRY301
             rivals = Rivals(arrived, mine, claims, self._options.matching)
             match = await self._resolve(rivals) if claims.granted else None
@@ -117,10 +114,10 @@ class ClusterProtocol:
     async def _resolve(self, rivals: Rivals) -> Kept | None:
         """Return the kept entry that the page repeats; None if no attempt is in its way.
 
-        Whoever is smaller, by key and page id, goes first: it ends the pending attempts of
+        The attempt of the smaller key and page id goes first: it ends the pending attempts of
         the others, and the others wait for it.
         """
-        # However many wait, together they ask as often.
+        # The more wait, the longer each pauses, so that the rate of looks stays the same.
         pause, longest = 0.001, _MAX_PAUSE * max(1, rivals.met / 8)
         while others := rivals.left():
             looks = (
@@ -147,7 +144,7 @@ class ClusterProtocol:
         old: Attempt | None,
         witness: bytes,
     ) -> Verdict | None:
-        """Count the page on the entry that it repeats; None if that is kept no more."""
+        """Count the page as a duplicate of an entry; None if that is no longer kept."""
         page = arrived.page
         judged, _ = await asyncio.gather(
             self._collapse(arrived, kept, witness), self._attempts.settle(mine, "end")
@@ -190,13 +187,13 @@ class ClusterProtocol:
     ) -> Reason | None:
         """Make the attempt the entry of its page; None if others ended it before.
 
-        Lists that need not lead to it are left together with the commit.
+        Claims in lists that need not find it are released together with the commit.
         """
         page_id, crowded = arrived.page.id, rivals.is_crowded
         leave = [self._attempts.leave_features(mine, rivals.furniture)]
         if crowded:
             leave.append(self._attempts.leave_tables(mine))
-        commit = asyncio.gather(self._attempts.commit(mine, LEASE, beside=crowded), *leave)
+        commit = asyncio.gather(self._attempts.commit(mine, shared.LEASE, beside=crowded), *leave)
         if claims.old is None:
             point = self._attempts.point(page_id, mine)
             (is_kept, *_), before = await asyncio.gather(commit, point)
@@ -215,10 +212,10 @@ class ClusterProtocol:
         return Reason.CHANGED if any(ended) else Reason.UNMATCHED
 
     def _leave(self, arrived: ClusterPage, mine: Attempt) -> None:
-        """Take the claims of an attempt that has ended away; the verdict doesn't wait."""
+        """Release the claims of an attempt that has ended; the verdict doesn't wait for it."""
         self._background.soon(self._attempts.clear(mine, arrived.features))
 
     def _give_up(self, arrived: ClusterPage, mine: Attempt) -> None:
-        """End an attempt whose page can't be judged now; others would wait for its lease."""
+        """End an attempt whose page can't be judged now, or others would wait for its lease."""
         self._background.soon(self._attempts.settle(mine, "end"))
         self._leave(arrived, mine)

@@ -1,7 +1,7 @@
-"""Who is in the way of an attempt? What follows from looking at those that it met.
+"""Which attempts are in the way of another one, and what follows from looking at them.
 
-Rule of this room: pure, so that the decisions of the protocol (docs/cluster.md) can be read
-in one place; `cluster.py` makes the calls.
+Rule of this module: pure, so that the decisions of the protocol (docs/cluster.md) can be read
+in one place; `protocol.py` makes the calls.
 
 An attempt that was met doesn't count for a page if it has ended, is another page by its digests,
 is no candidate after all, or isn't taken for the same page. All others are its *rivals*:
@@ -20,9 +20,9 @@ from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.values import (
     Attempt,
+    AttemptEntry,
     Claims,
     ClusterPage,
-    Entry,
     Features,
     contradict,
     feature_keys,
@@ -31,14 +31,14 @@ from scrapy_neardup.stores.redis.values import (
 )
 
 MAX_LOOKED_AT = MAX_CONTRADICTED + MAX_COMPARED
-"""Maximum number of attempts that are read together: the nearest ones."""
+"""Maximum number of attempts that are read at once: the nearest ones."""
 
 FEW = 4
-"""Number of attempts up to which all are read, whatever is known of them."""
+"""Number of attempts up to which all are read at once, whatever is known of them."""
 
 
 class Kept(NamedTuple):
-    """A kept entry that a page repeats. They are ordered as they are preferred."""
+    """A kept entry that a page repeats; the smallest one is preferred."""
 
     is_another: bool
     """Whether it is an entry of another page."""
@@ -53,8 +53,8 @@ class Kept(NamedTuple):
         return None if compared is None else compared.resemblance(bits)
 
 
-Candidate = tuple[tuple[bool, int, bytes], Attempt, Entry]
-"""The rank of a kept entry, as in `Kept`, its attempt, and what a look showed."""
+_Ranked = tuple[tuple[bool, int, bytes], Attempt, AttemptEntry]
+"""First three fields of a `Kept`, its attempt, and its entry."""
 
 
 class Looked(NamedTuple):
@@ -73,14 +73,14 @@ class Rivals:
     Attributes
     ----------
     wounded
-        Those that are to be ended, should they still be pending.
+        Attempts to be ended if they are still pending.
     met
-        How many there were.
+        Number of attempts that were met.
     contradicted
-        Kept entries within k bits that are other pages by their digests.
+        Number of kept entries within k bits that are other pages by their digests.
     witness
-        What is stored of the nearest kept page at the page's path; if there is none, of the
-        nearest kept candidate.
+        Evidence of the nearest kept entry at the page's path, or else of the nearest kept
+        candidate.
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class Rivals:
     def left(self) -> list[Attempt]:
         """Return the attempts to look at next; none if no attempt is in the way.
 
-        Those that may settle it alone come first: kept ones of the same key, as none are nearer;
-        then, in a crowd, the first of those that go before this one. So where hundreds of equal
-        pages arrive together, most look at one of them, and not at each other.
+        Those that may decide alone come first: kept ones of the same key, as none are nearer;
+        then, in a crowd, the first of those that go before this one. So of hundreds of equal
+        pages that arrive together, most look at one of them, and not at each other.
         """
         if telling := self._near & self._telling:
             return heapq.nsmallest(MAX_LOOKED_AT, telling, key=self._distance)
@@ -141,7 +141,7 @@ class Rivals:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether more entries are near than a page is compared with: its key is no help."""
+        """Whether more entries are near than a page is compared with: its key helps no page."""
         least = MAX_CONTRADICTED if self._arrived.page.exact else MAX_COMPARED + 1
         if len(self._candidates) < least:  # exact pages are found by nothing else
             return False
@@ -149,7 +149,7 @@ class Rivals:
 
     @property
     def furniture(self) -> Features:
-        """The features that lead to too many entries to be content."""
+        """The features under which too many entries are kept for them to be content."""
         return frozenset(
             feature
             for feature, met in self._sharing.items()
@@ -158,11 +158,11 @@ class Rivals:
 
     # ---- what was found --------------------------------------------------------------------
 
-    def take(self, looked: Mapping[Attempt, Entry]) -> Looked:
-        """Take in the states of some of those that are left."""
+    def take(self, looked: Mapping[Attempt, AttemptEntry]) -> Looked:
+        """Take in what looks at some of the attempts showed."""
         gone = {}
         must_wait = False
-        candidates: list[Candidate] = []
+        candidates: list[_Ranked] = []
         for other, entry in looked.items():
             self._telling.discard(other)
             if entry.state == b"pending" and self._is_rival(other, entry):
@@ -185,8 +185,8 @@ class Rivals:
                     candidates.append((order, other, entry))
         return Looked(self._first(candidates), gone, must_wait)
 
-    def _first(self, candidates: list[Candidate]) -> Kept | None:
-        """Return the first of these that the page repeats, of the nearest ones."""
+    def _first(self, candidates: list[_Ranked]) -> Kept | None:
+        """Return the first of the nearest candidates that the page repeats."""
         candidates.sort(key=lambda each: each[0])
         others = [distance for (is_another, distance, _), *_ in candidates if is_another]
         self._candidates += others
@@ -195,8 +195,8 @@ class Rivals:
                 return Kept(*order, attempt, decided)
         return None
 
-    def _witness(self, other: Attempt, entry: Entry, *, is_candidate: bool) -> None:
-        """Take note of a kept entry if it is the best witness so far."""
+    def _witness(self, other: Attempt, entry: AttemptEntry, *, is_candidate: bool) -> None:
+        """Note the evidence of a kept entry if that is the best witness so far."""
         is_at_path = any(other in self._sharing.get(feature, ()) for feature in self._path)
         if entry.page_id == self._id or not (is_at_path or is_candidate):
             return
@@ -205,7 +205,7 @@ class Rivals:
             _, before = self._known.get(other, (None, b""))
             self._nearest, self.witness = nearest, entry.evidence or before
 
-    def _is_rival(self, other: Attempt, entry: Entry) -> bool:
+    def _is_rival(self, other: Attempt, entry: AttemptEntry) -> bool:
         """Whether the page would repeat this pending one if it were kept."""
         if other in self._known:
             return True
@@ -216,7 +216,7 @@ class Rivals:
             self._known[other] = decided, entry.evidence
         return decided is not None
 
-    def _fits(self, other: Attempt, entry: Entry) -> bool:
+    def _fits(self, other: Attempt, entry: AttemptEntry) -> bool:
         """Whether it is a candidate; lists that were read at different moments can't tell."""
         if other in self._known:
             return True
@@ -230,8 +230,8 @@ class Rivals:
         shared = len(self._arrived.features & separate(entry.features))
         return shared >= self._matching.shared_features
 
-    def _decide(self, other: Attempt, entry: Entry) -> Decided | None:
-        """Return that the page repeats a candidate, or None."""
+    def _decide(self, other: Attempt, entry: AttemptEntry) -> Decided | None:
+        """Return the rule by which the page repeats a candidate, and the counts, or None."""
         if other in self._known:
             return self._known[other][0]
         page, matching = self._arrived.page, self._matching

@@ -1,7 +1,7 @@
-"""The text of the scripts for a layout: their parts, with its numbers in place of names.
+"""The text of the scripts for a layout: their parts, with values in place of constants' names.
 
-Rule of this room: pure; what decides is stated in `scrapy_neardup.evidence`, and here it is only
-written as Lua has it.
+Rule of this module: pure; what decides is stated in `scrapy_neardup.evidence`, and is only written
+in Lua's terms here.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from scrapy_neardup.stores.redis.layout import MAX_PREFIX, PAGE_DEPTH, Layout
 def script(layout: Layout, *parts: str, record: str) -> str:
     """Return the text of a script for this layout: its parts, the verb last.
 
-    `record` is the digest of the namespace's parameters (`namespace.py`). Scripts of
-    crawls with other parameters differ by it: none finds the other's on a server.
+    `record` is the digest of the namespace's parameters (`namespace.py`): scripts of crawls with
+    other parameters differ by it, so that neither finds the other's on a server.
     """
     ranges = ",".join(str(2 ** (MAX_PREFIX - prefix)) for prefix in layout.prefixes)
     trees = ",".join(f"'t{number}:'" for number in range(1, len(layout.tables) + 1))
@@ -55,7 +55,7 @@ def script(layout: Layout, *parts: str, record: str) -> str:
 def permuting(layout: Layout) -> str:
     """Lua functions ``permuted(i, key)`` and ``original(i, key in the order of table i)``.
 
-    Straight-line code for each table: to interpret a permutation took 12 µs a key.
+    Straight-line code for each table: interpreting a permutation took 12 µs a key.
     """
     forward, backward = [], []
     for permutation in layout.permutations:
@@ -66,10 +66,10 @@ def permuting(layout: Layout) -> str:
 
 
 def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
-    """Return the names that the script is about, and their values as Lua has them.
+    """Return the constants of ``evidence.lua`` and their values as Lua has them.
 
-    Those of the two modules keep their names. Floats are written so that they are read as the
-    same doubles.
+    Those of the two modules keep their names. Floats are written so that Lua reads the same
+    doubles.
     """
     size = min(4, matching.bins // 8) or 4
     words = matching.bins // 8 // size
@@ -103,8 +103,9 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
 def _with_constants(text: str, values: Mapping[str, object]) -> str:
     """Return a script with the values of its constants in place of their names.
 
-    As locals they would cost time at every call: a closure looks for each local that it captures
-    among all that others capture. Tables are locals, as each mention would make them anew.
+    Locals would cost time at every call: a closure looks for each local that it captures among all
+    that other closures capture. Tables are locals all the same, as each mention of a literal would
+    make the table anew.
     """
     written = {name: str(value) for name, value in values.items()}
     tables = {name: value for name, value in written.items() if value.startswith("{")}
@@ -149,7 +150,7 @@ def _source(name: str) -> str:
 
 
 def _part(name: str) -> str:
-    """Return a part of a script; what few pages need becomes a function, made where they do."""
+    """Return a part of a script; evidence.lua becomes a function, as few pages need it."""
     if name == "evidence":
         return (
             f"local function evidence_functions()\n{_source(name)}return comparison, decide\nend\n"

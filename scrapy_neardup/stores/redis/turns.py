@@ -1,9 +1,9 @@
-"""Pages of one crawler that are alike take turns, so that a flood of them costs O(pages) calls.
+"""Pages of one crawler that are alike take turns, so that n of them cost O(n) calls.
 
-Without turns they would look at each other, and cost O(pages^2).
+Without turns they would look at each other, in O(n^2) calls.
 
-Rule of this room: it knows nothing of stores. Turns save work and decide nothing: pages of other
-crawlers are met as ever.
+Rule of this module: it knows nothing of stores. Turns save work and decide nothing: pages of other
+crawlers are met all the same.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Turn(Generic[P, T]):
-    """Those of one key: one that is being judged, and others that wait.
+    """The pages of one key: one that is being judged, and others that wait.
 
     Attributes
     ----------
     page
         The first of them.
     found
-        What those before found, and those after may try first.
+        What earlier ones found, which later ones may try first.
     judged
         Whether one of them was judged, or all have given up.
     """
@@ -42,7 +42,7 @@ class Turn(Generic[P, T]):
     free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     def widen(self) -> None:
-        """Let more than one go at once."""
+        """Let `WIDTH` pages go at once."""
         if not self.judged.is_set():
             self.judged.set()
             for _ in range(WIDTH - 1):

@@ -1,8 +1,8 @@
-"""How the URI of a Redis is read, before anything is done with it.
+"""How the URI of a Redis is read, before it is used.
 
-Rule of this room: an error names the parameter or what stands in the wrong place, and quotes
-nothing of the URI but what `scrapy_neardup.urls.redact_store` lets be seen: what looks like a
-host, a port or a parameter may be part of a password.
+Rule of this module: an error names the parameter, or the character in the wrong place, and quotes
+nothing of the URI but what `scrapy_neardup.urls.redact_store` shows: what looks like a host, a
+port or a parameter may be part of a password.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How pages and verdicts are written in Redis, and what a cluster knows of attempts.
 
-Rule of this room: pure; plain values, as scripts want and return them. Both Redis stores write
+Rule of this module: pure; plain values, as scripts take and return them. Both Redis stores write
 pages alike.
 """
 
@@ -38,6 +38,7 @@ bytes of changing places, constant places, common words, editions, which follow.
 is any, the planes of the page's furniture, and those of the furniture that it lacks."""
 
 _MAX_BYTES: Final = 0xFFFF
+"""Maximum bytes of a set of numbers: its length is two bytes."""
 _COUNTS: Final = Struct(">4I")
 _COUNT_AND_LENGTH: Final = Struct(">II")
 
@@ -46,11 +47,11 @@ TOKEN: Final = 4
 
 
 def key_and_digests(page: Page) -> tuple[int, bytes]:
-    """Return the key that stands for `page` in tables, and what an entry has to match besides.
+    """Return the key of `page` in tables, and its digests.
 
-    The digests are 6 bytes: two each of the partition's tag and of title and content. By chance
-    a 65,536th of all differing titles look the same there: such a page is judged as if it had
-    the other's title. None looks like none.
+    The digests are 6 bytes: two each of the partition's tag, of title and of content. One in
+    65,536 pairs of different titles has equal digests; such a page is judged as if it had the
+    other's title. A title never has the digest of none.
     """
     tag, mask = partition(page.scope, page.exact)
     title = page.title & 0xFFFF or min(page.title, 1)
@@ -60,12 +61,12 @@ def key_and_digests(page: Page) -> tuple[int, bytes]:
 
 
 def contradict(ours: bytes, theirs: bytes) -> bool:
-    """Whether two pages' digests say that they aren't duplicates, whatever their keys."""
+    """Whether the digests of two pages say that neither repeats the other, whatever their keys."""
     return ours[:2] != theirs[:2] or (ours[2:4] != theirs[2:4] and ours[4:] != theirs[4:])
 
 
 def id_bytes(page_id: int) -> bytes:
-    """Return a page id as scripts want it."""
+    """Return a page id as scripts take it."""
     return page_id.to_bytes(8, "big")
 
 
@@ -77,9 +78,8 @@ def url_bytes(page: Page) -> bytes:
 def feature_keys(page: Page, matching: Matching) -> list[bytes]:
     """Return the features of `page` as they are looked up; none where a store looks up none.
 
-    Neither partitions nor places among a page's features meet there, and whatever features
-    are made of, the first bytes of these are spread evenly; equal ones are those of equal
-    features.
+    Two of them are equal if the features are, are of one partition, and have the same place among
+    their page's features. Their first bytes are spread evenly, however the features are made.
     """
     if not matching.features:
         return []
@@ -111,7 +111,7 @@ def arrival_words(page: Page, layout: Layout) -> bytes:
 
 
 def body_kind(compared: bytes, has_features: bool, matching: Matching) -> int:
-    """Return what tells scripts how long evidence and features are (``lua/buckets.lua``)."""
+    """Return the byte that tells scripts the length of evidence and features (``buckets.lua``)."""
     sizes = (0, *matching.evidence_sizes)
     return 2 * sizes.index(len(compared)) + has_features
 
@@ -122,7 +122,7 @@ def read_verdict(page: Page, reply: bytes, bits: int) -> Verdict:
     Raises
     ------
     StoreError
-        It is none of its replies.
+        `reply` is none of its replies.
     """
     match reply[:1]:
         case b"n":
@@ -213,7 +213,7 @@ def weighing(page: Page, matching: Matching) -> bytes:
 
 
 def evidence(page: Page, matching: Matching) -> bytes:
-    """Return what is stored of `page` to confirm that others repeat it."""
+    """Return the evidence to store of `page`; ``b""`` where nothing has to be confirmed."""
     return page.evidence if matching.bins else b""
 
 
@@ -226,7 +226,7 @@ def resembling(counts: Sequence[int], bits: int) -> float | None:
 
 
 def _packed(numbers: Iterable[int], size: int) -> bytes:
-    """Return distinct numbers of `size` bytes, as many as fit."""
+    """Return numbers of `size` bytes each, as many as fit into `_MAX_BYTES`."""
     words = b"".join(number.to_bytes(size, "little") for number in numbers)
     return words[: _MAX_BYTES // size * size]
 
@@ -236,7 +236,7 @@ def _packed(numbers: Iterable[int], size: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try to keep one page: its key and four bytes of its own."""
+    """One try to keep one page: its key and a random token."""
 
     key: int
     token: bytes
@@ -253,12 +253,12 @@ class Attempt:
 
     @property
     def words(self) -> tuple[bytes, bytes]:
-        """What scripts call it by."""
+        """Key and token, as scripts take them."""
         return self.key.to_bytes(8, "big"), self.token
 
     @property
     def name(self) -> bytes:
-        """Both in one, 12 bytes."""
+        """Key and token in one word of 12 bytes."""
         return b"".join(self.words)
 
 
@@ -275,11 +275,11 @@ class ClusterPage:
     key, digests
         See `values.key_and_digests`.
     features
-        All that it has.
+        All features of the page.
     limit
-        Within how many bits an entry may be that it repeats; -1: none is.
+        See `Layout.limit`.
     body
-        What an entry has no room for, as ``lua/cluster/entries.lua`` says.
+        Features, evidence and URL, as in ``lua/cluster/entries.lua``.
     """
 
     page: Page
@@ -303,12 +303,12 @@ class ClusterPage:
 
 
 def separate(features: bytes) -> Features:
-    """Return the features that are stored so, one after the other."""
+    """Return the features in a stored string of them."""
     return frozenset(features[start : start + 8] for start in range(0, len(features), 8))
 
 
 class Met(NamedTuple):
-    """What table 1 says of an entry, to an attempt that claims a place there."""
+    """An entry that an attempt met in table 1, where it claimed a place."""
 
     page_id: bytes
     is_pending: bool
@@ -320,7 +320,7 @@ class Met(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What came of claiming a place in every list."""
+    """The result of claiming a place in every list."""
 
     granted: bool
     full: bool
@@ -335,8 +335,8 @@ class Claims(NamedTuple):
     """Near attempts of the same key, as table 1 had them."""
 
 
-class Entry(NamedTuple):
-    """What has become of an attempt."""
+class AttemptEntry(NamedTuple):
+    """The entry of an attempt, as a look shows it."""
 
     state: bytes
     """``gone``, ``pending`` or ``kept``."""

@@ -30,6 +30,7 @@ from scrapy_neardup.stores.sqlite.schema import check_version, has_notices, plac
 from scrapy_neardup.stores.sqlite.store import store_path
 
 _CHUNK = 1 << 14
+"""Number of rows read at once."""
 
 
 class SQLiteAdmin:
@@ -110,7 +111,7 @@ async def sqlite_admin(uri: str) -> AsyncIterator[SQLiteAdmin]:
     ConfigurationError
         The file doesn't exist.
     StoreLockedError, StoreCorruptError, StoreMismatchError, StoreError
-        By the view's methods, see `sqlite_file.SQLiteFile`.
+        By the view's methods, see `scrapy_neardup.stores.sqlite.file.SQLiteFile`.
     """
     path = store_path(uri)
     if not path.exists():

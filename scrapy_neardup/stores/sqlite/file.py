@@ -1,8 +1,8 @@
 """The file behind ``sqlite:PATH``: how it is opened, read and written.
 
 Rule of this room: blocking calls, all from one thread; nothing is written before the
-file is known to be ours, whole (`sqlite_guard`), and made with the same parameters
-(`sqlite_schema`).
+file is known to be ours, whole (`guard.py`), and made with the same parameters
+(`schema.py`).
 """
 
 from __future__ import annotations

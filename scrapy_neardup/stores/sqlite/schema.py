@@ -1,12 +1,12 @@
 """The format of a SQLite file: its tables, its version, and what its namespaces were made with.
 
 Rule of this room: statements on a connection that the caller has opened, and checked the
-file of (`sqlite_guard`).
+file of (`guard.py`).
 
 One table holds the kept pages of all namespaces, and another, if anything was posted, their
 notice boards; ``application_id`` and ``user_version`` in SQLite's header say whose file it is
 and which version of the format. What follows the record of an entry is a matter of its
-namespace's parameters. Every row ends with a checksum (`sqlite_sums`).
+namespace's parameters. Every row ends with a checksum (`sums.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from scrapy_neardup.stores.sqlite.sums import sum_of
 
 FORMAT_VERSION: Final = 3
 ROW_BITS: Final = 32
+"""Bits of a row number in a place; the number of the namespace stands above them."""
 
 CREATE: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",

@@ -12,7 +12,7 @@ The life of a row in the file::
     the entry is withdrawn ──> to be deleted        ┘ rows or a second after the first
     the entry is replaced ───> stays until the new one is confirmed or withdrawn
 
-`write_behind` makes the transactions, and writes in them what was posted on the notice board.
+`write_behind.py` makes the transactions, and writes in them what was posted on the notice board.
 """
 
 from __future__ import annotations

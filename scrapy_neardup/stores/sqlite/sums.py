@@ -1,8 +1,8 @@
-"""Checksums of the rows of an SQLite file; its own check covers trees, not their content.
+"""Checksums of the rows of a SQLite file, whose own check covers its trees and not their content.
 
-Rule of this room: pure. A sum is the CRC-32 of a row's bytes, begun with the place where the row
-belongs: any bit that flips in either is seen, and any burst of up to 32 bits. It is no
-protection against people.
+Rule of this module: pure. A sum is the CRC-32 of a row's bytes, begun with the place where the row
+belongs: it detects any flipped bit in either and any burst of up to 32 bits. It is no protection
+against people.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final
 from zlib import crc32
 
 SUM_BYTES: Final = 4
+"""Bytes of a checksum."""
 _RESIDUE: Final = 0x2144DF1C
 """The CRC-32 of any bytes that their own CRC-32 follows, wherever it was begun."""
 
@@ -21,7 +22,7 @@ def summed(entry: bytes, place: int) -> bytes:
 
 
 def is_whole(entry: bytes, place: int) -> bool:
-    """Whether what `summed` returned for this place is as it was."""
+    """Whether an entry is what `summed` returned for this place."""
     return len(entry) >= SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE
 
 

@@ -1,10 +1,10 @@
 -- Packed, sorted buckets in hashes (Manku et al. 2007, section 3.2's idea of small sorted
 -- blocks): what every script of every layout begins with.
 --
--- Units. Fingerprints and page ids are 8-byte strings, most significant byte first. Times
--- are since the epoch: on one Redis seconds, but for leases; these, and all of a cluster's, are
--- milliseconds. Lua numbers are doubles and `bit` knows 32 bits, so everything works on bytes
--- and on 24-bit halves.
+-- Units. Fingerprints and page ids are 8-byte strings, most significant byte first. Times are
+-- since the epoch: on one Redis in seconds, leases in milliseconds; in a cluster all in
+-- milliseconds. Lua numbers are doubles and `bit` knows 32 bits, so everything works on bytes and
+-- on 24-bit halves.
 --
 -- A tree is 256 hashes, one for each first byte. A field names a bucket by its level and the
 -- further bits that its entries share: level L stands for 16 + L bits. The level byte keeps
@@ -12,19 +12,21 @@
 -- entries, each the last six bytes of its key and a payload; a value of one byte says that
 -- the bucket was split in two, so look one level deeper.
 --
--- Set in front of this text, from the table design:
---   RECORD_DIGEST  stands for all parameters of the namespace
---   TABLES  how many there are       MAX_CONTRADICTED  entries that may be near and another page
---   RANGES  2^(40 - p): how many values of bytes 3-5 share a table's p-bit prefix
---   TREES   what the names of their hashes begin with, behind the namespace's prefix
---   EARLIER  for each table the masks of the prefixes of those before it, in its order: of bytes 3-5
---           and 6-8
---   UNSEEN  an entry that is in none of the first i tables differs in so many bits at least
---   DEPTH   levels that a table may be split (smallest p - 16)    PAGE_DEPTH  a tree of page ids,
---           or of a cluster's features
---   SPLIT   entries at which a bucket is split        CAP     entries that a bucket may hold
--- and from what else decides (stores/base.py, Matching): BY_DISTANCE, FEATURES, SHARED_FEATURES,
--- MAX_COMPARED, MAX_UNDER_FEATURE, HAS_BODIES (whether there is any of it); and what evidence.lua names.
+-- Put in place of these names by scripts.py, from the table design:
+--   RECORD_DIGEST  digest of all parameters of the namespace
+--   TABLES      number of tables
+--   RANGES      for each table 2^(40 - p), the number of values of bytes 3-5 with one p-bit prefix
+--   TREES       for each table the start of its hashes' names, behind the namespace's prefix
+--   EARLIER     for each table the masks of the prefixes of the tables before it, in its own order
+--               of bits: bytes 3-5, then bytes 6-8
+--   UNSEEN      for each i the minimum distance of an entry that none of the first i tables finds
+--   DEPTH       levels that a table may be split (smallest p - 16)
+--   PAGE_DEPTH  levels that a tree of page ids, or of a cluster's features, may be split
+--   SPLIT       entries at which a bucket is split
+--   CAP         maximum entries of a bucket
+-- from stores/base.py and Matching: BY_DISTANCE, FEATURES, SHARED_FEATURES, MAX_CONTRADICTED,
+-- MAX_COMPARED, MAX_UNDER_FEATURE, HAS_BODIES (whether pages have features or evidence); and
+-- the names of evidence.lua.
 
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
 local search = string.find
@@ -33,10 +35,11 @@ local band, bxor, call, concat = bit.band, bit.bxor, redis.call, table.concat
 -- A literal costs nothing at each call; a table of 256 numbers would cost 12 microseconds.
 local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\4\5\5\6\5\6\6\7\5\6\6\7\6\7\7\8'
 
--- Bytes of what is kept to confirm that others repeat a page: of kind 0 there is none, of kind 1,
--- a short page, a head, of kind 2 planes behind it (evidence/layout.py).
+-- Bytes of a page's evidence (evidence/layout.py): kind 0 has none, kind 1 (a short page) a head,
+-- kind 2 a head and planes.
 local function evidence_size(kind) return kind > 0 and EVIDENCE_HEAD + (kind - 1) * PLANES_BYTES or 0 end
 
+-- A number as that many bytes, most significant first; `number` reads it.
 local function u(n, bytes)
   local out = {}
   for i = bytes, 1, -1 do
@@ -52,6 +55,7 @@ local function number(s, from, to)
   return n
 end
 
+-- Name of the bucket of f at a level.
 local function field(f, level)
   if level == 0 then return '\0' .. sub(f, 2, 2) end
   local whole, rest = floor(level / 8), level % 8
@@ -91,13 +95,14 @@ local function find(s, width, f)
   return lower_bound(s, width, q * 65536 + r * 256 + t, v * 65536 + w * 256 + x)
 end
 
--- Offset of an entry that starts with the suffix, or nil; finds it in less time than `find`.
+-- Offset of an entry that starts with the suffix, or nil; faster than `find`.
 local function offset_of(s, width, suffix)
   local at = search(s, suffix, 1, true)
   while at and (at - 1) % width > 0 do at = search(s, suffix, at + 1, true) end
   return at and at - 1
 end
 
+-- Write bucket s of f at a level, split if it has grown too long, removed if it is empty.
 local function store(key, name, level, f, width, depth, s)
   if #s == 0 then return call('HDEL', key, name) end
   if #s <= SPLIT * width or level >= depth then return call('HSET', key, name, s) end
@@ -121,7 +126,7 @@ local function store(key, name, level, f, width, depth, s)
   end
 end
 
--- Bucket s with one entry more, at the offset where it belongs.
+-- Bucket s with another entry at offset o.
 local function joined(s, o, f, payload)
   return sub(s, 1, o) .. sub(f, 3, 8) .. payload .. sub(s, o + 1)
 end
@@ -132,7 +137,7 @@ local function insert(key, f, payload, depth)
   store(key, name, level, f, width, depth, joined(s, find(s, width, f), f, payload))
 end
 
--- Remove one entry of f; of several with this suffix the one that has this payload.
+-- Remove the entry of f that has this payload.
 local function remove(key, f, payload, depth)
   local width = 6 + #payload
   local s, name, level = bucket(key, f)
@@ -146,8 +151,8 @@ local function remove(key, f, payload, depth)
   end
 end
 
--- The entries of bucket s that share f's prefix and are within `limit` bits of it, ascending: their
--- offsets and distances, one after the other; nil if there are none.
+-- The entries of bucket s that share f's prefix and are within `limit` bits of it, in the bucket's
+-- order: offset and distance of each in turn; nil if there are none.
 local function probe(s, width, f, range, limit)
   local q1, q2, q3, q4, q5, q6 = byte(f, 3, 8)
   local near, from, to = nil, 0, #s

@@ -1,10 +1,12 @@
 -- Does a page repeat an entry? Decides as evidence/decision.py does, from the same bytes
--- (evidence/layout.py) and by the same arithmetic in doubles; what has a name there has it here.
+-- (evidence/layout.py) and by the same arithmetic in doubles; constants and functions have the same
+-- names.
 --
--- Set in front of this text (layout.py), from these two files: their constants, and
---   EVIDENCE_HEAD, PLANE_BYTES  bytes    WORDS  words of a plane    FULL  a word of ones
---   PLANE  a plane as struct has it      NAMES  name -> number      RULE  name -> what is replied
--- A plane is a table of words.
+-- Put in place of names by scripts.py, besides the constants of these two files:
+--   EVIDENCE_HEAD  bytes of a head       PLANE_BYTES  bytes of a plane
+--   WORDS  words of a plane              FULL   a word of ones
+--   PLANE  a plane, in struct's format   NAMES  name -> number      RULE  name -> word of the reply
+-- In this file a plane is a table of words.
 
 local bor, bnot, rshift = bit.bor, bit.bnot, bit.rshift
 local TITLE = 9
@@ -12,7 +14,7 @@ local PLACES = TITLE + 2 * MAX_TITLE_WORDS
 local NAME = PLACES + 2 * MAX_TRACKED
 local TEXT = NAME + 2
 local NO_WORD = '\0\0'
-local DIFFER = 1 - 2 ^ -BITS -- share of the bins in which sets differ that look so
+local DIFFER = 1 - 2 ^ -BITS -- of the bins whose minima differ, the share whose bits do
 
 local function ones(word)
   if word == 0 then return 0 end
@@ -23,7 +25,7 @@ end
 
 -- ---- bytes -----------------------------------------------------------------------------
 
--- Planes that lie one after the other.
+-- Consecutive planes.
 local function planes_at(bytes, at, count)
   local planes = {}
   for i = 1, count do
@@ -46,7 +48,7 @@ local function owned_by(owners, owner)
   return found
 end
 
--- Whether a word is one of these, which are as long and lie one after the other.
+-- Whether a word is one of `words`, a string of words of that length.
 local function holds(words, word)
   local at = string.find(words, word, 1, true)
   while at and (at - 1) % #word > 0 do at = string.find(words, word, at + 1, true) end
@@ -55,7 +57,7 @@ end
 
 -- ---- the page at hand ------------------------------------------------------------------
 
--- The bins whose minimum isn't in the core, given places that aren't, in one list or two.
+-- The bins whose minimum isn't in the core, given one or two strings of places that aren't.
 local function aside_of(owners, stored, ...)
   local found, links = owned_by(owners, NAMED), owned_by(owners, LINKS)
   for w = 1, WORDS do found[w] = bor(found[w], links[w]) end
@@ -71,7 +73,7 @@ local function aside_of(owners, stored, ...)
   return found
 end
 
--- A page made ready to be compared; `weighing` as values.py packs it.
+-- What is compared of the page at hand; `weighing` as values.py packs it.
 local function comparison(stored, weighing)
   local page = { stored = stored }
   local most, ignored, site, folder, a, b, c, d, at = struct.unpack('<dBBBHHHH', weighing)
@@ -101,7 +103,7 @@ end
 
 -- ---- the decision ----------------------------------------------------------------------
 
--- Words of a title that aren't common, one after the other, as they ascend.
+-- The words of a title that aren't common, ascending, in one string.
 local function title_of(stored, common)
   local found = {}
   for at = TITLE, PLACES - 2, 2 do
@@ -113,7 +115,7 @@ end
 
 local function has_title(stored) return sub(stored, TITLE, TITLE + 1) ~= NO_WORD end
 
--- What titles and addresses of two pages say.
+-- What titles and addresses say of two pages: one of NAMES.
 local function names_of(page, stored)
   local steps, path, query = struct.unpack('<I4HH', page.stored)
   local its_steps, its_path, its_query = struct.unpack('<I4HH', stored)
@@ -135,14 +137,14 @@ local function names_of(page, stored)
   return (same_name or its_path == path) and NAMES.NAMESAKE or NAMES.TITLE
 end
 
--- How many bins are in both planes; in the first if there is no other.
+-- Number of bins in both planes; in the first if there is no other.
 local function count(plane, other)
   local sum = 0
   for w = 1, WORDS do sum = sum + ones(other and band(plane[w], other[w]) or plane[w]) end
   return sum
 end
 
--- Of both texts the bins that differ, those that count, and those of the core.
+-- Three planes: the bins that differ, those that count, and those of both cores.
 local function compare(page, stored, owners)
   local values, aside = planes_in(stored, 0, BITS), aside_of(owners, stored, page.changing, page.constant)
   local ours, furniture, not_core = page.values, page.furniture, page.aside
@@ -174,8 +176,8 @@ local function compare(page, stored, owners)
   return differing, counted, core
 end
 
--- How much only this page has besides, in elements named as furniture or in links, as a multiple of
--- what it may.
+-- How much only this page has besides its core, in elements named as furniture or in links, as a
+-- multiple of the permitted share.
 local function besides_of(page, differing, demand)
   local named, links = 0, 0
   for w = 1, WORDS do
@@ -187,15 +189,16 @@ local function besides_of(page, differing, demand)
   return math.max(named / (demand[4] * DIFFER * BINS), links / (demand[5] * DIFFER * BINS))
 end
 
--- Of the core the bins that don't depend on the order of rows.
+-- The bins of the core that don't depend on the order of rows.
 local function rows_of(page, owners, core)
   local rows, border = {}, owned_by(owners, BORDER)
   for w = 1, WORDS do rows[w] = band(core[w], bnot(bor(page.border[w], border[w]))) end
   return rows
 end
 
--- Name of the rule by which the page repeats an entry, or nil; then what was counted of texts and
--- cores, four numbers, nothing for short pages. What no row needs any more isn't counted.
+-- Name of the rule by which the page repeats an entry, or nil; then the four numbers of `Compared`
+-- (differing and counted bins of texts and of cores), none for short pages. Each count is made when
+-- the first row needs it.
 local function decide(page, stored, same_embedded)
   if #stored ~= #page.stored then return nil end
   local names = names_of(page, stored)

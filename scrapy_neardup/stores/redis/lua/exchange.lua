@@ -1,6 +1,6 @@
 -- A notice board: post a value, read what all members have posted.
 --
--- KEYS: the topic   ARGV: member, value, seconds that a topic is kept, members it has at most
+-- KEYS: the topic   ARGV: member, value, seconds that a topic is kept, maximum members
 -- Reply: all values
 
 local key, member = KEYS[1], ARGV[1]

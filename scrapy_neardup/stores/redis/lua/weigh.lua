@@ -1,13 +1,13 @@
--- Some fields of a hash of a table: what their bytes are for, and the longest buckets among them.
+-- Bytes of some fields of a table's hash by purpose, and the longest buckets among them.
 --
--- Of a cluster, the hashes of table 1 hold what belongs to their entries too; the names of their
--- fields, and what is in a body, are those of cluster/entries.lua.
+-- In a cluster, the hashes of table 1 also hold bodies and counters of their entries, under the
+-- names of cluster/entries.lua.
 --
 -- KEYS: the hash
 -- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of a short page's
---       evidence, of another's
+--       evidence, of any other page's evidence
 -- Reply: {next cursor, bytes of entries, of features and evidence, of the rest,
---        [length, field] of the longest buckets}
+--        length and field of each of the longest buckets}
 
 local byte, floor = string.byte, math.floor
 local features, sizes = tonumber(ARGV[4]), { [0] = 0, tonumber(ARGV[5]), tonumber(ARGV[6]) }

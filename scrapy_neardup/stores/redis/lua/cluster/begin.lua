@@ -1,9 +1,9 @@
 -- Claim a place in table 1: the entry is pending from here on.
 --
--- ARGV: key, attempt, limit (bits; -1: its key leads nobody to it), page id, digests,
+-- ARGV: key, attempt, limit (bits; -1: no page finds it by its key), page id, digests,
 --       lease (ms), body or ''
--- Reply: {'full'} | {'gone'} | {'claimed', [key, attempt .. page id .. digests .. state] of
---        every other entry near it}
+-- Reply: {'full'} | {'gone'} | {'claimed', key and attempt .. page id .. digests .. state of each
+--        other entry near it}
 
 local f, attempt, limit, body = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
 if buried(f, attempt) then return { 'gone' } end

@@ -1,7 +1,7 @@
 -- Claiming a place in a bucket, the same in every table: see who is near, then add an entry.
 --
--- Returns {'full'}, or {'claimed', [key in table order, attempt] of every other entry near it}.
--- Behind each attempt follow `told` bytes of what its entry holds.
+-- Returns {'full'}, or {'claimed', key in table order and attempt of each other entry near it}, the
+-- attempt followed by the first `told` bytes of the rest of the entry.
 
 local function claim(key, i, width, f, attempt, limit, payload, told)
   local s, name, level = bucket(key, f)

@@ -1,7 +1,7 @@
--- A page is dropped as a duplicate of this entry, if that is still kept.
+-- Count a page that is dropped as a duplicate of this entry, if the entry is still kept.
 --
 -- ARGV: key, attempt, retention (ms)
--- Reply: {pages dropped for it, its URL or ''}, nil if it is kept no more
+-- Reply: {pages dropped for the entry, its URL or ''}, nil if it is no longer kept
 
 local f, attempt, retention = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local s, o = locate(f, attempt)

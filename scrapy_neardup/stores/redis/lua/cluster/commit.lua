@@ -1,7 +1,7 @@
--- The attempt saw nobody in its way: its entry is kept, unless it was wounded.
+-- No rival is in the way of the attempt: its entry is kept, unless it was wounded.
 --
 -- ARGV: key, attempt, lease (ms), 'beside' or ''
---       beside: from now on its key leads nobody to it
+--       beside: from now on no page finds the entry by its key
 -- Reply: 1 kept, 0 its entry is gone
 
 local f, attempt = ARGV[1], ARGV[2]

@@ -3,26 +3,27 @@
 --
 -- An entry is known by its key and its attempt; both together are its name (12 bytes).
 -- Record: key suffix 6, attempt 4, page id 8, digests 6 (tag, title, content), state 1, time 6
---   'p'  pending: undecided; its attempt fails when the time (ms) is over and someone asks
---   'l'  kept, not confirmed; counts until the time (ms) is over
+--   'p'  pending: undecided; its attempt fails when someone asks after the time (ms)
+--   'l'  kept, not confirmed; counts until the time (ms)
 --   'k'  kept and confirmed; last seen at the time (ms)
--- The same hash holds, under names that no bucket has, since a level is at most 48:
+-- The same hash holds more, under names that no bucket has, as these begin with a level of 48 at
+-- most:
 --   'b' name   the body of an entry: one byte, 2 * the kind of its evidence (buckets.lua) + 1
 --              if it has features; then its features, its evidence, its URL
---   'c' name   the record of an entry to which its key doesn't lead
+--   'c' name   the record of an entry that isn't found by its key
 --   'n' name   pages dropped for an entry
 --   'x'        tombstones: attempts that have ended, 12 bytes and the time (ms) each
 --   'P', 'L', 'D', 'O'  pages, those not confirmed, dropped, overflowed
 
 local KEY = KEYS[1]
 local WIDTH = 31
-local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, cluster.py)
+local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, protocol.py)
 
 local clock = call('TIME')
 local NOW_MS = tonumber(clock[1]) * 1000 + floor(tonumber(clock[2]) / 1000)
 
--- The bucket of an entry and its offset there, the field of that, and its level (nil for a
--- record beside the buckets); nil if there is no such entry.
+-- The bucket of an entry, its offset there, and the bucket's field and level (nil for a record
+-- beside the buckets); nil if there is no such entry.
 local function locate(f, attempt)
   local s, name, level = bucket(KEY, f)
   local o, suffix = find(s, WIDTH, f), sub(f, 3, 8)
@@ -35,7 +36,7 @@ local function locate(f, attempt)
   if s then return s, 0, name end
 end
 
--- Features, evidence and URL of an entry, a string each.
+-- Features, evidence and URL of an entry, three strings.
 local function body_of(f, attempt)
   local s = call('HGET', KEY, 'b' .. f .. attempt)
   if not s then return '', '', '' end

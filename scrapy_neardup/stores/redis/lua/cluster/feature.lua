@@ -1,8 +1,8 @@
--- Claim a place under a feature, and see who else has it.
+-- Claim a place under a feature, and see which other attempts have it.
 --
 -- KEYS: the hash of this feature's first byte
 -- ARGV: feature, name (key and attempt)
--- Reply: {'full'} or {'claimed', [name] of every other attempt}
+-- Reply: {'full'} or {'claimed', name of each other attempt}
 
 local f, mine = ARGV[1], ARGV[2]
 local width, suffix = 6 + #mine, sub(f, 3, 8)

@@ -1,9 +1,9 @@
--- What has become of another attempt? If its entry isn't here (not yet, or not any
--- more), it never will be.
+-- What has become of another attempt? If its entry isn't here, not yet or no longer, it is buried
+-- and never will be.
 --
 -- ARGV: key, attempt, retention (ms), 'wound' or '', 'body' or ''
---       wound: end it if it is still pending; what is over is ended anyway
---       body: its features and its evidence are asked for
+--       wound: end it if it is still pending; an entry whose time is over is ended anyway
+--       body: return its features and its evidence
 -- Reply: {'gone', features} | {'pending' or 'kept', page id, digests, features, evidence}
 
 local f, attempt = ARGV[1], ARGV[2]

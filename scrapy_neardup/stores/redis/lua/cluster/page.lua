@@ -2,7 +2,8 @@
 --
 -- KEYS: the page hash
 -- ARGV: page id, 'get' | 'swap' | 'clear', name, another name or ''
---       swap: set it to the name; clear: if it is the name, set it to the other one, or to none
+--       swap: set the pointer to the name
+--       clear: if it is the name, set it to the other name, or remove it
 -- Reply: the pointer as it was, or ''
 
 local id, verb, name = ARGV[1], ARGV[2], ARGV[3]

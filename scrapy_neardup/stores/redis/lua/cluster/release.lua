@@ -1,5 +1,5 @@
--- Take a claim out of one of the tables 2 .. t, or from under a feature. Only for an attempt
--- that can't commit any more, or to which this list need not lead.
+-- Take a claim out of one of the tables 2 to t, or from under a feature. Only for an attempt that
+-- can no longer commit, or that need not be found there.
 --
 -- KEYS: the hash of this list
 -- ARGV: key in table order or feature, attempt or name

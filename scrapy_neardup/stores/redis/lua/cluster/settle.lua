@@ -1,8 +1,8 @@
--- An entry: confirm it, renew its lease, or end it.
+-- Confirm an entry, renew its lease, or end it.
 --
 -- ARGV: key, attempt, 'confirm' | 'renew' | 'touch' | 'forget' | 'end' | 'overflow',
 --       lease or retention (ms)
---       forget ends it only if it is not confirmed; overflow ends and counts it as such
+--       forget ends it unless it is confirmed; overflow ends it and counts an overflow
 -- Reply: {1 if it was ended, pages dropped for it, its features}
 
 local f, attempt, verb = ARGV[1], ARGV[2], ARGV[3]

@@ -1,8 +1,8 @@
--- One step of clearing away what is over in one hash of table 1: lapsed leases, and entries
--- that were not seen for the retention time. The caller releases the claims.
+-- One step of clearing away what is over in one hash of table 1: entries whose lease has lapsed or
+-- that were not seen for the retention time. The caller releases their claims.
 --
 -- ARGV: retention (ms), cursor, fields to look at, first byte of this hash
--- Reply: {next cursor, [key, attempt, page id, features] of every ended entry}
+-- Reply: {next cursor, {key, attempt, page id, features of each ended entry in turn}}
 
 local reply = call('HSCAN', KEY, ARGV[2], 'COUNT', ARGV[3])
 local ended = {}

@@ -1,27 +1,28 @@
--- What a page's record has no room for: its features and its evidence, and what leads to them.
+-- What a page's record has no room for, features and evidence, and the tree that finds a body by a
+-- feature.
 --
--- A body is its page's id, its features, and what is kept to confirm that others repeat it
--- (evidence/layout.py); bodies of one kind, V = 0 of a page without evidence, 1 of a short page,
--- which has no features, 2 of any other, are of one size and lie side by side in strings of
--- CHUNK_BYTES at most.
--- So a write costs a body; in a packed bucket it would cost the bucket, in the log of the
--- server and to replicas too. A chunk is filled from its end: it is made in its full size and
--- never grows. The room of a body that leaves is the next one's.
+-- A body is a page's id, its features and its evidence (evidence/layout.py). Its kind V is 0 for a
+-- page without evidence, 1 for a short page, which has no features, and 2 for any other. Bodies of
+-- one kind have one size and lie side by side in chunks, strings of CHUNK_BYTES at most, so that a
+-- write costs one body; in a packed bucket it would cost the bucket, in the server's log and on
+-- the way to replicas, too. A chunk is filled from its end, so that it gets its full size at once
+-- and never grows. A new body takes the room of one that was removed.
 --
 --   PREFIX body:V:C  chunk C of the bodies of kind V
---   PREFIX bodies    V -> how many there have been at once    PREFIX free:V  those that left
+--   PREFIX bodies    V -> most bodies that there have been at once
+--   PREFIX free:V    numbers of removed bodies
 --
 -- A place is 4 bytes: number * 16 + V * 2, + 1 for an entry that no table lists.
 --
--- Features lead to places, in one tree: an entry is the start of the feature, 4 bytes, and the
--- place, as if both were a key of 8 bytes. What a start alone led to, the body tells.
+-- An entry of the tree of features is the first 4 bytes of the feature and the place, as if both
+-- were a key of 8 bytes. Whether the rest of the feature is the same is read from the body.
 
-local CHUNK_BYTES = 65500 -- and the server's header: just below a size that allocators have
+local CHUNK_BYTES = 65500 -- with the server's header just below 64 KiB, a size of allocators
 local MAX_BODIES = 2 ^ 28
-local FEATURE_DEPTH = 16 -- levels: as far as the start of a feature has bits
+local FEATURE_DEPTH = 16 -- levels: the bits in the start of a feature, less two bytes
 local NO_BODY = 15 -- V * 2 + 1 of a page that has neither features nor evidence
 
--- Where the features in a body of a kind end.
+-- End of the features in a body of kind v.
 local function head_of(v) return ID + (v == 1 and 0 or 8 * FEATURES) end
 
 local function size_of(v) return head_of(v) + evidence_size(v) end
@@ -33,7 +34,7 @@ local function locate(v, n)
   return PREFIX .. 'body:' .. v .. ':' .. floor(n / slots), (slots - 1 - n % slots) * size
 end
 
--- Number of a body, its kind, whether the tables list the entry; nil if there is no body.
+-- The body at a place: its number (nil if there is none), its kind, whether tables list the entry.
 local function place_at(place)
   local whole = number(place, 1, 4)
   local low = whole % 16
@@ -41,7 +42,7 @@ local function place_at(place)
   return floor(whole / 16), floor(low / 2), low % 2 == 0
 end
 
--- The body at a place, and its kind; nil where the server has evicted it.
+-- The bytes of the body at a place, and its kind; nil if the server has evicted it.
 local function body_at(place)
   local n, v = place_at(place)
   if not n then return nil end
@@ -50,7 +51,7 @@ local function body_at(place)
   if #body == size_of(v) then return body, v end
 end
 
--- The body of a page, and its kind; nil where it has none, or what is there is another's by now.
+-- The body of a page, and its kind; nil if it has none, or if the place is another page's by now.
 local function body_of(id, r)
   local body, v = body_at(r.place)
   if body and sub(body, 1, ID) == id then return body, v end
@@ -77,7 +78,8 @@ local function add_body(id, features, evidence, listed)
   end
   local key, o = locate(v, n)
   call('SETRANGE', key, o, id .. features .. evidence)
-  -- Not before: a full server refuses a script's first write if it takes memory, none later.
+  -- Not before that write: a full server refuses a script's first write if it takes memory, and
+  -- no later one.
   if left then call('RPOP', free) end
   return u(n * 16 + v * 2 + (listed and 0 or 1), 4)
 end
@@ -91,8 +93,8 @@ end
 
 local function start_of(f) return sub(f, 1, 4) end
 
--- What a feature leads to: its bucket, the offset of the entries there, how many they are;
--- then where the bucket is: hash, field, level.
+-- The entries under a feature: their bucket, their offset there, their number; then the hash, field
+-- and level of the bucket.
 local function under_feature(f)
   local key = hash('f', f)
   local s, name, level = bucket(key, f)
@@ -106,7 +108,7 @@ local function under_feature(f)
   return s, o, count, key, name, level
 end
 
--- How many of their features two pages share.
+-- Number of features that two pages share.
 local function shared_by(features, others)
   local count = 0
   for i = 1, #features, 8 do
@@ -117,13 +119,13 @@ end
 
 -- ---- the end of an entry ---------------------------------------------------------------
 
--- How many tables list a page with these digests. The lowest bit of the tag tells exact
+-- Number of tables that list a page with these digests. The lowest bit of the tag marks exact
 -- pages, which are always found by their keys.
 local function tables_of(digests)
   return (BY_DISTANCE or byte(digests, 2) % 2 == 1) and TABLES or 0
 end
 
--- Take an entry out of all; return the pages dropped for it.
+-- Remove an entry and all that leads to it; return the number of pages dropped for it.
 local function withdraw(id)
   local r = record_of(id)
   if not r then

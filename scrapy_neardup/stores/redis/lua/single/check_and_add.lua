@@ -2,24 +2,26 @@
 -- one step a page.
 --
 -- ARGV: prefix, lease (ms), retention (s, 0: none); then pages. A page is one string:
---   limit + 1 (limit in bits; 0: none is near enough), 2 * the kind of its evidence (buckets.lua)
---   + 1 if it has features, a byte each; page id 8, digests 6 (tag, title, content); the key in
---   the order of each table, 8 each; features, 8 each; what is stored of it to be compared; what is
---   at hand for that (values.py), behind its length, 4; URL or ''
+--   limit + 1 (limit in bits; 0: no entry is near enough), 1 byte
+--   2 * the kind of its evidence (buckets.lua), + 1 if it has features, 1 byte
+--   page id 8, digests 6 (tag, title, content), the key in the order of each table, 8 each
+--   features, 8 each, and evidence
+--   length of the weighing 4, and the weighing (`weighing` in values.py)
+--   URL or ''
 -- Reply: a string for each page, its kind the first byte:
---   new 'n', changed 'c', and the witness
---   overflow 'o'
---   seen 's', distance 1, why
---   duplicate 'd', distance 1, why, page id 8, pages dropped for it 4, length of its URL 4, URL,
---   witness
--- where why is a length, 1, and the rule; a length, 1, and the bins that differ and the bins that
--- count, of texts and of cores, 4 each. Nothing was counted of short pages, and where nothing has to
--- be confirmed.
+--   'n' new, 'c' changed: witness
+--   'o' overflow
+--   's' seen: distance 1, why
+--   'd' duplicate: distance 1, why, page id 8, pages dropped for it 4, length of its URL 4, URL,
+--       witness
+-- Here why is the length of the rule 1, the rule, the length of what follows 1, and the numbers of
+-- bins that differ and that count, of texts and of cores, 4 each; these are absent for short pages
+-- and where nothing has to be confirmed.
 
 local LEASE, RETENTION = tonumber(ARGV[2]), tonumber(ARGV[3])
 local KEYS_AT = 17
 local FEATURES_AT = KEYS_AT + 8 * TABLES
-local p -- the page that is judged
+local p -- the page being judged
 local comparison, decide -- of evidence.lua, made for the first candidate
 
 local function read(words)
@@ -38,41 +40,39 @@ local function read(words)
     evidence = sub(words, evidence_at, weighing_at - 5),
     weighing = sub(words, weighing_at, url_at - 1),
     url = sub(words, url_at),
-    -- Entries that the page may repeat, by page id; false once they were judged. And the distance
-    -- of the nearest that wasn't.
-    found = {},
-    nearest = 65,
-    contradicted = 0,
+    found = {}, -- page id -> entry that the page may repeat, or false once it was judged
+    nearest = 65, -- distance of the nearest entry that wasn't judged, in bits
+    contradicted = 0, -- entries within the limit that are other pages by their digests
     comparisons = 0,
-    -- More candidates than a page is compared with: it is new. And whether tables are to list it.
-    crowded = false,
-    listed = true,
-    stale = false, -- buckets read before something was withdrawn are
-    candidate = '', -- what is stored of the nearest one
-    buckets = {},
-    lists = {},
+    crowded = false, -- it has more candidates than a page is compared with: it is new
+    listed = true, -- tables are to list it
+    stale = false, -- something was withdrawn since `buckets` and `lists` were read
+    candidate = '', -- evidence of the nearest candidate
+    buckets = {}, -- table -> hash, bucket, field, level
+    lists = {}, -- of each feature: what `under_feature` found
   }
   p.tables = tables_of(p.digests)
   p.is_exact = byte(p.digests, 2) % 2 == 1
 end
 
+-- The page's key in the order of a table.
 local function key_in(table) return sub(p.words, KEYS_AT + 8 * table - 8, KEYS_AT + 8 * table - 1) end
 
--- Of the page's kind and scope, and by its digests no other page.
+-- Whether an entry is of the page's kind and scope, and its digests don't contradict the page.
 local function fits(r)
   local digests, other = p.digests, r.digests
   return digests == other or (sub(digests, 1, 2) == sub(other, 1, 2)
     and (sub(digests, 3, 4) == sub(other, 3, 4) or sub(digests, 5, 6) == sub(other, 5, 6)))
 end
 
--- What is stored of an entry to be compared; '' where there is none, or the server has evicted it.
+-- The evidence of an entry; '' if it has none, or if the server has evicted it.
 local function evidence_of(other, r)
   if not HAS_BODIES then return '' end
   local body, v = body_of(other, r)
   return body and evidence_in(body, v) or ''
 end
 
--- The rule by which the page repeats an entry, and what was counted; nil if it doesn't.
+-- The rule by which the page repeats an entry, and the counts; nil if it doesn't.
 local function judged(stored, r)
   if p.weighing == '' then return { RULE.WITHIN_K } end
   if not decide then comparison, decide = evidence_functions() end
@@ -86,7 +86,7 @@ local function packed(why)
   return char(#rule) .. rule .. (a and struct.pack('>BI4I4I4I4', 16, a, b, c, d) or '\0')
 end
 
--- Seen again: keep it from expiring, but write no more often than that needs.
+-- Keep an entry that was met from expiring; written 16 times in a retention at most.
 local function touch(other, r)
   if RETENTION == 0 or now() - number(r.seen, 1, 4) <= RETENTION / 16 then return end
   r.seen = u(now(), 4)
@@ -132,9 +132,9 @@ local function meet_key(key, d)
   end
 end
 
--- Set `match` to the nearest living entry that the page repeats and that is fewer than `below` bits
--- away, smallest page id among equals; `matched` to its record, `why` to the rule and what was
--- counted.
+-- Set p.match to the nearest living entry that the page repeats and that is fewer than `below` bits
+-- away, the one of smallest page id among equals; p.matched to its record, p.why to the rule and the
+-- counts.
 local function judge_nearest(below)
   if p.nearest >= below then return end
   local order = {}
@@ -174,7 +174,7 @@ end
 
 local function is_judged() return p.match or p.crowded or p.contradicted == MAX_CONTRADICTED end
 
--- 1. The same page again? Returns the reply, if so.
+-- 1. Is it the same page again? Returns the reply if so.
 local function seen_again()
   local id, old = p.id, nil
   old, p.page_key, p.page_bucket, p.page_field, p.page_level = record_of(id)
@@ -199,7 +199,7 @@ local function seen_again()
   p.old = old
 end
 
--- Whether an entry of table i, near the page, is in an earlier table, too: it was met there.
+-- Whether an entry of table i shares its prefix in an earlier table with the page: it was met there.
 local function was_met(i, f, s, o)
   local high = bxor(number(f, 3, 5), number(s, o + 1, o + 3))
   local low = bxor(number(f, 6, 8), number(s, o + 4, o + 6))
@@ -210,8 +210,8 @@ local function was_met(i, f, s, o)
   return false
 end
 
--- 2. A page like it? First what is near it, in one table after the other: none that shares
--- features is nearer than the nearest of these, or it would be one of them.
+-- 2. Is there a page like it? First its near entries, table by table: an entry that shares features
+-- and is no farther than the limit is one of them, so that it can't be nearer than their nearest.
 local function look_in_tables()
   for i = 1, p.tables do
     local f = key_in(i)
@@ -232,8 +232,8 @@ local function look_in_tables()
   end
 end
 
--- Then what shares features with it. The last one is its path, if anything has to be confirmed:
--- what is there is looked at in any case. Returns what is stored of the nearest entry there.
+-- Then the entries that share features with it. If matches are confirmed, the last feature is the
+-- page's path, and the entries there are read in any case: returns the evidence of the nearest.
 local function look_under_features()
   local id, features = p.id, p.features
   local path = BINS > 0 and features ~= '' and #features - 7 or #features + 1
@@ -264,9 +264,8 @@ local function look_under_features()
   return witness and witness.stored
 end
 
--- 3. New: remember it. In a crowd whose nearest members all say no it would be no help to any
--- page, and without it a look-up by distance stays bounded: features alone lead to it. Returns
--- whether there is room.
+-- 3. It is new: remember it, and return whether there is room. In a crowd whose nearest members it
+-- doesn't repeat, no table lists it, which bounds look-ups by distance: only features lead to it.
 local function remember()
   local id = p.id
   local tables_of_it = p.listed and #p.buckets or 0

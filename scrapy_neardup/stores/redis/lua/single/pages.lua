@@ -5,13 +5,13 @@
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
 --
--- Where pages have features or evidence (stores/base.py, Matching), a record ends with the
--- place of these, 4 bytes (bodies.lua), and
+-- Where pages have features or evidence (HAS_BODIES), a record ends with the place of its body, 4
+-- bytes (bodies.lua), and
 --   PREFIX f:XX    feature -> place
 
 local ID = 8 -- bytes
--- Bytes of the key that a record starts with. Five are as many as any prefix has bits; all
--- eight where pages are found by features, whose keys may be in no table.
+-- Bytes of the key at the start of a record: five hold the longest prefix; eight are needed where
+-- pages are found by features, as no table may list them.
 local START = HAS_BODIES and 8 or 5
 local RECORD = START + 10 + (HAS_BODIES and 4 or 0)
 
@@ -24,7 +24,7 @@ if call('HGET', PREFIX .. 'schema', 'digest') ~= RECORD_DIGEST then
   return redis.error_reply('NEARDUPLOST the parameters of this namespace are to be agreed on anew')
 end
 
--- Two digits each; looking them up costs less than string.format.
+-- Two digits for each byte; cheaper than string.format.
 local HEX = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'
 
 local function hex(f) local b = 2 * byte(f); return sub(HEX, b + 1, b + 2) end
@@ -40,7 +40,7 @@ local function distance(f, g)
   return d
 end
 
--- What a verb replies to each of its words: those of ARGV that follow the first `shared` ones.
+-- The replies of a verb to its words, which follow the first `shared` ones of ARGV.
 local function replies_to(shared, verb)
   local replies = {}
   for i = shared + 1, #ARGV do replies[i - shared] = verb(ARGV[i]) end
@@ -61,7 +61,7 @@ end
 
 local function now() return floor(now_ms() / 1000) end
 
--- What a record says: the start of the key, digests (tag, title, content), seen, place.
+-- The record at an offset: start of the key, digests (tag, title, content), seen, place.
 local function record_at(s, o)
   o = o + 6 + START
   return {
@@ -76,8 +76,8 @@ local function record(key, digests, place)
   return payload_of({ start = sub(key, 1, START), digests = digests, seen = u(now(), 4), place = place })
 end
 
--- The record of a page; nil if there is none.
--- Also where it is, or would be: hash, bucket, field, level; and its offset there, if it is.
+-- The record of a page, nil if there is none; then its place, or the place where it would be: hash,
+-- bucket, field, level; then its offset there, if there is one.
 local function record_of(id)
   local key = hash('page', id)
   local s, name, level = bucket(key, id)
@@ -85,14 +85,14 @@ local function record_of(id)
   return o and record_at(s, o), key, s, name, level, o
 end
 
--- Write what was changed in a record.
+-- Write a record that was changed.
 local function rewrite(id, r)
   local known, key, s, name, _, o = record_of(id)
   if known then call('HSET', key, name, sub(s, 1, o + 6) .. payload_of(r) .. sub(s, o + 7 + RECORD)) end
 end
 
--- The whole key of a page is in table 1, among those that start alike: no prefix has more
--- bits than the start, so they share a bucket. nil where the server has evicted that.
+-- The whole key of a page. Table 1 has it, among the keys with its start; these share a bucket, as
+-- no prefix is longer than the start. nil if the server has evicted that bucket.
 local function key_of(id, r)
   if START == 8 then return r.start end
   local s = bucket(hash('t1', r.start), r.start)
@@ -104,7 +104,7 @@ local function key_of(id, r)
   end
 end
 
--- Whether an entry still counts: its lease has not run out, it was seen lately.
+-- Whether an entry still counts: its lease hasn't lapsed, and it was seen within the retention.
 local function alive(id, r, retention)
   if retention > 0 and number(r.seen, 1, 4) + retention < now() then return false end
   local lease = call('ZSCORE', PENDING, id)

@@ -1,9 +1,9 @@
--- One step of giving back the memory of entries that were not seen for the retention time.
+-- One step of withdrawing entries that were not seen for the retention time.
 --
--- Every crawler of the namespace calls this now and then; where the pass stands is kept
--- here, so that together they make one step a pause, whatever their number.
+-- Every crawler of the namespace calls this once a pause. The position of the pass is kept on the
+-- server, so that together they make one step a pause, whatever their number.
 --
--- ARGV: prefix, retention (s), pause (ms), fields to look at, entries to withdraw at most
+-- ARGV: prefix, retention (s), pause (ms), fields to look at, maximum entries to withdraw
 -- Reply: {entries withdrawn}
 
 local retention, width, most = tonumber(ARGV[2]), 6 + RECORD, tonumber(ARGV[5])
