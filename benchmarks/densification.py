@@ -20,7 +20,7 @@ import numpy as np
 from sketches import checked, pairs
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.fingerprints.minwise import empty_bins, one_permutation_sketch
+from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 
 
 def rotation(sketch: np.ndarray, empty: np.ndarray) -> np.ndarray:
@@ -53,6 +53,11 @@ def pushed(sketch: np.ndarray, empty: np.ndarray) -> np.ndarray:
     raise AssertionError
 
 
+def empty(shingles: np.ndarray) -> np.ndarray:
+    """Say of each of 256 bins whether no shingle falls into it."""
+    return np.bincount((shingles >> np.uint64(56)).astype(np.int64), minlength=256) == 0
+
+
 def densification(number: int) -> None:
     print(f"Standard error at resemblance .9, 256 bins, whole minima, {number} pairs")
     print(f"{'shingles':>11}{'rotation':>12}{'optimal':>12}{'Mai et al.':>12}{'throwing':>12}")
@@ -61,7 +66,7 @@ def densification(number: int) -> None:
         for *sets, truth in pairs(number, size, 0.9):
             ours = [one_permutation_sketch(each, 256) for each in sets]
             ways = [
-                [fill(sketch, empty_bins(sketch)) for sketch in ours]
+                [fill(sketch, empty(each)) for sketch, each in zip(ours, sets, strict=True)]
                 for fill in (rotation, optimal, pushed)
             ]
             for found, (a, b) in zip(errors, [*ways, ours], strict=True):

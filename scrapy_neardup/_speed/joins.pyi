@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.measures import Rule
+from scrapy_neardup.joins.measures import IntegerMeasure
 from scrapy_neardup.joins.tokens import TokenSets
 
 class Join:
@@ -11,7 +11,7 @@ class Join:
         self,
         sets: TokenSets,
         side: NDArray[np.bool_] | None,
-        rule: Rule,
+        rule: IntegerMeasure,
         probing: NDArray[np.int64],
         indexing: NDArray[np.int64],
         smallest: NDArray[np.int64],

@@ -21,15 +21,15 @@ from scrapy_neardup.cli.options import (
 )
 from scrapy_neardup.clusters import (
     COMMON,
+    CanonicalRule,
     GreedyClusters,
-    Rule,
     canonical,
     cluster,
     feature_clusters,
     members,
-    sampled,
 )
 from scrapy_neardup.fingerprints.filtering import Filter, checked_filter
+from scrapy_neardup.fingerprints.resemblance import mod_sketch
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering import Hashes, Integers, cluster_on_disk
@@ -149,7 +149,7 @@ def clusters(
     *,
     inputs: tuple[str, ...],
     pair_files: tuple[str, ...],
-    rule: Rule,
+    rule: CanonicalRule,
     scanned: bool,
     text: View,
     ignore: tuple[str, ...],
@@ -231,7 +231,7 @@ def _clustered(
     """Return the labels of pages by the method and options of the command line."""
     if method == "exact":
         return _connected(seen(texts.words()), shingle_size, threshold)
-    sketches = (sampled(page, modulus) for page in seen(texts.shingle_hashes(shingle_size)))
+    sketches = (mod_sketch(page, modulus) for page in seen(texts.shingle_hashes(shingle_size)))
     if method == "greedy":
         return _gathered(sketches, threshold, common)
     if method == "disk":

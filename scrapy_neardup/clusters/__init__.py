@@ -5,16 +5,16 @@ were seen, and so is the label of a cluster: that of its first page. Clustering 
 fit into memory is in `scrapy_neardup.offline.clustering`.
 """
 
-from scrapy_neardup.clusters.canonical import Rule, canonical
+from scrapy_neardup.clusters.canonical import CanonicalRule, canonical
 from scrapy_neardup.clusters.features import feature_clusters, feature_pairs
-from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader, sampled
+from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader
 from scrapy_neardup.clusters.unionfind import UnionFind, cluster, forest, members
 
 __all__ = [
     "COMMON",
+    "CanonicalRule",
     "GreedyClusters",
     "Leader",
-    "Rule",
     "UnionFind",
     "canonical",
     "cluster",
@@ -22,5 +22,4 @@ __all__ = [
     "feature_pairs",
     "forest",
     "members",
-    "sampled",
 ]

@@ -12,12 +12,12 @@ from scrapy_neardup.errors import ConfigurationError
 
 Integers = NDArray[np.int64]
 T = TypeVar("T")
-Rule = Literal["first", "shortest-url", "longest-text"]
+CanonicalRule = Literal["first", "shortest-url", "longest-text"]
 
 
 def canonical(
     labels: Integers,
-    rule: Rule = "first",
+    rule: CanonicalRule = "first",
     *,
     urls: Sequence[str] | None = None,
     lengths: Sequence[int] | Integers | None = None,
@@ -47,8 +47,8 @@ def canonical(
     ConfigurationError
         For an unknown rule, or one that lacks what it needs.
     """
-    if rule not in get_args(Rule):
-        known = ", ".join(map(repr, get_args(Rule)))
+    if rule not in get_args(CanonicalRule):
+        known = ", ".join(map(repr, get_args(CanonicalRule)))
         raise ConfigurationError(f"the canonical rule must be one of {known}, not {rule!r}")
     preference = np.zeros(len(labels), dtype=np.int64)
     if rule == "shortest-url":

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.clusters.unionfind import UnionFind
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import mega_shingles
-from scrapy_neardup.joins.tokens import ranges
+from scrapy_neardup.tables.ranges import ranges
 
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]

@@ -89,7 +89,7 @@ class GreedyClusters:
         ----------
         sketch
             uint64, increasing: the hashes of a page's shingles, all of them or those that
-            `sampled` keeps. An empty one resembles none.
+            `mod_sketch` keeps. An empty one resembles none.
 
         Returns
         -------
@@ -156,27 +156,3 @@ def _bits(sketch: Hashes) -> int:
     places = sketch * _SPREAD >> np.uint64(64 - _BITS.bit_length() + 1)
     odd = np.bincount(places.astype(np.int64), minlength=_BITS) & 1
     return int.from_bytes(np.packbits(odd.astype(np.uint8)).tobytes(), "big")
-
-
-def sampled(hashes: Hashes, modulus: int) -> Hashes:
-    """Return Broder's sketch of a page: the hashes that are 0 modulo `modulus`.
-
-    Every page keeps the same share of all shingles, so that the resemblance of two sketches
-    estimates that of the pages, and their containment, too.
-
-    Parameters
-    ----------
-    hashes
-        uint64, distinct; increasing, and so is the result.
-    modulus
-        From 1, which keeps all. Broder et al. ("Syntactic clustering of the Web", 1997)
-        took 25.
-
-    Raises
-    ------
-    ConfigurationError
-        `modulus` isn't a whole number from 1.
-    """
-    kept = hashes % np.uint64(whole_number("the modulus", modulus, least=1)) == 0
-    sketch: Hashes = hashes[kept]
-    return sketch

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-CROWD = 50
+MANY_REPEATS = 50
 """Minimum number of paths of one pattern, whose pages repeat one page, that a person should look
 at."""
 
@@ -118,14 +118,14 @@ class Watch:
             return
         paths = _recall(self._crowds, (match.page_id, pattern), set())
         self._crowds[match.page_id, pattern] = paths
-        if len(paths) < CROWD:
+        if len(paths) < MANY_REPEATS:
             paths.add(hash(path))
         elif self._tells("crowd", pattern):
             logger.warning(
                 "More than %d pages like %s are taken for near-duplicates of one page, such as "
                 "%s: %s. If they are different pages, set NEARDUP_TITLES to 'strict' where they "
                 "have titles of their own, or name them in NEARDUP_DENY",
-                CROWD,
+                MANY_REPEATS,
                 pattern,
                 redact(url),
                 verdict.explain(),

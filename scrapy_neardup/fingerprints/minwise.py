@@ -114,15 +114,6 @@ def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray
     return owners(sketch, shingles, np.ones(len(shingles), np.uint8)) > 0
 
 
-def empty_bins(sketch: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Say of each bin of a sketch whether no shingle fell into it at the first throw.
-
-    About bins * exp(-n / bins) of them do so for n shingles: a set that leaves many has
-    fewer shingles than its sketch has places, and a caller may rather compare the sets.
-    """
-    return (sketch >> _THROW) > 0
-
-
 def b_bit_sketch(sketch: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:
     """Return `bits` bits of each minimum, packed.
 

@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 
@@ -92,6 +93,9 @@ def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]
     ----------
     shingles
         Shape (n,), uint64, distinct, uniform.
+    modulus
+        From 1, which keeps all. Broder et al. ("Syntactic clustering of the Web", 1997)
+        took 25.
 
     Returns
     -------
@@ -101,15 +105,15 @@ def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]
     Raises
     ------
     ConfigurationError
-        `modulus` is not positive.
+        `modulus` isn't a whole number from 1.
 
     Notes
     -----
-    O(n). Broder 1997, "On the resemblance and containment of documents", section 3.
+    O(n + m * log(m)) for m that are kept. Broder, "On the resemblance and containment of
+    documents", 1997, section 3.
     """
-    if modulus < 1:
-        raise ConfigurationError(f"the modulus must be 1 or more, not {modulus}")
-    return np.sort(shingles[shingles % np.uint64(modulus) == 0])
+    divisor = np.uint64(whole_number("the modulus", modulus, least=1))
+    return np.sort(shingles[shingles % divisor == 0])
 
 
 def bottom_sketch(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:

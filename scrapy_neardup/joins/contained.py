@@ -14,10 +14,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.kernel import Entries, JoinCounts, Runs, entries_of, of_sizes, verified
+from scrapy_neardup.joins.kernel import (
+    JoinCounts,
+    PartnerRuns,
+    PrefixEntries,
+    entries_of,
+    of_sizes,
+    verified,
+)
 from scrapy_neardup.joins.kernel import candidates as filtered
 from scrapy_neardup.joins.measures import Measure
-from scrapy_neardup.joins.tokens import TokenSets, ranges
+from scrapy_neardup.joins.tokens import TokenSets
+from scrapy_neardup.tables.ranges import ranges
 
 Integers = NDArray[np.int64]
 
@@ -52,7 +60,9 @@ def asked(
     return asking, tokens
 
 
-def _runs(entries: Entries, probing: NDArray[np.bool_], holding: NDArray[np.bool_]) -> Runs:
+def _runs(
+    entries: PrefixEntries, probing: NDArray[np.bool_], holding: NDArray[np.bool_]
+) -> PartnerRuns:
     """Return the entries of sets that may hold others, and the runs of those that probe.
 
     The partners of an entry have the same token and come from sets that are large enough.
@@ -67,4 +77,4 @@ def _runs(entries: Entries, probing: NDArray[np.bool_], holding: NDArray[np.bool
     start[asking] = np.searchsorted(keys, token | entries.smallest[asking])
     stop = np.searchsorted(keys, token + (1 << entries.bits))
     count[asking] = stop - start[asking]
-    return Runs(members, start, count)
+    return PartnerRuns(members, start, count)

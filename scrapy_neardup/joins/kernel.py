@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.joins.measures import Measure
-from scrapy_neardup.joins.tokens import TokenSets, ranges
+from scrapy_neardup.joins.tokens import TokenSets
+from scrapy_neardup.tables.ranges import ranges
 
 Integers = NDArray[np.int64]
 
@@ -144,7 +145,7 @@ def _candidates(
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class PrefixEntries:
     """Tokens of all sets that may meet, one entry a token, by set and then by position."""
 
     measure: Measure
@@ -169,7 +170,7 @@ class Entries:
     bits: int
 
 
-class Runs(NamedTuple):
+class PartnerRuns(NamedTuple):
     """The entries that are looked into, list after list, and each entry's run of partners.
 
     The partners of entry e are ``members[starts[e] : starts[e] + lengths[e]]``.
@@ -189,7 +190,7 @@ def of_sizes(sizes: Integers, bound: Callable[[int], int]) -> Integers:
 
 def entries_of(
     sets: TokenSets, measure: Measure, lengths: Integers, wanted: NDArray[np.bool_]
-) -> Entries:
+) -> PrefixEntries:
     """Return the entries of the first ``lengths[k]`` tokens of set k that are `wanted`.
 
     Parameters
@@ -212,7 +213,7 @@ def entries_of(
     keys = (tokens.astype(np.int64) << bits) | np.arange(len(rows))
     keys.sort(kind="stable")
     smallest = of_sizes(sizes, measure.smallest_partner)
-    return Entries(
+    return PrefixEntries(
         measure=measure,
         sizes=sizes,
         bitmaps=_bitmaps(sets),
@@ -233,7 +234,7 @@ def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
 
 
 def candidates(
-    entries: Entries, runs: Runs, counts: JoinCounts
+    entries: PrefixEntries, runs: PartnerRuns, counts: JoinCounts
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that the filters leave between entries and their partners."""
     sizes, first, rows, rest = entries.sizes, entries.first, entries.rows, entries.rest
@@ -260,7 +261,9 @@ def candidates(
             yield np.divmod(pairs, len(sizes))
 
 
-def _runs(entries: Entries, indexed: NDArray[np.bool_], probing: NDArray[np.bool_] | None) -> Runs:
+def _runs(
+    entries: PrefixEntries, indexed: NDArray[np.bool_], probing: NDArray[np.bool_] | None
+) -> PartnerRuns:
     """Return the runs of indexed entries, for those that probe (None: all).
 
     The partners of an entry have the same token, come from earlier sets, and these are large
@@ -272,7 +275,7 @@ def _runs(entries: Entries, indexed: NDArray[np.bool_], probing: NDArray[np.bool
     members = listed[is_member]
     start, count = np.zeros((2, len(rows)), dtype=np.int64)
     if not len(members):
-        return Runs(members, start, count)
+        return PartnerRuns(members, start, count)
     stop = np.cumsum(is_member) - is_member
     # The last member before an entry is its largest partner, if it has one at all.
     member_keys = keys[is_member]
@@ -285,4 +288,4 @@ def _runs(entries: Entries, indexed: NDArray[np.bool_], probing: NDArray[np.bool
     token = keys[asks] >> entries.bits << entries.bits
     start[asking] = np.searchsorted(member_keys, token | entries.smallest[asking])
     count[asking] = stop[asks] - start[asking]
-    return Runs(members, start, count)
+    return PartnerRuns(members, start, count)

@@ -55,7 +55,7 @@ def containment(a: Collection[Hashable], b: Collection[Hashable]) -> float:
     return len(a & b) / len(a) if a else 0.0
 
 
-class Rule(NamedTuple):
+class IntegerMeasure(NamedTuple):
     """A measure in whole numbers, for compiled joins; x and y are sizes, o is an overlap.
 
     Parameters
@@ -101,7 +101,7 @@ class Measure:
     required_many: Callable[[Integers, Integers], Integers]
     value_many: Callable[[Integers, Integers, Integers], Floats]
     directed: bool = False
-    rule: Rule | None = None
+    rule: IntegerMeasure | None = None
 
     def probing_prefix(self, size: int) -> int:
         """Return how many of a set's rarest tokens meet each similar set that is not larger.
@@ -124,7 +124,7 @@ def jaccard(threshold: float | Fraction) -> Measure:
         required=lambda x, y: -(-p * (x + y) // (p + q)),
         required_many=lambda x, y: -(-p * (x + y) // (p + q)),
         value_many=lambda overlap, x, y: overlap / (x + y - overlap),
-        rule=Rule("jaccard", p, q),
+        rule=IntegerMeasure("jaccard", p, q),
     )
 
 
@@ -148,7 +148,7 @@ def cosine(threshold: float | Fraction) -> Measure:
         required=required,
         required_many=required_many,
         value_many=lambda overlap, x, y: overlap / np.sqrt((x * y).astype(np.float64)),
-        rule=Rule("cosine", p, q) if q <= LARGEST_UNION else None,
+        rule=IntegerMeasure("cosine", p, q) if q <= LARGEST_UNION else None,
     )
 
 
@@ -160,7 +160,7 @@ def overlap(threshold: float | Fraction) -> Measure:
         required=lambda _, __: least,
         required_many=lambda x, _: np.full_like(x, least),
         value_many=lambda overlap, _, __: overlap.astype(np.float64),
-        rule=Rule("overlap", least),
+        rule=IntegerMeasure("overlap", least),
     )
 
 
@@ -173,7 +173,7 @@ def contained(threshold: float | Fraction) -> Measure:
         required_many=lambda x, _: -(-p * x // q),
         value_many=lambda overlap, x, _: overlap / x,
         directed=True,
-        rule=Rule("containment", p, q),
+        rule=IntegerMeasure("containment", p, q),
     )
 
 
@@ -195,7 +195,7 @@ def qgram_count(q: int, max_distance: int) -> Measure:
         required=lambda x, y: max(1, max(x, y) - lost),
         required_many=lambda x, y: np.maximum(np.maximum(x, y) - lost, 1),
         value_many=lambda overlap, _, __: overlap.astype(np.float64),
-        rule=Rule("qgrams", lost),
+        rule=IntegerMeasure("qgrams", lost),
     )
 
 

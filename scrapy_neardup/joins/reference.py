@@ -26,7 +26,7 @@ from scrapy_neardup.joins.tokens import TokenSets
 
 Integers = NDArray[np.int64]
 Filters = Literal["all-pairs", "ppjoin", "ppjoin+"]
-Postings = defaultdict[int, deque[tuple[int, int]]]
+InvertedLists = defaultdict[int, deque[tuple[int, int]]]
 
 _PRUNED = -1
 
@@ -52,7 +52,7 @@ def similar(
     """
     rows = [sets.row(number).tolist() for number in range(len(sets))]
     sides = [0] * len(rows) if side is None else side.astype(int).tolist()
-    lists: list[Postings] = [defaultdict(deque), defaultdict(deque)]
+    lists: list[InvertedLists] = [defaultdict(deque), defaultdict(deque)]
     results: list[tuple[int, int, int]] = []
     for x, tokens in enumerate(rows):
         size = len(tokens)

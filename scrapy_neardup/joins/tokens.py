@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import faster
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.tables.ranges import ranges
 from scrapy_neardup.text.tokens import normalize
 
 Integers = NDArray[np.int64]
@@ -176,14 +177,6 @@ def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
     rows = np.repeat(np.arange(len(sizes)), sizes)
     codes = np.unique(together, return_inverse=True)[1].astype(np.int64)
     return _build(codes, _offsets(sizes), rows, multiset=False)
-
-
-def ranges(starts: Integers, counts: Integers) -> Integers:
-    """Return ``counts[0]`` numbers from ``starts[0]`` on, and so on, in one array."""
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    places: Integers = np.arange(total) + np.repeat(starts - (ends - counts), counts)
-    return places
 
 
 def gathered(tokens: NDArray[np.int32], starts: Integers, counts: Integers) -> NDArray[np.int32]:

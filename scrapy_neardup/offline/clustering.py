@@ -7,8 +7,8 @@ memory holds some 30 bytes a page. DuckDB is imported here only (extra ``offline
 The phases of Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web" (WWW 1997,
 section 4), and how they are done here:
 
-1. *Sketch* every page (the caller does; see `scrapy_neardup.clusters.sampled`). Pages with
-   equal sketches are one page from here on.
+1. *Sketch* every page (the caller does, with `fingerprints.resemblance.mod_sketch`). Pages
+   with equal sketches are one page from here on.
 2. *List* all (shingle, page), sorted. Shingles of more than `common` pages are left out: they
    are templates and licences, and bring pairs by the square of their number. The resemblance
    of pages that have some is that of their other shingles.

@@ -34,7 +34,7 @@ from scrapy_neardup.offline.remote import opened
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 
-ENTRY = np.dtype([("digest", "<u8"), ("page", "<i8")])
+POSTING = np.dtype([("digest", "<u8"), ("page", "<i8")])
 """An entry of a run: 16 bytes."""
 CUTS = 256
 """Number of parts of a run, by the leading byte of the digest."""
@@ -83,7 +83,7 @@ def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
         Nothing can be written at `path`.
     """
     parts = list(mega_shingles(features, shared))
-    entries = np.empty(len(parts) * len(pages), ENTRY)
+    entries = np.empty(len(parts) * len(pages), POSTING)
     for number, digests in enumerate(parts):
         part = entries[number * len(pages) : (number + 1) * len(pages)]
         part["digest"], part["page"] = digests, pages
@@ -104,13 +104,13 @@ def connected_in(part: Range) -> tuple[Integers, Integers]:
     InputError
         A run can't be read.
     """
-    found = [np.empty(0, ENTRY)]
+    found = [np.empty(0, POSTING)]
     for path, cuts in part.runs:
         start, stop = cuts[part.low], cuts[part.high]
         with reading(path), opened(path) as file:
-            file.seek(start * ENTRY.itemsize)
-            content = file.read((stop - start) * ENTRY.itemsize)
-        found.append(np.frombuffer(content, ENTRY))
+            file.seek(start * POSTING.itemsize)
+            content = file.read((stop - start) * POSTING.itemsize)
+        found.append(np.frombuffer(content, POSTING))
     entries = np.concatenate(found)
     del found
     digests, pages = entries["digest"], entries["page"].astype(np.int64)
@@ -119,7 +119,7 @@ def connected_in(part: Range) -> tuple[Integers, Integers]:
 
 def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
     """Cut all runs into ranges that take about `memory` bytes each to sort."""
-    total = sum(run.cuts[-1] for run in runs) * ENTRY.itemsize
+    total = sum(run.cuts[-1] for run in runs) * POSTING.itemsize
     parts = min(CUTS, max(1, ceil(total * _WORKING / memory)))
     edges = [CUTS * number // parts for number in range(parts + 1)]
     for low, high in pairwise(edges):
@@ -183,7 +183,7 @@ def _portions(pages: Iterable[Hashes], shared: int, memory: int) -> Iterator[Has
     waiting: list[Hashes] = []
     held = 0
     for features in pages:
-        each = max(1, comb(features.shape[1], shared)) * ENTRY.itemsize * _WORKING
+        each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING
         most = max(1, memory // each)
         for start in range(0, len(features), most):
             part = features[start : start + most]

@@ -31,7 +31,7 @@ MAX_EQUAL: Final = 512
 ids."""
 
 
-class Kept(NamedTuple):
+class PackedEntry(NamedTuple):
     """What the record of a row says.
 
     Parameters
@@ -198,11 +198,11 @@ class PackedPages:
             fingerprint = self._kept(row).fingerprint
         return (fingerprint ^ page.fingerprint).bit_count()
 
-    def _read(self, row: int) -> Kept:
+    def _read(self, row: int) -> PackedEntry:
         assert self._index.records is not None  # noqa: S101  (for the type checker)
         record = self._index.records[row]
         fingerprint, title, content = PACKED.unpack_from(record)
-        return Kept(fingerprint, title, content, record[PACKED.size :])
+        return PackedEntry(fingerprint, title, content, record[PACKED.size :])
 
 
 def _match(confirmed: Confirmed, url: str | None) -> Match:

@@ -90,10 +90,6 @@ class Permutation:
         """Return the fingerprint that `apply` made `permuted` of."""
         return _apply(self.inverse_steps, permuted)
 
-    def invert_many(self, permuted: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the fingerprints that `apply_many` made `permuted` of."""
-        return _apply_many(self.inverse_steps, permuted)
-
 
 def positions(mask: int) -> list[int]:
     """Return the positions of the 1-bits of `mask`, the most significant first."""

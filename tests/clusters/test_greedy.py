@@ -10,7 +10,7 @@ from collections_of_sets import planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.clusters import GreedyClusters, sampled
+from scrapy_neardup.clusters import GreedyClusters
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import resemblance
 
@@ -71,17 +71,7 @@ def test_common_shingles_are_looked_up_no_more_and_lose_nothing(common):
     assert max(map(len, clusters._lists.values())) <= common
 
 
-def test_sampling_keeps_the_same_hashes_of_every_page():
-    a = np.arange(0, 1000, dtype=np.uint64)
-    b = np.arange(500, 1500, dtype=np.uint64)
-    assert sampled(a, 25).tolist() == list(range(0, 1000, 25))
-    assert np.intersect1d(sampled(a, 25), sampled(b, 25)).tolist() == list(range(500, 1000, 25))
-    assert len(sampled(a, 1)) == 1000
-
-
 def test_arguments_out_of_range():
-    with pytest.raises(ConfigurationError, match="modulus must be a whole number, 1 or more"):
-        sampled(np.arange(3, dtype=np.uint64), 0)
     with pytest.raises(ConfigurationError, match="threshold must be a number above 0"):
         GreedyClusters(float("nan"))
     with pytest.raises(ConfigurationError, match="common must be a whole number, 1 or more"):

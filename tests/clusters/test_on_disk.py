@@ -11,9 +11,10 @@ from collections_of_sets import brute_self_join, planted, real_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.clusters import cluster, sampled
+from scrapy_neardup.clusters import cluster
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.fingerprints.resemblance import mod_sketch
 from scrapy_neardup.joins import encode, self_join
 from scrapy_neardup.offline import clustering
 from scrapy_neardup.offline.clustering import cluster_on_disk
@@ -61,7 +62,7 @@ def test_any_sets(sets, threshold):
 
 def test_sketches_of_real_texts():
     hashes = [features(token_hashes(text), shingle_size=2)[0] for text in real_texts()]
-    sampled_ones = [sampled(page, 3) for page in hashes]
+    sampled_ones = [mod_sketch(page, 3) for page in hashes]
     found = cluster_on_disk(sampled_ones, 0.6, common=KEPT)
     expected = in_memory([set(sketch.tolist()) for sketch in sampled_ones], 0.6)
     assert found.labels.tolist() == expected

@@ -8,7 +8,7 @@ from site_server import page, text
 
 from scrapy_neardup.crawl import watch
 from scrapy_neardup.crawl.actions import Judged
-from scrapy_neardup.crawl.watch import CROWD, MANY_NEW, MAX_WARNINGS, WATCHED, Watch
+from scrapy_neardup.crawl.watch import MANY_NEW, MANY_REPEATS, MAX_WARNINGS, WATCHED, Watch
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 
 HOST = "http://h.test"
@@ -41,36 +41,43 @@ def warned(caplog):
 
 
 def test_many_products_dropped_for_one_page_are_told_of_once(warned):
-    pages = [(f"/product/{number}", duplicate()) for number in range(1, 3 * CROWD)]
-    assert warned(pages[:CROWD]) == []
+    pages = [(f"/product/{number}", duplicate()) for number in range(1, 3 * MANY_REPEATS)]
+    assert warned(pages[:MANY_REPEATS]) == []
     [message] = warned(pages)
-    assert message.startswith(f"More than {CROWD} pages like /product/N are taken")
-    assert f"{HOST}/product/{CROWD + 1}: at distance 0 of {HOST}/product/0" in message
+    assert message.startswith(f"More than {MANY_REPEATS} pages like /product/N are taken")
+    assert f"{HOST}/product/{MANY_REPEATS + 1}: at distance 0 of {HOST}/product/0" in message
     assert "NEARDUP_TITLES" in message
 
 
 @pytest.mark.parametrize("action", ["flag", "drop-links"])
 def test_whatever_is_done_about_them(warned, action):
     judged = duplicate(action=action)
-    assert len(warned([(f"/product/{number}", judged) for number in range(1, 3 * CROWD)])) == 1
+    assert (
+        len(warned([(f"/product/{number}", judged) for number in range(1, 3 * MANY_REPEATS)])) == 1
+    )
 
 
 def test_session_ids_are_nothing_to_look_at(warned):
     judged = duplicate(url="/product")
-    assert warned([(f"/product?sid={number}", judged) for number in range(3 * CROWD)]) == []
-    assert warned([(f"/product;jsessionid={number}", judged) for number in range(3 * CROWD)]) == []
-    two = [(f"/product/{number % 2}?sid={number}", duplicate()) for number in range(3 * CROWD)]
+    assert warned([(f"/product?sid={number}", judged) for number in range(3 * MANY_REPEATS)]) == []
+    assert (
+        warned([(f"/product;jsessionid={number}", judged) for number in range(3 * MANY_REPEATS)])
+        == []
+    )
+    two = [
+        (f"/product/{number % 2}?sid={number}", duplicate()) for number in range(3 * MANY_REPEATS)
+    ]
     assert warned(two) == []
 
 
 def test_pages_that_repeat_different_pages_are_nothing_to_look_at(warned):
-    pages = [(f"/product/{number}", duplicate(of=number)) for number in range(3 * CROWD)]
+    pages = [(f"/product/{number}", duplicate(of=number)) for number in range(3 * MANY_REPEATS)]
     assert warned(pages) == []
 
 
 def test_where_the_store_keeps_no_urls_all_paths_count(warned):
     judged = duplicate(url=None)
-    assert len(warned([(f"/product/{number}", judged) for number in range(3 * CROWD)])) == 1
+    assert len(warned([(f"/product/{number}", judged) for number in range(3 * MANY_REPEATS)])) == 1
 
 
 def test_hundreds_of_new_pages_of_one_pattern_are_told_of_once(warned):
@@ -136,15 +143,15 @@ def test_the_sum(caplog):
 
 
 def test_a_crawl_tells_both(crawl, site):
-    for number in range(CROWD + 3):
+    for number in range(MANY_REPEATS + 3):
         site.routes[f"/product/{number}"] = page(text("a"))
-    paths = [f"/product/{number}" for number in range(CROWD + 3)]
+    paths = [f"/product/{number}" for number in range(MANY_REPEATS + 3)]
     outcome = crawl(Visit, *paths)
     [warning] = outcome.logged("WARNING", watch.__name__)
     assert "pages like /product/N" in warning
     [told] = outcome.logged("INFO", watch.__name__)
     assert told == (
-        f"Near-duplicates: {CROWD + 2} of {CROWD + 4} pages, which repeat 1 others; "
-        f"{CROWD + 2} were dropped; {CROWD + 2} of them are like /product/N; "
+        f"Near-duplicates: {MANY_REPEATS + 2} of {MANY_REPEATS + 4} pages, which repeat 1 others; "
+        f"{MANY_REPEATS + 2} were dropped; {MANY_REPEATS + 2} of them are like /product/N; "
         "NEARDUP_AUDIT lists all"
     )

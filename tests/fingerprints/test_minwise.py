@@ -1,6 +1,6 @@
 """One-permutation sketches: the definition, fixed values, and the estimators' errors."""
 
-from math import exp, sqrt
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from scrapy_neardup.fingerprints.minwise import (
     b_bit_resemblance,
     b_bit_resemblance_many,
     b_bit_sketch,
-    empty_bins,
     held_by,
     one_permutation_sketch,
 )
@@ -108,15 +107,6 @@ def test_sketches_stay_as_they_are(count, bins, expected):
 def test_packed_sketches_stay_as_they_are(bits, expected):
     sketch = one_permutation_sketch(fixed(20), 16)
     assert b_bit_sketch(sketch, bits).tobytes().hex() == expected
-
-
-def test_empty_bins_are_those_without_a_shingle():
-    random = np.random.default_rng(3)
-    for count in (1, 100, 256, 1000):
-        shingles = uniform(random, count)
-        empty = empty_bins(one_permutation_sketch(shingles, 256))
-        assert set(np.flatnonzero(~empty).tolist()) == set((shingles >> np.uint64(56)).tolist())
-        assert abs(int(empty.sum()) - 256 * exp(-count / 256)) <= 30
 
 
 @given(HASH_SETS, st.integers(0, 2**32), BINS)

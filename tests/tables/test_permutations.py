@@ -41,7 +41,6 @@ def test_arrays_are_permuted_as_integers_are(order, seed):
     assert permuted.ravel().tolist() == [
         permutation.apply(each) for each in array.ravel().tolist()
     ]
-    assert np.array_equal(permutation.invert_many(permuted), array)
 
 
 def test_an_order_that_is_kept_changes_nothing():
