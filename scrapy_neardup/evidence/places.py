@@ -13,7 +13,7 @@ it is one of four that are told apart there, and holds half of their text at mos
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.decision import EQUAL_ROWS, MIN_CORE_BINS
@@ -152,7 +152,7 @@ class ConstantPlaces:
     def __init__(self) -> None:
         # Place -> its text, hashed; votes for it; pages.
         self._seen: BoundedDict[int, list[int]] = BoundedDict(_MAX_PLACES)
-        self._others: list[dict[str, list[int]]] = []
+        self._others: list[dict[int, list[int]]] = []
         self.constant: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
@@ -170,7 +170,7 @@ class ConstantPlaces:
                 seen[:2] = text, 1
             if seen[2] >= _MAX_COUNT:
                 seen[1:] = seen[1] // 2, seen[2] // 2
-        self._count()
+        self._count(self.constant.union(places))
 
     def dump(self) -> dict[str, list[int]]:
         """Return what was seen here."""
@@ -179,28 +179,27 @@ class ConstantPlaces:
     def restore(self, dump: dict[str, list[int]]) -> None:
         """Go on from what was dumped by an earlier run."""
         self._seen.update((int(place), list(counts)) for place, counts in dump.items())
-        self._count()
+        self._count(self._seen)
 
     def add_others(self, dumps: list[dict[str, list[int]]]) -> None:
         """Take over what others have seen, in place of what they had before."""
-        self._others = dumps
-        self._count()
+        self._others = [
+            {int(place): list(counts) for place, counts in dump.items()} for dump in dumps
+        ]
+        self._count({*self._seen}.union(*self._others))
 
-    def _count(self) -> None:
-        total: Mapping[int, Sequence[int]] = self._seen
-        if self._others:
-            summed = {place: list(counts) for place, counts in self._seen.items()}
-            for seen in self._others:
-                for place, (text, votes, pages) in seen.items():
-                    usual = summed.setdefault(int(place), [text, 0, 0])
-                    usual[1] += votes if usual[0] == text else -votes
-                    usual[2] += pages
-            total = summed
-        self.constant = frozenset(
-            place
-            for place, (_, votes, pages) in total.items()
-            if pages >= SHOWN and votes >= _CONSTANT * pages
-        )
+    def _count(self, places: Iterable[int]) -> None:
+        """Note which of these places hold the same text on all pages."""
+        self.constant = frozenset(filter(self._is_constant, places))
+
+    def _is_constant(self, place: int) -> bool:
+        counted = [seen[place] for seen in (self._seen, *self._others) if place in seen]
+        pages = sum(count for *_, count in counted)
+        if pages < SHOWN:
+            return False
+        usual = counted[0][0]
+        votes = sum(votes if text == usual else -votes for text, votes, _ in counted)
+        return votes >= _CONSTANT * pages
 
 
 def changes(ours: bytes, theirs: bytes, *, bins: int, bits: int) -> frozenset[int] | None:

@@ -7,7 +7,7 @@ learnt, so it is left out when two pages are compared and never from what is sto
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.evidence.counts import MIN_PAGES
@@ -30,31 +30,25 @@ def title_words(title: str, headings: Iterable[str], *, key: bytes | None) -> fr
 
 
 class SiteTitles:
-    """What is known of the titles of one site."""
+    """What is known of the titles of one site.
+
+    Attributes
+    ----------
+    common : frozenset of int
+        Words that most titles hold.
+    """
 
     def __init__(self) -> None:
         self._pages = 0.0
         self._words: BoundedDict[int, float] = BoundedDict(_MAX_WORDS)
-        self._others: list[tuple[float, dict[str, float]]] = []
-        self._common: frozenset[int] | None = frozenset()
+        # What others have counted.
+        self._others_pages = 0.0
+        self._others_words: dict[int, float] = {}
+        self.common: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         """Return how many entries are held."""
-        return len(self._words) + sum(len(words) for _, words in self._others)
-
-    @property
-    def common(self) -> frozenset[int]:
-        """Words that most titles hold."""
-        if self._common is None:
-            words: Mapping[int, float] = self._words
-            if self._others:
-                words = summed = dict(self._words)
-                for _, others in self._others:
-                    for word, count in others.items():
-                        summed[int(word)] = summed.get(int(word), 0.0) + count
-            least = max(COMMON * self._total(), MIN_PAGES - 1)
-            self._common = frozenset(word for word, count in words.items() if count > least)
-        return self._common
+        return len(self._words) + len(self._others_words)
 
     @property
     def young(self) -> bool:
@@ -66,7 +60,6 @@ class SiteTitles:
         if not words:
             return
         self._pages += 1
-        self._common = None
         for word in words:
             self._words[word] = self._words.get(word, 0.0) + 1
             self._words.move_to_end(word)
@@ -74,6 +67,9 @@ class SiteTitles:
             self._pages /= 2
             for word in self._words:
                 self._words[word] /= 2
+            self._count({*self._words, *self._others_words})
+        else:
+            self._count(self.common | words)  # no other word becomes common
 
     def dump(self) -> tuple[float, dict[str, float]]:
         """Return how many titles were counted here, and in how many each word is."""
@@ -83,12 +79,24 @@ class SiteTitles:
         """Go on from what was dumped by an earlier run."""
         self._pages, words = dump
         self._words.update((int(word), count) for word, count in words.items())
-        self._common = None
+        self._count(self._words)
 
     def add_others(self, dumps: list[tuple[float, dict[str, float]]]) -> None:
         """Take over what others have counted, in place of what they had before."""
-        self._others = dumps
-        self._common = None
+        summed: dict[int, float] = {}
+        for _, words in dumps:
+            for word, count in words.items():
+                summed[int(word)] = summed.get(int(word), 0.0) + count
+        self._others_pages, self._others_words = sum(pages for pages, _ in dumps), summed
+        self._count({*self._words, *self._others_words})
 
     def _total(self) -> float:
-        return self._pages + sum(pages for pages, _ in self._others)
+        return self._pages + self._others_pages
+
+    def _count(self, words: Iterable[int]) -> None:
+        """Note which of these words most titles hold."""
+        least = max(COMMON * self._total(), MIN_PAGES - 1)
+        ours, theirs = self._words, self._others_words
+        self.common = frozenset(
+            word for word in words if ours.get(word, 0.0) + theirs.get(word, 0.0) > least
+        )
