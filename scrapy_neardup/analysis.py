@@ -201,7 +201,7 @@ class Analyser:
         minima = one_permutation_sketch(found.shingles, bins)
         owned = found.owners > 0
         places = owners(minima, found.shingles[owned], found.owners[owned])
-        head = replace(head, places=found.places, text=int(found.shingles.sum()) >> 48)
+        head = head._replace(places=found.places, text=int(found.shingles.sum()) >> 48)
         weighted: tuple[NDArray[np.uint64], NDArray[np.float64] | None] = found.shingles, None
         if settings.weights != "set":
             weighted = features(

@@ -105,7 +105,7 @@ class Detector:
         told = self._told_how(page, verdict)
         if self._learn(page, site, verdict):
             await self._exchange(name)
-        return replace(told, witness=b"")
+        return told
 
     async def close(self) -> None:
         """Leave what was learnt in the store, for other crawlers and for a run that goes on.
@@ -151,13 +151,18 @@ class Detector:
         )
 
     def _told_how(self, page: Page, verdict: Verdict) -> Verdict:
-        """Return the verdict with what led to its match, and how near a new page is to another."""
+        """Return the verdict for others than this room.
+
+        Without the witness; with what led to its match, and how near a new page is to another.
+        """
         settings, match = self.analyser.parameters, verdict.match
-        if verdict.decision is Decision.NEW and self._scores_new and verdict.witness:
-            closest = Comparison(page, *settings.sketch).resemblance(verdict.witness)
-            return replace(verdict, closest=closest)
         if not verdict.is_duplicate or match is None:
-            return verdict
+            if not verdict.witness:
+                return verdict
+            closest = verdict.closest
+            if verdict.decision is Decision.NEW and self._scores_new:
+                closest = Comparison(page, *settings.sketch).resemblance(verdict.witness)
+            return replace(verdict, closest=closest, witness=b"")
         learnt: tuple[str, ...] = ()
         if self._credits_learnt and page.evidence:
             bins, bits = settings.sketch
@@ -175,7 +180,7 @@ class Detector:
             furniture = page.weighing.furniture
             is_furniture = furniture is not None and furniture.is_most()
             threshold = 1.0 if is_furniture else settings.min_resemblance
-        return replace(verdict, found=found, learnt=learnt, threshold=threshold)
+        return replace(verdict, found=found, learnt=learnt, threshold=threshold, witness=b"")
 
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict) -> bool:
         """Learn from a page; return whether other crawlers should know soon."""
@@ -203,6 +208,7 @@ class Detector:
             return told
         if (
             head.query == other.query
+            and not site.editions.is_known(head.steps, other.steps)
             and (is_short or Comparison(page, bins, bits).is_alike(witness))
             and site.editions.learn(head.steps, other.steps)
         ):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -62,7 +63,8 @@ def faster(pure: _Function, module: str, *example: Any) -> _Function:
     module
         One of `NAMES`, in which the twin is if it could be compiled.
     example
-        Arguments; what the twin makes of them is compared with what the function makes of them.
+        Arguments; what the twin makes of them is compared with what the function makes of them, as
+        are its changes to them.
     """
     compiled = load(module)
     if compiled is None:
@@ -72,7 +74,8 @@ def faster(pure: _Function, module: str, *example: Any) -> _Function:
     if twin is None:
         refuse(name, "the module is older than its source: install again")
         return pure
-    if not same(twin(*example), pure(*example)):
+    ours, theirs = deepcopy(example), deepcopy(example)  # it may change them
+    if not same((twin(*ours), ours), (pure(*theirs), theirs)):
         refuse(name, "the compiled function gives another result")
         return pure
     TWINS[name] = pure, twin
@@ -110,10 +113,10 @@ def faster_type(pure: type[_Type], module: str, example: Callable[[Any], object]
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Return whether two results are equal, in type and value, arrays and tuples of them too."""
+    """Return whether two results are equal, in type and value; lists and tuples of arrays too."""
     if type(ours) is not type(theirs):
         return False
-    if isinstance(ours, tuple):
+    if isinstance(ours, (tuple, list)):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     if hasattr(ours, "dtype"):
         return bool(ours.dtype == theirs.dtype) and bool(ours.tolist() == theirs.tolist())

@@ -29,11 +29,16 @@ class Editions:
         """Return how many entries are held."""
         return len(self.known) + sum(map(len, self._pages.values()))
 
+    def is_known(self, ours: int, theirs: int) -> bool:
+        """Return whether pages of these steps teach nothing: of one edition, or of known ones."""
+        apart = (ours - theirs) % 2**32
+        return not apart or apart in self.known
+
     def learn(self, ours: int, theirs: int) -> bool:
         """Note that two pages of these steps resemble each other; return whether that is new."""
-        apart = (ours - theirs) % 2**32
-        if not apart or apart in self.known:
+        if self.is_known(ours, theirs):
             return False
+        apart = (ours - theirs) % 2**32
         pages = self._pages.setdefault(min(apart, -apart % 2**32), set())
         self._pages.move_to_end(min(apart, -apart % 2**32))
         pages.add(min(ours, theirs))

@@ -29,9 +29,8 @@ after they were read, from 40 bytes and five bits a bin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +53,7 @@ OWNER_BITS: Final = 3
 HEAD: Final = Struct(f"<I2H{MAX_TITLE_WORDS}H{MAX_TRACKED}H2H")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The part of the evidence that every page has, short ones too."""
 
     steps: int = 0
@@ -79,12 +77,11 @@ class Head:
     def unpack(cls, stored: bytes) -> Head:
         """Return the head of what a store keeps of a page."""
         steps, path, query, *rest, name, text = HEAD.unpack_from(stored)
-        words = frozenset(rest[:MAX_TITLE_WORDS]) - {0}
+        words = frozenset(filter(None, rest[:MAX_TITLE_WORDS]))
         return cls(steps, path, query, words, tuple(rest[MAX_TITLE_WORDS:]), name, text)
 
 
-@dataclass(frozen=True, slots=True)
-class Planes:
+class Planes(NamedTuple):
     """The bit planes of a sketch, each one long integer.
 
     Parameters

@@ -193,13 +193,14 @@ class ConstantPlaces:
         self.constant = frozenset(filter(self._is_constant, places))
 
     def _is_constant(self, place: int) -> bool:
-        counted = [seen[place] for seen in (self._seen, *self._others) if place in seen]
-        pages = sum(count for *_, count in counted)
-        if pages < SHOWN:
-            return False
-        usual = counted[0][0]
-        votes = sum(votes if text == usual else -votes for text, votes, _ in counted)
-        return votes >= _CONSTANT * pages
+        text, votes, pages = self._seen.get(place, (None, 0, 0))
+        for seen in self._others:
+            if place in seen:
+                theirs, more, others = seen[place]
+                text = theirs if text is None else text
+                votes += more if theirs == text else -more
+                pages += others
+        return pages >= SHOWN and votes >= _CONSTANT * pages
 
 
 def changes(ours: bytes, theirs: bytes, *, bins: int, bits: int) -> frozenset[int] | None:

@@ -24,7 +24,7 @@ import secrets
 import zlib
 from collections.abc import Iterable, Sized
 from contextlib import suppress
-from enum import IntFlag
+from enum import IntEnum
 from typing import Any
 
 from scrapy_neardup.bounded import BoundedDict
@@ -61,8 +61,8 @@ _MAX_PAGES = 1024
 """Maximum number of pages of a site that are remembered as learnt from."""
 
 
-class Lesson(IntFlag):
-    """What a page can teach, each of them once."""
+class Lesson(IntEnum):
+    """What a page can teach, each of them once: bits of one number."""
 
     ALONE = 1
     """What the page shares with others of its site."""

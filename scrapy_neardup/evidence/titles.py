@@ -19,6 +19,7 @@ COMMON = 0.5
 
 _HALVED = 64
 _MAX_WORDS = 512
+_NONE = [0.0]
 
 _NUMBERS = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")
 
@@ -40,7 +41,8 @@ class SiteTitles:
 
     def __init__(self) -> None:
         self._pages = 0.0
-        self._words: BoundedDict[int, float] = BoundedDict(_MAX_WORDS)
+        # Word -> titles, in a list that is changed in place.
+        self._words: BoundedDict[int, list[float]] = BoundedDict(_MAX_WORDS)
         # What others have counted.
         self._others_pages = 0.0
         self._others_words: dict[int, float] = {}
@@ -60,25 +62,29 @@ class SiteTitles:
         if not words:
             return
         self._pages += 1
+        known = self._words
         for word in words:
-            self._words[word] = self._words.get(word, 0.0) + 1
-            self._words.move_to_end(word)
+            if (titles := known.get(word)) is None:
+                known[word] = [1.0]
+            else:
+                titles[0] += 1
+                known.move_to_end(word)
         if self._pages >= _HALVED:
             self._pages /= 2
-            for word in self._words:
-                self._words[word] /= 2
+            for titles in known.values():
+                titles[0] /= 2
             self._count({*self._words, *self._others_words})
         else:
             self._count(self.common | words)  # no other word becomes common
 
     def dump(self) -> tuple[float, dict[str, float]]:
         """Return how many titles were counted here, and in how many each word is."""
-        return self._pages, {str(word): count for word, count in self._words.items()}
+        return self._pages, {str(word): count for word, (count,) in self._words.items()}
 
     def restore(self, dump: tuple[float, dict[str, float]]) -> None:
         """Go on from what was dumped by an earlier run."""
         self._pages, words = dump
-        self._words.update((int(word), count) for word, count in words.items())
+        self._words.update((int(word), [count]) for word, count in words.items())
         self._count(self._words)
 
     def add_others(self, dumps: list[tuple[float, dict[str, float]]]) -> None:
@@ -98,5 +104,5 @@ class SiteTitles:
         least = max(COMMON * self._total(), MIN_PAGES - 1)
         ours, theirs = self._words, self._others_words
         self.common = frozenset(
-            word for word in words if ours.get(word, 0.0) + theirs.get(word, 0.0) > least
+            [word for word in words if ours.get(word, _NONE)[0] + theirs.get(word, 0.0) > least]
         )

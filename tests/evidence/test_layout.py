@@ -27,6 +27,7 @@ HEADS = st.builds(
     title=st.frozensets(WORD, max_size=MAX_TITLE_WORDS),
     places=st.lists(WORD, min_size=MAX_TRACKED, max_size=MAX_TRACKED).map(tuple),
     name=st.integers(0, 2**16 - 1),
+    text=st.integers(0, 2**16 - 1),
 )
 
 

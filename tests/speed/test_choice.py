@@ -64,3 +64,11 @@ def test_the_command_says_which_way_the_package_runs():
     assert said.startswith("scrapy-neardup runs in pure Python (NEARDUP_PURE=1)")
     asked = subprocess.run([*command, "--all"], env=pure, capture_output=True, check=False)
     assert asked.returncode == 1
+
+
+def test_what_a_twin_does_to_its_arguments_counts(monkeypatch):
+    def append(values):
+        values.append(np.arange(2))
+
+    monkeypatch.setattr(_speed, "load", lambda name: SimpleNamespace(append=lambda values: None))
+    assert _speed.faster(append, "features", []) is append

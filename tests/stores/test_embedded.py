@@ -14,7 +14,7 @@ from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.index import EmbeddedIndex
-from scrapy_neardup.stores.embedded.slots import SketchHeap
+from scrapy_neardup.stores.embedded.sketches import SketchHeap
 from scrapy_neardup.stores.records import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decision, Page, Reason

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import contradicts
-from scrapy_neardup.stores.embedded.slots import SketchHeap
+from scrapy_neardup.stores.embedded.sketches import SketchHeap
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.verdict import Page
 

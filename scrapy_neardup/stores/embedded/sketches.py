@@ -1,0 +1,91 @@
+"""Sketches by row: a growing heap for each length that a sketch may have.
+
+Rule of this room: bytes in, the same bytes out; what they mean is said in
+`scrapy_neardup.evidence.layout`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class SketchHeap:
+    """A growing map from row numbers to sketches.
+
+    Parameters
+    ----------
+    sizes
+        Bytes that a sketch may have. Empty if nothing is to be kept.
+
+    Notes
+    -----
+    All methods but `load` cost O(bytes of a row). A row takes 4 bytes and those of its sketch;
+    those of a removed one are used again for the next of its length.
+    """
+
+    __slots__ = ("_free", "_heaps", "_kinds", "_places", "_sizes")
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = tuple(sizes)
+        self._kinds = {size: kind for kind, size in enumerate(sizes)}
+        self._heaps = [bytearray() for _ in sizes]
+        self._free: list[list[int]] = [[] for _ in sizes]
+        # By row: 1 + kind + kinds * slot, or 0 for none.
+        self._places = array("I")
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return sum(map(len, self._heaps)) + 4 * len(self._places) + 8 * sum(map(len, self._free))
+
+    def grow(self, rows: int) -> None:
+        """Make room for this number of rows."""
+        if self._sizes:
+            self._places.frombytes(bytes(4 * (rows - len(self._places))))
+
+    def get(self, row: int) -> bytes:
+        """Return the sketch of `row`; ``b""`` where there is none."""
+        if not self._sizes or not (place := self._places[row]):
+            return b""
+        slot, kind = divmod(place - 1, len(self._sizes))
+        start = slot * (size := self._sizes[kind])
+        return bytes(self._heaps[kind][start : start + size])
+
+    def set(self, row: int, sketch: bytes) -> None:
+        """Keep a sketch for a row that has none.
+
+        Raises
+        ------
+        MemoryError
+            Nothing is kept.
+        """
+        if not sketch or not self._sizes:
+            return
+        kind = self._kinds[size := len(sketch)]
+        heap, free = self._heaps[kind], self._free[kind]
+        slot = free[-1] if free else len(heap) // size
+        heap[slot * size : (slot + 1) * size] = sketch
+        self._places[row] = 1 + kind + len(self._sizes) * slot
+        if free:
+            free.pop()
+
+    def remove(self, row: int) -> None:
+        """Keep nothing for `row`."""
+        if self._sizes and (place := self._places[row]):
+            slot, kind = divmod(place - 1, len(self._sizes))
+            self._free[kind].append(slot)
+            self._places[row] = 0
+
+    def load(self, rows: NDArray[np.uint32], sketches: Sequence[bytes]) -> None:
+        """Keep the sketches of many rows that have none, all at once."""
+        lengths = np.fromiter(map(len, sketches), np.int64, len(sketches))
+        for size, kind in self._kinds.items():
+            heap, chosen = self._heaps[kind], np.flatnonzero(lengths == size)
+            slots = np.arange(len(chosen)) + len(heap) // size
+            heap += b"".join([sketches[place] for place in chosen.tolist()])
+            places = np.frombuffer(self._places, np.uint32)
+            places[rows[chosen]] = 1 + kind + len(self._sizes) * slots
