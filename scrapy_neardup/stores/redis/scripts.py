@@ -68,9 +68,14 @@ def permuting(layout: Layout) -> str:
 def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
     """Return the constants of ``evidence.lua`` and their values as Lua has them.
 
-    Those of the two modules keep their names. Floats are written so that Lua reads the same
+    Numbers of the two modules keep their names. Floats are written so that Lua reads the same
     doubles.
     """
+    numbers = {
+        name: value
+        for name, value in (vars(decision) | vars(evidence_layout)).items()
+        if name.isupper() and isinstance(value, int | float)
+    }
     size = min(4, matching.bins // 8) or 4
     words = matching.bins // 8 // size
     demands = (
@@ -78,13 +83,8 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
         for name, demand in decision.DEMANDS.items()
     )
     return {
+        **numbers,
         "EVIDENCE_HEAD": evidence_layout.HEAD.size,
-        "MAX_TITLE_WORDS": evidence_layout.MAX_TITLE_WORDS,
-        "MAX_TRACKED": evidence_layout.MAX_TRACKED,
-        "BORDER": evidence_layout.BORDER,
-        "NAMED": evidence_layout.NAMED,
-        "LINKS": evidence_layout.LINKS,
-        "OWNER_BITS": evidence_layout.OWNER_BITS,
         "BINS": matching.bins,
         "BITS": matching.bits,
         "PLANE_BYTES": matching.bins // 8,
@@ -92,8 +92,6 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
         "WORDS": words,
         "PLANE": f"'<{f'I{size}' * words}'",
         "FULL": 2 ** (8 * size) - 1,
-        "EQUAL": decision.EQUAL,
-        "MIN_BITS": decision.MIN_BITS,
         "DEMANDS": f"{{{','.join(demands)}}}",
         **{f"NAMES.{name.name}": int(name) for name in Names},
         **{f"RULE.{rule.name}": f"'{rule}'" for rule in Rule},
