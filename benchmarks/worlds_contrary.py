@@ -107,6 +107,23 @@ def same_place(world: World, first: str, folder: str) -> None:
 
 
 @family()
+def releases(world: World) -> None:
+    """Notes on 60 releases that say the same of each in 60 words, of which three are its version
+    and the one before, in numbers like those of days: none may be lost."""
+    name, first, *rest = world.title(1), *(world.prose(19) for _ in range(3))
+    for number in range(60):
+        version, before = (
+            f"{1 + n // 20}.{1 + n % 12}.{1 + n % 28}" for n in (number, number - 1)
+        )
+        body = (
+            f"<h1>{name} {version}</h1><p>{name} {version} mends an error of {name} {before}.</p>"
+            f"<p>{first}</p><p>{rest[0]}</p><p>To move from {before}: {rest[1]}</p>"
+        )
+        path = f"/releases/{version}.html"
+        world.add(path, path, body, title=f"{name} {version} release notes", section="releases")
+
+
+@family()
 def horoscopes(world: World) -> None:
     """Twelve pages under five days that a parameter names, each with 45 words of the day among
     120 that stay: as session ids are, days are the same for all paths. None may be lost."""

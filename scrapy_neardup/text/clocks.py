@@ -1,8 +1,9 @@
 """Clocks and counters: text that depends on the moment at which the page was made.
 
 Rule of this module: a clock is recognised by its form, in a short line of its own: a date, a time
-of day, a duration, a number of visitors or queries. In a long line dates are
-content. ``<time>`` elements are clocks wherever they stand (`scrapy_neardup.text.walk`).
+of day, a duration, a number of visitors or queries. In a long line dates are content, and so is
+what may be a version: 1.11.19 is no date, 01.11.19 is one. ``<time>`` elements are clocks wherever
+they stand (`scrapy_neardup.text.walk`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ _COUNTED: Final = "hits?|visits?|visitors?|views?|users?|guests?|members?|downlo
 _CLOCK: Final = re.compile(
     rf"""(?ix) (?<![\w.,-]) (?:
         {_YEAR} [-/.] \d\d? [-/.] \d\d? (?: T {_TIME} )?
-      | \d\d? [-/.] \d\d? [-/.] (?:{_YEAR} | \d\d)
+      | \d\d? [-/.] \d\d? [-/.] {_YEAR}
+      | (?: \d\d? [-/] \d\d? [-/] | \d\d [.] \d\d [.] ) \d\d
       | \d\d? (?:st|nd|rd|th)? [.]? \s {_WORD} ,? \s {_YEAR}
       | {_WORD} \s \d\d? (?:st|nd|rd|th)? ,? \s {_YEAR}
       | {_TIME}
