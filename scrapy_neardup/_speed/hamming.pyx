@@ -238,7 +238,7 @@ cdef class Buckets:
 
 
 cdef inline Py_ssize_t needed(uint32_t room) noexcept nogil:
-    """Return the bytes of a bucket with room for so many."""
+    """Return the bytes of a bucket with room for `room` items."""
     return sizeof(Bucket) + (<Py_ssize_t>room - 1) * sizeof(uint64_t)
 
 

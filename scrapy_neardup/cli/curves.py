@@ -15,6 +15,7 @@ _EVERY = 5
 """Step between the resemblances in the printed table, in percent; all are printed near 1 and near
 the threshold."""
 _BAR = 40
+"""Characters of the longest bar."""
 
 
 def print_filter(threshold: float, minima: int, *, as_json: bool) -> None:

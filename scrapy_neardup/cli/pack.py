@@ -27,6 +27,7 @@ from scrapy_neardup.tables.packed import (
 )
 
 _AT_ONCE = 1 << 20
+"""Number of fingerprints that are read at a time."""
 
 
 @click.command()

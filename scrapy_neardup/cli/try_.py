@@ -15,6 +15,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.report import counted, printable
 
 _LISTED = 10
+"""Maximum number of lost pages that are printed."""
 
 
 def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from scrapy_neardup.stores.packfile import open_packed, read_packed
 from scrapy_neardup.tables.packed import PackedIndex
 
 _AT_ONCE = 1 << 17
+"""Number of fingerprints that are decoded at a time."""
 
 
 @click.command()

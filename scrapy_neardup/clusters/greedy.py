@@ -28,6 +28,7 @@ COMMON = 1000
 Broder et al. left them out, too."""
 
 _BITS = 1024
+"""Bits of the bitmap of a sketch."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 

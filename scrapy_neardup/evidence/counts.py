@@ -32,6 +32,7 @@ _RARE = SHARE / 4
 """Share of a group's pages below which a shingle is no longer counted."""
 
 _BATCH = 8
+"""Number of pages that are counted in one pass."""
 _HALVED = 64
 """Number of pages after which counts are halved, so that the furniture of a section is learnt
 while the crawl is in it."""

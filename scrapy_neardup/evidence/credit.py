@@ -1,8 +1,8 @@
-"""What learnt of a site a verdict rests on.
+"""Which knowledge of a site a verdict rests on.
 
 Rule of this module: a kind of knowledge has helped if the page would have been judged new without
-it, all else being the same. It is asked for where somebody reads it, as it takes a comparison a
-kind.
+it, all else being the same. It is asked for only where somebody reads it, as each kind takes a
+comparison.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class Compared(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """That a page repeats another one."""
+    """The rule by which a page repeats another one, and how the two compare."""
 
     rule: Rule
     compared: Compared | None
@@ -193,7 +193,7 @@ class Comparison:
                     self._most_differing = 0.0
 
     def decide(self, stored: bytes, *, same_embedded: bool = True) -> Decided | None:
-        """Return that the page repeats another one, or None.
+        """Return by which rule the page repeats another one, or None if it doesn't.
 
         Parameters
         ----------

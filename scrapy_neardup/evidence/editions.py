@@ -14,7 +14,9 @@ SHOWN, SHOWN_LATER = 8, 3
 pair of folders of a site, and for further pairs."""
 
 _MAX_PAIRS = 256
+"""Maximum number of pairs of folders that are counted, those met last."""
 _MAX_KNOWN = 2048
+"""Maximum number of pairs of folders that are known for editions."""
 
 
 class Editions:

@@ -21,7 +21,7 @@ _NOTHING = np.empty(0, np.uint64)
 
 
 class Marks:
-    """The furniture of one page, computed lazily: most pages have no candidate.
+    """The furniture of one page.
 
     Parameters
     ----------

@@ -27,6 +27,7 @@ YEARS = 2
 """Number of years whose months are told apart."""
 
 _MAX_CHARACTERS = 4_000
+"""Maximum characters of a page that may be an empty month."""
 _MAX_NUMBERS = 16
 """Maximum number of numbers in an address that are examined."""
 

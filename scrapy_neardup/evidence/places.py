@@ -39,7 +39,9 @@ _CONSTANT = 0.75
 """Minimum surplus of pages with a place's usual text, as a share of all pages with the place."""
 
 _MAX_COUNT = 32
+"""Number of pages after which the counts of a place are halved."""
 _MAX_PLACES = 64
+"""Maximum number of places that are counted, those met last."""
 
 
 def named_places(places: Sequence[int]) -> list[int]:

@@ -53,6 +53,7 @@ _ENTRY_BYTES = 256
 """Bytes of a remembered entry that isn't an array, rounded up."""
 
 _MAX_SITES = 1024
+"""Maximum number of sites, those met last."""
 _MAX_DUMP = 4 << 20
 """Maximum bytes of another crawler's dump of a site."""
 _MAX_STATE = 2 * MAX_STATE

@@ -18,7 +18,9 @@ COMMON = 0.5
 """Minimum share of a site's titles that hold a word of the site's own."""
 
 _HALVED = 64
+"""Number of titles after which counts are halved."""
 _MAX_WORDS = 512
+"""Maximum number of words that are counted, those met last."""
 _NONE = [0.0]
 
 _NUMBERS = re.compile(r"(?<![^\W_])\d+(?:[.,:/-]\d+)*(?![^\W_])")

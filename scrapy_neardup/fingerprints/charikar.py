@@ -22,12 +22,16 @@ from scrapy_neardup.fingerprints.shingles import Weights, features
 
 _BITS = 64
 _WEIGHT_UNITS = 1 << 16
+"""Units of a weight of 1: sums of whole units don't depend on their order."""
 _EXACT = 1 << 53
 """Below it, sums of whole numbers are exact in float64."""
 
-_ROWS = 255  # as many 0s and 1s as a byte can add up
+_ROWS = 255
+"""Maximum number of bits that a byte can sum up."""
 _COLUMNS = 64
+"""Number of sums of `_ROWS` hashes each that are made in one pass."""
 _BLOCK = 1 << 14
+"""Number of weighted hashes in one pass."""
 _PLACES = np.arange(8) * 256
 _BYTE_BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 

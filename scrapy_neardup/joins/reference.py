@@ -29,6 +29,7 @@ Filters = Literal["all-pairs", "ppjoin", "ppjoin+"]
 InvertedLists = defaultdict[int, deque[tuple[int, int]]]
 
 _PRUNED = -1
+"""Overlap of a candidate that was ruled out."""
 
 
 def similar(

@@ -7,7 +7,7 @@ each of them only reads, or writes one file aside.
 The shape is that of Manku et al. 2007, section 3.3: the fingerprints F lie in files that all
 workers can read, one map task takes a chunk of 64 MB, and compares it with the queries Q.
 Their tables are built once a worker process, whatever the number of its tasks. Q travels
-inside the task graph, and so is with the scheduler: it survives the death of any worker.
+inside the task graph, so the scheduler holds it: it survives the death of any worker.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from scrapy_neardup.offline.remote import opened
 FILTER_KEY = b"scrapy_neardup_features"
 """Metadata of a Parquet file: k, s and r of its features, as `spelt` writes them."""
 CHUNK_PAGES = 1 << 16
+"""Number of pages that are read or written at a time."""
 
 
 class FeatureChunk(NamedTuple):

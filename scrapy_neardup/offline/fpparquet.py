@@ -23,6 +23,7 @@ SCHEMA_KEY = b"scrapy_neardup"
 MAX_GROUP = 1 << 26
 """Maximum rows of a row group, which is read whole; pyarrow writes no larger ones."""
 _HELD_GROUPS = 16
+"""Maximum number of row groups held in memory."""
 
 
 class ParquetSource(FileSource):

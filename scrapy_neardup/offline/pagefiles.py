@@ -21,6 +21,7 @@ from scrapy_neardup.offline.scan import Analysed, analysed
 from scrapy_neardup.verdict import Page
 
 _GROUP_ROWS = 1 << 16
+"""Number of pages in a row group."""
 
 
 class PageFile(NamedTuple):

@@ -30,6 +30,7 @@ BLOCK_ROWS = 1 << 21
 PART_ROWS = 1 << 19
 """Number of fingerprints that a process scans at a time: about a tenth of a second's work."""
 MAX_PAIRS = 100_000_000
+"""Default of the maximum number of pairs."""
 
 
 class Found(NamedTuple):

@@ -26,6 +26,7 @@ Name = int | str
 """Name of a row: its page or URL, a page id in hexadecimal, or its number."""
 
 _OPEN_FILES = 64
+"""Maximum number of files held open."""
 
 
 class Source(ABC):

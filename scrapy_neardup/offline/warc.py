@@ -26,6 +26,7 @@ _SAID = 80
 _MAX_HEADER = 1 << 20
 """Maximum bytes of a header."""
 _PART = 1 << 16
+"""Bytes that are read at a time."""
 _UNKNOWN = "application/octet-stream"
 """Media type of a response that doesn't declare one (RFC 9110, section 8.3); its body is
 examined."""

@@ -103,8 +103,8 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
             patterns.number(summary.drop_patterns[number]),
             rules.number(drop.rule),
             drop.distance,
-            _thousandths(drop.resemblance),
-            _thousandths(drop.threshold),
+            _ten_thousandths(drop.resemblance),
+            _ten_thousandths(drop.threshold),
             words.number(drop.found),
             words.number(drop.reason),
             words.number(drop.action),
@@ -147,5 +147,5 @@ def _kept(
     )
 
 
-def _thousandths(number: float | None) -> int | None:
+def _ten_thousandths(number: float | None) -> int | None:
     return None if number is None else round(number * 10_000)

@@ -26,6 +26,7 @@ MAX_KEYS = 8
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _SHORTEST_ID = 12
+"""Minimum characters of a name that may hold an id."""
 _ID = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,}\b"
     r"|(?-i:\b(?=[\w-]*[0-9])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{20,}\b)",

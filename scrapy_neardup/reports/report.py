@@ -17,6 +17,7 @@ _BARS = 72
 """Number of bars of the picture over time."""
 
 _LONGEST = 200
+"""Maximum characters of an address or title that are printed."""
 _DIGEST = 8
 """Maximum number of patterns in a digest."""
 

@@ -36,6 +36,7 @@ VERSION = 2
 _HEAD = struct.Struct("<8sII")
 _TAIL = struct.Struct("<QII8s")
 _ALIGN = 8
+"""Bytes that the start of a section is a multiple of."""
 
 
 def write_pieces(file: IO[bytes], pieces: Iterable[tuple[str, Encoded]]) -> int:

@@ -34,11 +34,13 @@ hold."""
 _SPARE_BITS = 6
 """Maximum bits of a prefix beyond those that number the queries, about."""
 _MAX_TABLES = 512
+"""Maximum number of tables of a design."""
 _TABLES_BYTES = 1 << 30
 """Maximum bytes of all tables, unless k + 1 of them need more."""
 _QUERY_BYTES = 12
 """Approximate bytes of a query in a table: its place, and its share of the bitmap."""
 _SAMPLE = 1 << 13
+"""Number of queries that a design is tried with, about."""
 
 
 class Pairs(NamedTuple):

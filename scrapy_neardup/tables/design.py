@@ -273,8 +273,8 @@ class TableDesign:
     def bucket_count(self, expected: float) -> int:
         """Return how many buckets a table of the embedded index has.
 
-        So many that 32 of `expected` fingerprints share one, within limits: fewer would
-        spend memory on buckets, many more time on reading them.
+        About one for every 32 of `expected` fingerprints, within limits: more buckets take
+        memory, and fuller ones take time to read.
         """
         longest = max(table.prefix_bits for table in self.tables)
         enough = min(expected / 32, 1 << longest)

@@ -29,8 +29,10 @@ SEARCHED_BYTES = 1 << 20
 """Number of leading bytes of a page in which foreign words are looked for: some 40 ms."""
 
 _WORD = re.compile(rb"[\x80-\xff]{4,}")
-_MAX_WORDS = 256  # that are looked at: drawn lines may fill a page
-_MIN_DIFFERENT = 3  # bytes in a word: a drawn line repeats one or two
+_MAX_WORDS = 256
+"""Maximum number of words examined: drawn lines may fill a page."""
+_MIN_DIFFERENT = 3
+"""Minimum number of different bytes in a word: a drawn line repeats one or two."""
 
 
 def declares_encoding(body: bytes, content_type: str | None = None) -> bool:

@@ -68,8 +68,8 @@ function percent(part, whole) {
   return `${share >= 10 || share === 0 ? Math.round(share) : share.toFixed(1)} %`;
 }
 
-// Resemblances travel as ten-thousandths.
-// The estimated share of a page of `ours` words that a page of `theirs` holds (Broder 1997).
+// The estimated share of a page of `ours` words that a page of `theirs` holds (Broder 1997); resemblances
+// are in ten-thousandths.
 function heldShare(resemblance, ours, theirs) {
   const shared = resemblance / (10000 + resemblance) * (ours + theirs);
   return `${Math.round(100 * Math.min(shared, ours, theirs) / ours)} %`;

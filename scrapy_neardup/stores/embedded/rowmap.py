@@ -22,12 +22,15 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 
 _SHARD_BITS: Final = 8
+"""Leading bits of a hash that choose the shard."""
 _MULTIPLIER: Final = 0x9E3779B97F4A7C15
 """2^64 divided by the golden ratio: multiplicative hashing (Knuth, section 6.4)."""
 _WORD: Final = (1 << 64) - 1
 _HALF: Final = (1 << 32) - 1
 _MAX_LOAD: Final = 0.75
+"""Maximum share of a shard's slots in use."""
 _GROWTH: Final = 1.25
+"""Factor by which a full shard grows."""
 _SMALLEST: Final = 64
 """Minimum number of slots of a shard, and of slots that it grows by: a small shard takes longer to
 grow than to fill."""

@@ -10,6 +10,7 @@ from array import array
 from typing import Final
 
 _LENGTH_BITS: Final = 24
+"""Bits of a place that hold the length of the URL."""
 _MAX_LENGTH: Final = (1 << _LENGTH_BITS) - 1
 _MIN_HOLES: Final = 1 << 16
 """Minimum bytes of holes that are worth copying the heap for."""

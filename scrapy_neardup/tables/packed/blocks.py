@@ -31,6 +31,7 @@ _FIRST = 64
 _END = BLOCK * 8
 _TWO_BYTES, _WORD = np.dtype("<u2"), np.dtype("<u8")
 _AT_ONCE = 1 << 20
+"""Number of gaps that are written in one pass."""
 _GATHERED = 57
 """Bits that can be gathered with one word, wherever they start."""
 _ONE = np.uint64(1)

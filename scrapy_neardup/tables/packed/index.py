@@ -30,11 +30,12 @@ CODECS: dict[str, type[PackedTable]] = {"elias-fano": EliasFano, "huffman": Huff
 
 _IDENTITY = tuple(range(63, -1, -1))
 RETRIEVED_SMALL = 1000
-"""Fingerprints that a query decodes in a design of few tables."""
+"""Number of fingerprints that a query decodes in a design of few tables."""
 RETRIEVED_FAST = 32
-"""Fingerprints that are decoded one by one: a query of ten tables that retrieves so few takes half
-the time of one of four tables that retrieves hundreds."""
+"""Number of fingerprints that a query decodes, one by one, in a design of many tables: with ten
+tables it takes half the time of one that retrieves hundreds from four."""
 _MAX_LOG2 = 40.0
+"""Logarithm to base 2 of the largest collection that designs are made for."""
 
 
 class Opened(NamedTuple):

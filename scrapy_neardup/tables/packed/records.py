@@ -18,6 +18,7 @@ from scrapy_neardup.tables.packed.codec import Encoded, Part
 from scrapy_neardup.tables.packed.postings import Postings
 
 _AT_ONCE = 1 << 12
+"""Number of records in one pass."""
 """Records that are written at once."""
 
 

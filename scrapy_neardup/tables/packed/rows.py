@@ -20,6 +20,7 @@ from scrapy_neardup.tables.packed.runs import Runs
 from scrapy_neardup.tables.ranges import ranges
 
 _AT_ONCE = 1 << 16
+"""Number of strings in one pass."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import isqrt
 
 _NARROW = 512
-"""So few keys are left to bisection: all its steps, in C, cost less than one here."""
+"""Number of keys at which bisection takes over: all its steps, in C, cost less than one here."""
 
 
 def interpolation_search(keys: Sequence[int] | memoryview, value: int, bits: int = 64) -> int:
