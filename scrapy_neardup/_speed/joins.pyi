@@ -14,7 +14,7 @@ class Join:
         rule: IntegerMeasure,
         probing: NDArray[np.int64],
         indexing: NDArray[np.int64],
-        smallest: NDArray[np.int64],
+        least: NDArray[np.int64],
         asked: NDArray[np.bool_] | None = None,
     ) -> None: ...
     def run(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...

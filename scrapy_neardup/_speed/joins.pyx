@@ -13,8 +13,8 @@ before it the two have no token in common.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 import numpy as np
@@ -32,17 +32,25 @@ cdef struct Set:  # what a hit needs to know of a set, side by side
     int32_t size
     int32_t met  # the last one that met it
 
+cdef struct Entry:
+    int32_t owner
+    int32_t place  # of the token in the owner
+
+cdef struct List:  # of a token: which of the entries are in it
+    uint32_t front, end
+
 KINDS = ("jaccard", "cosine", "overlap", "containment", "qgrams")
 
 
 cdef class Join:
     """The similar pairs of sets in increasing size; see `kernel.similar`.
 
-    Of each set the first `probing` tokens look for partners, from set number `smallest` on; the
-    first `indexing` ones are listed, of a directed measure only those that are `asked` for.
+    Of each set the first `probing` tokens look for partners, which have `least` tokens or more;
+    the first `indexing` ones are listed, of a directed measure only those that are `asked` for.
+    `least` never falls. Fewer than 2^32 tokens can be listed.
     """
 
-    cdef const int64_t[::1] indptr, probing, smallest
+    cdef const int64_t[::1] indptr, probing, least
     cdef const int32_t[::1] tokens
     cdef const uint8_t[::1] side, asked
     cdef bint sided, directed
@@ -50,45 +58,48 @@ cdef class Join:
     cdef int64_t p, q
     cdef Py_ssize_t rare
     """Tokens below occur in one set."""
-    cdef int64_t[::1] fronts, ends
-    """Of each token that isn't rare: its list."""
-    cdef int32_t[::1] members, places
-    """Of each entry its set, and its position in it."""
+    cdef List* lists
+    """Of each token that isn't rare."""
+    cdef Entry* entries
+    """List by list, the sets of each increasing."""
     cdef Set* sets
     cdef Py_ssize_t count
+    cdef Py_ssize_t smallest
+    """The smallest set that is large enough for the one that is looked at."""
     cdef int64_t* pairs
     cdef Py_ssize_t found, room
     cdef readonly int64_t hits, candidates
 
     def __cinit__(self):
-        self.sets, self.pairs = NULL, NULL
+        self.sets, self.lists, self.entries, self.pairs = NULL, NULL, NULL, NULL
 
     def __dealloc__(self):
         free(self.sets)
+        free(self.lists)
+        free(self.entries)
         free(self.pairs)
 
-    def __init__(self, sets, side, rule, probing, indexing, smallest, asked=None):
+    def __init__(self, sets, side, rule, probing, indexing, least, asked=None):
         self.count = len(sets)
-        self.sets = <Set*>calloc(max(1, self.count), sizeof(Set))
-        if self.sets is NULL:
+        self.rare = np.searchsorted(sets.frequency, 2)
+        self.sets = <Set*>calloc(self.count + 1, sizeof(Set))
+        self.lists = <List*>calloc(len(sets.frequency) - self.rare + 1, sizeof(List))
+        if self.sets is NULL or self.lists is NULL:
             raise MemoryError
         self.indptr, self.tokens = sets.indptr, sets.tokens
-        self.probing, self.smallest = probing, smallest
+        self.probing, self.least = probing, least
         self.sided, self.directed = side is not None, asked is not None
         self.side = None if side is None else side.view(np.uint8)
         self.asked = None if asked is None else asked.view(np.uint8)
         self.kind, self.p, self.q = KINDS.index(rule.kind), rule.p, rule.q
-        self.rare = np.searchsorted(sets.frequency, 2)
-        self.fronts = np.zeros(max(1, len(sets.frequency) - self.rare), np.int64)
-        self.ends = np.zeros_like(self.fronts)
-        self.list(indexing)
+        self.list(indexing, len(sets.frequency) - self.rare)
 
-    cdef list(self, const int64_t[::1] indexing):
-        """Fill the lists with the first tokens of each set; a token's list ends at its `ends`."""
+    cdef list(self, const int64_t[::1] indexing, Py_ssize_t tokens):
+        """Fill the lists with the first tokens of each set."""
         cdef Py_ssize_t x, i, total = 0
-        cdef int64_t* size
         cdef int32_t token
-        cdef int64_t place
+        cdef uint32_t size
+        cdef Entry* entry
         with nogil:
             for x in range(self.count):
                 self.sets[x].size = self.indptr[x + 1] - self.indptr[x]
@@ -97,21 +108,22 @@ cdef class Join:
                     token = self.tokens[i]
                     self.sets[x].bitmap ^= <uint64_t>1 << (<uint64_t>token * SPREAD >> 58)
                     if i < self.indptr[x] + indexing[x] and self.is_listed(token):
-                        self.ends[token - self.rare] += 1
-            for i in range(self.ends.shape[0]):
-                self.fronts[i] = total
-                total += self.ends[i]
-                self.ends[i] = self.fronts[i]
-        self.members, self.places = np.empty((2, max(1, total)), np.int32)
+                        self.lists[token - self.rare].end += 1
+            for i in range(tokens):
+                size = self.lists[i].end
+                self.lists[i].front = self.lists[i].end = total
+                total += size
+        self.entries = <Entry*>malloc((total + 1) * sizeof(Entry))
+        if self.entries is NULL:
+            raise MemoryError
         with nogil:
             for x in range(self.count):
                 for i in range(indexing[x]):
                     token = self.tokens[self.indptr[x] + i]
                     if self.is_listed(token):
-                        place = self.ends[token - self.rare]
-                        self.ends[token - self.rare] = place + 1
-                        self.members[place] = x
-                        self.places[place] = i
+                        entry = self.entries + self.lists[token - self.rare].end
+                        self.lists[token - self.rare].end += 1
+                        entry.owner, entry.place = x, i
 
     cdef inline bint is_listed(self, int32_t token) noexcept nogil:
         return token >= self.rare and (not self.directed or self.asked[token])
@@ -139,23 +151,26 @@ cdef class Join:
     cdef bint probe(self, Py_ssize_t x) noexcept nogil:
         """Judge the partners of a set; return whether there was room for the similar ones."""
         cdef const int32_t* tokens = &self.tokens[0] + self.indptr[x]
-        cdef const int32_t* members = &self.members[0]
-        cdef const int32_t* places = &self.places[0]
         cdef Set* own = self.sets + x
         cdef Set* other
-        cdef int64_t place, end, smallest = self.smallest[x], overlap, bound
+        cdef List* listed
+        cdef Entry entry
+        cdef int64_t overlap, bound
+        cdef uint32_t place
         cdef int32_t token, y
         cdef Py_ssize_t i, last = self.count if self.directed else x
+        while self.smallest < x and self.sets[self.smallest].size < self.least[x]:
+            self.smallest += 1
         for i in range(self.probing[x]):
             token = tokens[i] - self.rare
             if token < 0:
                 continue
-            place, end = self.fronts[token], self.ends[token]
-            while place < end and members[place] < smallest:
-                place += 1
-            self.fronts[token] = place
-            for place in range(place, end):
-                y = members[place]
+            listed = self.lists + token
+            while listed.front < listed.end and self.entries[listed.front].owner < self.smallest:
+                listed.front += 1
+            for place in range(listed.front, listed.end):
+                entry = self.entries[place]
+                y = entry.owner
                 if y >= last:
                     break
                 if self.sided and self.side[x] == self.side[y]:
@@ -166,14 +181,14 @@ cdef class Join:
                     continue
                 other.met = x
                 bound = (own.size + other.size - bits(own.bitmap ^ other.bitmap)) >> 1
-                bound = min(bound, own.size - i, other.size - places[place])
+                bound = min(bound, own.size - i, other.size - entry.place)
                 if not self.suffices(bound, own.size, other.size):
                     continue
                 self.candidates += 1
                 overlap = 1 + common(
                     tokens + i + 1, own.size - i - 1,
-                    &self.tokens[self.indptr[y]] + places[place] + 1,
-                    other.size - places[place] - 1,
+                    &self.tokens[self.indptr[y]] + entry.place + 1,
+                    other.size - entry.place - 1,
                 )
                 if (
                     self.suffices(overlap, own.size, other.size)

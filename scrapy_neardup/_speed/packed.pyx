@@ -66,65 +66,31 @@ cdef class Section:
         )
 
 
-cdef class Probe:
-    """Looks fingerprints up in one table; see `EliasFano.probe`."""
+cdef class Table:
+    """Tells the ranks of values in one table; see `EliasFano.rank`."""
 
-    cdef Permuted forward, backward
     cdef Section low, high
     cdef const uint32_t[::1] ranks
     cdef const uint64_t[::1] long_ranks
     cdef int low_bits, prefix_bits
 
-    def __init__(self, forward, backward, int prefix_bits, int low_bits, low, high, ranks):
-        self.forward, self.backward = Permuted(forward), Permuted(backward)
-        self.prefix_bits, self.low_bits = prefix_bits, low_bits
+    def __init__(self, int low_bits, low, high, ranks, int prefix_bits=64):
+        self.low_bits, self.prefix_bits = low_bits, prefix_bits
         self.low, self.high = Section(low), Section(high)
         if ranks.itemsize == 4:
             self.ranks = ranks
         else:
             self.long_ranks = ranks
 
-    def near(self, uint64_t fingerprint, int k):
-        """Return what lies within k bits of a fingerprint and shares its prefix."""
-        cdef uint64_t key = self.forward.of(fingerprint), high, low, value
-        cdef int beyond = 64 - self.prefix_bits - self.low_bits
-        cdef uint64_t first = key >> self.low_bits, last
-        cdef Py_ssize_t rank, bit, stop
-        if beyond > 0:
-            first = first >> beyond << beyond
-            last = first + (<uint64_t>1 << beyond) - 1
-        else:
-            last = first
-        bit = self.start_of(first, &rank)
+    def rank(self, uint64_t value):
+        """Return how many values are less than this one, or None if it isn't there."""
+        cdef uint64_t low = value & ((<uint64_t>1 << self.low_bits) - 1)
+        cdef Py_ssize_t rank, stop, bit = self.start_of(value >> self.low_bits, &rank)
         if bit < 0:
-            return []
-        found = []
-        high = first
-        if first == last:
-            stop = rank
-            while self.is_one(bit + stop - rank):
-                stop += 1
-                self.high.verify((bit + stop - rank) >> 6, (bit + stop - rank) >> 6)
-            if stop - rank > FEW:
-                rank, stop = self.narrowed(rank, stop, key, beyond)
-            for rank in range(rank, stop):
-                value = high << self.low_bits | self.low_part(rank)
-                if is_within(value ^ key, k):
-                    found.append(self.backward.of(value))
-            return found
-        while high <= last:
-            if self.is_one(bit):
-                value = high << self.low_bits | self.low_part(rank)
-                if is_within(value ^ key, k):
-                    found.append(self.backward.of(value))
-                rank += 1
-            else:
-                high += 1
-                if high > last:
-                    break
-            bit += 1
-            self.high.verify(bit >> 6, bit >> 6)
-        return found
+            return None
+        stop = self.end_of(bit, rank)
+        rank = self.first_from(low, rank, stop)
+        return rank if rank < stop and self.low_part(rank) == low else None
 
     cdef inline bint is_one(self, Py_ssize_t bit) noexcept nogil:
         return self.high.word(bit >> 6) >> (bit & 63) & 1
@@ -170,28 +136,24 @@ cdef class Probe:
         rank[0] += first
         return first
 
-    cdef (Py_ssize_t, Py_ssize_t) narrowed(
-        self, Py_ssize_t rank, Py_ssize_t stop, uint64_t key, int beyond
-    ) except *:
-        """Return the ranks, of those with one high part, whose low parts begin as the key's."""
-        cdef int width = self.low_bits + beyond
-        cdef uint64_t low = key & ((<uint64_t>1 << self.low_bits) - 1)
-        cdef uint64_t least = low >> width << width, most = low | ((<uint64_t>1 << width) - 1)
-        cdef Py_ssize_t begin = rank, end = stop, middle
+    cdef Py_ssize_t end_of(self, Py_ssize_t bit, Py_ssize_t rank) except -1:
+        """Return the rank past the last value of the run that begins here."""
+        while self.is_one(bit):
+            rank += 1
+            bit += 1
+            self.high.verify(bit >> 6, bit >> 6)
+        return rank
+
+    cdef Py_ssize_t first_from(self, uint64_t low, Py_ssize_t begin, Py_ssize_t end) except -1:
+        """Return the first of these ranks, of one high part, whose low part isn't less."""
+        cdef Py_ssize_t middle
         while begin < end:
             middle = (begin + end) // 2
-            if self.low_part(middle) < least:
+            if self.low_part(middle) < low:
                 begin = middle + 1
             else:
                 end = middle
-        rank, end = begin, stop
-        while begin < end:
-            middle = (begin + end) // 2
-            if self.low_part(middle) <= most:
-                begin = middle + 1
-            else:
-                end = middle
-        return rank, begin
+        return begin
 
     cdef uint64_t low_part(self, Py_ssize_t rank) except? 0:
         cdef Py_ssize_t bit = rank * self.low_bits
@@ -203,6 +165,60 @@ cdef class Probe:
         if last > word:
             part |= self.low.word(last) << (64 - shift)
         return part & ((<uint64_t>1 << self.low_bits) - 1)
+
+
+cdef class Probe(Table):
+    """Looks fingerprints up in one table; see `EliasFano.probe`."""
+
+    cdef Permuted forward, backward
+
+    def __init__(self, forward, backward, int prefix_bits, int low_bits, low, high, ranks):
+        super().__init__(low_bits, low, high, ranks, prefix_bits)
+        self.forward, self.backward = Permuted(forward), Permuted(backward)
+
+    def near(self, uint64_t fingerprint, int k):
+        """Return what lies within k bits of a fingerprint and shares its prefix."""
+        cdef uint64_t key = self.forward.of(fingerprint), high, low, value
+        cdef int beyond = 64 - self.prefix_bits - self.low_bits
+        cdef uint64_t first = key >> self.low_bits, last
+        cdef Py_ssize_t rank, bit, stop
+        if beyond > 0:
+            first = first >> beyond << beyond
+            last = first + (<uint64_t>1 << beyond) - 1
+        else:
+            last = first
+        bit = self.start_of(first, &rank)
+        if bit < 0:
+            return []
+        found = []
+        high = first
+        if first == last:
+            stop = self.end_of(bit, rank)
+            if stop - rank > FEW:
+                # Of these, the low parts begin as the key's do.
+                low = key & ((<uint64_t>1 << self.low_bits) - 1)
+                low = low >> (self.low_bits + beyond) << (self.low_bits + beyond)
+                rank = self.first_from(low, rank, stop)
+                low += <uint64_t>1 << (self.low_bits + beyond)
+                stop = self.first_from(low, rank, stop)
+            for rank in range(rank, stop):
+                value = high << self.low_bits | self.low_part(rank)
+                if is_within(value ^ key, k):
+                    found.append(self.backward.of(value))
+            return found
+        while high <= last:
+            if self.is_one(bit):
+                value = high << self.low_bits | self.low_part(rank)
+                if is_within(value ^ key, k):
+                    found.append(self.backward.of(value))
+                rank += 1
+            else:
+                high += 1
+                if high > last:
+                    break
+            bit += 1
+            self.high.verify(bit >> 6, bit >> 6)
+        return found
 
 
 cdef inline bint is_within(uint64_t differing, int k) noexcept nogil:

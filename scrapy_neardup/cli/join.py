@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import click
 
@@ -19,6 +19,7 @@ from scrapy_neardup.cli.options import (
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
+from scrapy_neardup.joins.setjoin import Algorithm
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.options import OPTIONS, View
@@ -31,7 +32,8 @@ _VALUES = {
     "edit": "distance",
 }
 """Measure -> name of its values in the output."""
-_OF_SETS = {"threshold", "shingle_size", "labelled"}
+_ALGORITHM = {"algorithm"}
+_OF_SETS = {"threshold", "shingle_size", "labelled", *_ALGORITHM}
 _OF_STRINGS = {"distance", "gram_size"}
 """Options of measures of sets, and of measures of strings."""
 
@@ -60,6 +62,13 @@ _OF_STRINGS = {"distance", "gram_size"}
     is_flag=True,
     help="Number the occurrences of a shingle, so that the second one of a page only meets the"
     " second one of another (Broder 1997, option A).",
+)
+@click.option(
+    "--algorithm",
+    type=click.Choice(get_args(Algorithm)),
+    default="arrays",
+    help="All find the same pairs. arrays is the fast one; the others are those of Bayardo et al."
+    " (2007) and Xiao et al. (2008), to compare with --progress how many candidates they count.",
 )
 @click.option(
     "--distance",
@@ -110,6 +119,8 @@ def join(
     """  # noqa: D301  (click's mark for lines to keep)
     # What can't be used is said before hours of reading.
     refuse_given(f"--measure {measure}", _OF_SETS if measure == "edit" else _OF_STRINGS)
+    if measure == "containment":
+        refuse_given("--measure containment", _ALGORITHM)
     if measure != "edit":
         open_measure(cast("MeasureName", measure), options["threshold"])
     elif options["distance"] is None:
@@ -122,7 +133,7 @@ def join(
             line.reading(part.words(), corpus) for part, corpus in zip(texts, corpora, strict=True)
         ]
         found = _edited(pages, **options) if measure == "edit" else _alike(
-            pages, cast("MeasureName", measure), texts[0], **options
+            pages, cast("MeasureName", measure), texts[0], line, **options
         )  # fmt: skip
         first, last, key = texts[0].names, texts[-1].names, _VALUES[measure]
         for i, j, value in found:
@@ -137,19 +148,26 @@ def _alike(
     pages: list[Iterator[list[bytes]]],
     measure: MeasureName,
     first: Texts,
+    line: Progress,
     *,
     threshold: float,
     shingle_size: int,
     labelled: bool,
+    algorithm: Algorithm,
     **_: Any,
 ) -> Measured:
     """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
     if len(pages) == 1:
-        found = self_join(sets, threshold, measure=measure)
+        found = self_join(sets, threshold, measure=measure, algorithm=algorithm)
     else:
         left = len(first.names)
-        found = join_sets(sets[:left], sets[left:], threshold, measure=measure)
+        found = join_sets(
+            sets[:left], sets[left:], threshold, measure=measure, algorithm=algorithm
+        )
+    line.note(
+        f"{found.stats.hits:,} hits, {found.stats.candidates:,} candidates, {len(found):,} pairs"
+    )
     values = found.similarity.astype(int) if measure == "overlap" else found.similarity
     return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
 

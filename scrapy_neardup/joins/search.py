@@ -24,7 +24,7 @@ def similar(
     sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
 ) -> tuple[Integers, Integers, Integers]:
     """Find all similar pairs; see `kernel.similar` and `contained.similar`."""
-    if _compiled is None or measure.rule is None:
+    if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
         pure = contained.similar if measure.directed else kernel.similar
         return pure(sets, measure, side, counts)
     return _run(_compiled, sets, measure, side, counts)
@@ -44,8 +44,8 @@ def _run(
         indexing = sizes
     else:
         indexing = of_sizes(sizes, measure.indexing_prefix)
-    smallest = np.searchsorted(sizes, of_sizes(sizes, measure.smallest_partner))
-    join = compiled.Join(sets, side, measure.rule, probing, indexing, smallest, asked)
+    least = of_sizes(sizes, measure.smallest_partner)
+    join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
     x, y, overlap = join.run()
     counts.hits += join.hits
     counts.candidates += join.candidates

@@ -168,8 +168,10 @@ def find(
         int64, sorted: numbers of sets, ``first < second`` unless the measure has a direction,
         and how many tokens they share.
     """
-    order = np.argsort(sets.sizes, kind="stable")
-    order = order[np.searchsorted(sets.sizes[order], 1) :]
+    sizes = sets.sizes
+    few = sizes.max(initial=0) < 1 << 16  # numpy sorts 16 bits by radix, ten times as fast
+    order = np.argsort(sizes.astype(np.uint16) if few else sizes, kind="stable")
+    order = order[np.count_nonzero(sizes == 0) :]
     side = None if boundary is None else order >= boundary
     counts = kernel.JoinCounts()
     x, y, overlap = search(sets.take(order), measure, side, counts)

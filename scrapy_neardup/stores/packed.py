@@ -6,16 +6,15 @@ it is about entries that are kept for good.
 A page's record (`records.PACKED`) is what an entry of a store says of its page. Candidates are the
 rows within k bits and those that share enough features, and they are confirmed from their records.
 Of a packed file without records fingerprints and page ids are all that is known: there whatever is
-within k bits is repeated.
+within k bits is repeated. Where pages are compared by host or domain, a row's is that of its URL.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.evidence.layout import HEAD
@@ -24,6 +23,7 @@ from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE, contradi
 from scrapy_neardup.stores.confirming import Candidate, Confirmed, first_confirmed
 from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.urls import Extent, site
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
 
 MAX_EQUAL: Final = 512
@@ -62,7 +62,8 @@ class PackedPages:
     Raises
     ------
     ConfigurationError
-        The file has no page ids, too few tables or no records, or pages are compared by scope.
+        The file has no page ids, too few tables or no records; or what pages are compared by, a
+        language or no URL to tell the host from, isn't in it.
     StoreMismatchError
         Its fingerprints, features or sketches were made with other parameters, or it isn't known
         with which.
@@ -78,6 +79,8 @@ class PackedPages:
         matching: Matching,
     ) -> None:
         _check(index, name, max_distance, schema, matching)
+        extent = str(schema.get("scope", "all"))
+        self._extent = None if extent == "all" else cast("Extent", extent)
         self._index = index
         self._max_distance = max_distance
         self._matching = matching
@@ -134,10 +137,11 @@ class PackedPages:
                 rows |= dict.fromkeys(equal[:MAX_EQUAL], distance)
         at_path: list[int] = []
         if page.features and index.records is not None:
-            shared: Counter[int] = Counter()
+            shared: dict[int, int] = {}
             for column, feature in zip(index.records.postings, page.features, strict=False):
                 at_path = column.rows(feature, MAX_UNDER_FEATURE)
-                shared.update(at_path)
+                for row in at_path:
+                    shared[row] = shared.get(row, 0) + 1
             for row, count in shared.items():
                 if count >= matching.shared_features and row not in rows:
                     rows[row] = self._distance(row, page)
@@ -180,13 +184,17 @@ class PackedPages:
 
     def _fits(self, row: int, page: Page) -> bool:
         """Return whether a row is of the page's kind, and by its digests no other page."""
+        if not self._is_of_kind(row, page):
+            return False
         if self._index.records is None:
             return True
         kept = self._kept(row)
-        return self._is_of_kind(row, page) and not contradicts(page, kept.title, kept.content)
+        return not contradicts(page, kept.title, kept.content)
 
     def _is_of_kind(self, row: int, page: Page) -> bool:
-        """Return whether a row is exact where the page is, and the other way round."""
+        """Return whether a row is of the page's scope, and exact if and only if the page is."""
+        if self._extent is not None and site(self._index.url(row), self._extent) != page.scope:
+            return False
         return not self._matching.bins or page.exact == (
             len(self._kept(row).evidence) == HEAD.size
         )
@@ -228,10 +236,15 @@ def _check(
             f" NEARDUP_MAX_DISTANCE is {max_distance}; pack it again with --max-distance"
             f" {max_distance}"
         )
-    if schema.get("scope", "all") != "all":
+    if (scope := schema.get("scope", "all")) not in ("all", "host", "domain"):
         raise ConfigurationError(
-            f"NEARDUP_BASE: {name} doesn't say which host a page is of: NEARDUP_SCOPE must be"
-            f" 'all', not {schema['scope']!r}"
+            f"NEARDUP_BASE: {name} doesn't say of which language or category a page is:"
+            f" NEARDUP_SCOPE must be 'all', 'host' or 'domain', not {scope!r}"
+        )
+    if scope != "all" and not index.rows.has_urls:
+        raise ConfigurationError(
+            f"NEARDUP_BASE: {name} has no URLs to tell hosts from: pack it again without"
+            " --no-urls, or set NEARDUP_SCOPE to 'all', also for what is packed (scan --scope all)"
         )
     if index.schema is None:
         raise StoreMismatchError(

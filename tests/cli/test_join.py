@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -70,6 +71,20 @@ def test_other_measures(call, rows, texts):
     ]
     found = rows(call("join", path, "--measure", "cosine", "--threshold", 0.96).stdout)
     assert [round(row["cosine"], 4) for row in found] == [0.9649]
+
+
+def test_algorithms_find_the_same_pairs_from_other_candidates(call, texts):
+    path, made = texts
+    lines, counts = set(), {}
+    for algorithm in ("arrays", "all-pairs", "ppjoin", "ppjoin+"):
+        options = ("--threshold", "0.3", "--algorithm", algorithm, "--progress")
+        result = call("join", path, *options)
+        lines.add(result.stdout)
+        [said] = re.findall(r"hits, (\d+) candidates, (\d+) pairs", result.stderr)
+        counts[algorithm] = tuple(map(int, said))
+    assert len(lines) == 1
+    assert {pairs for _, pairs in counts.values()} == {len(expected(made, 0.3))}
+    assert counts["all-pairs"] >= counts["ppjoin"] >= counts["ppjoin+"]
 
 
 def test_output_is_all_or_nothing(call, texts, tmp_path):
@@ -173,6 +188,10 @@ def test_texts_within_an_edit_distance(call, rows, tmp_path):
         ),
         (("--distance", "2"), "--distance can't be combined with --measure jaccard"),
         (("--measure", "containment", "--threshold", "2"), "containment threshold must be"),
+        (
+            ("--measure", "containment", "--algorithm", "ppjoin"),
+            "--algorithm can't be combined with --measure containment",
+        ),
     ],
 )
 def test_options_that_do_not_fit(call, texts, options, said):

@@ -59,10 +59,23 @@ def test_pages_of_the_base_are_known(crawl, site, packed, preset):
     assert re.search(f"of {site.url}/a/1[ ,]", first)  # the base says of which page
 
 
+def test_pages_of_the_base_are_known_to_their_host_only(crawl, site, packed):
+    elsewhere = "https://elsewhere.example"
+    base = packed(
+        (f"{elsewhere}/a/1", page(text("a", 1))),
+        (f"{site.url}/b/1", page(text("b", 1))),
+        scan=("--scope", "host"),
+    )
+    settings = {"NEARDUP_SCOPE": "host", "NEARDUP_BASE": base}
+    assert crawl(Visit, "/a/2", "/b/2", settings=settings).notes == ["/a/2"]
+
+
 MISFITS = {
     "text is 'full' there and 'main' here": (["--text", "full"], [], {}),
     "--max-distance 3": ([], ["--max-distance", "2"], {}),
-    "NEARDUP_SCOPE must be 'all'": ([], [], {"NEARDUP_SCOPE": "host"}),
+    "scope is 'all' there and 'host' here": ([], [], {"NEARDUP_SCOPE": "host"}),
+    "NEARDUP_SCOPE must be 'all', 'host' or": ([], [], {"NEARDUP_SCOPE": "language"}),
+    "has no URLs": (["--scope", "host"], ["--no-urls"], {"NEARDUP_SCOPE": "host"}),
     "hash_key is ''": ([], [], {"NEARDUP_HASH_KEY": "secret"}),
     "set NEARDUP_PRESET to 'paper'": ([], ["--no-sketches"], {}),
     "bins is 512 there and 128 here": ([], [], {"NEARDUP_PRESET": "compact"}),

@@ -1,5 +1,7 @@
 """Compiled and pure look-ups in Elias-Fano tables find the same, and see the same damage."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from encoded_parts import reopened
@@ -67,6 +69,10 @@ def test_any_table(values, block, limits, others, data):
             and permutation.apply(value) >> (64 - prefix_bits) == prefix
         }  # fmt: skip
         assert sharing(fast) == sharing(pure) == expected
+    stored = sorted({permutation.apply(value) for value in values})
+    for value in [*stored[:9], *(permutation.apply(other) for other in others), 0, 2**64 - 1]:
+        expected = stored.index(value) if value in stored else None
+        assert table.rank(value) == table.pure_rank(value) == expected
 
 
 @pytest.mark.parametrize("name", ["low", "high"])
@@ -78,12 +84,14 @@ def test_damage_is_found_when_it_is_read(name):
     data = bytearray(section.layout[0])
     data[5000] ^= 8
     section._buffer = bytes(data)
-    probe = EliasFano(encoded.parameters, parts).probe(Permutation(range(63, -1, -1)), 25)
+    table = EliasFano(encoded.parameters, parts)
+    probe = table.probe(Permutation(range(63, -1, -1)), 25)
     intact = table_of(values.tolist()).probe(Permutation(range(63, -1, -1)), 25)
     outcomes = set()
     for fingerprint in values[::7].tolist():
         try:
             assert probe(fingerprint, 3) == intact(fingerprint, 3)
+            assert values[table.rank(fingerprint)] == fingerprint
             outcomes.add("right")
         except InputError as error:
             assert "a table: damaged" in str(error)  # noqa: PT017
@@ -101,9 +109,12 @@ def test_a_directory_that_points_elsewhere_is_damage_and_no_crash(shift):
     ranks += np.uint32(shift)
     parts["ranks"]._buffer = ranks.tobytes()
     parts["ranks"]._sums = checksums(ranks.tobytes())
-    probe = EliasFano(encoded.parameters, parts).probe(Permutation(range(63, -1, -1)), 7)
-    for fingerprint in values[::50].tolist():
+    table = EliasFano(encoded.parameters, parts)
+    probe = table.probe(Permutation(range(63, -1, -1)), 7)
+    for fingerprint, look_up in product(
+        values[::50].tolist(), (lambda value: probe(value, 3), table.rank)
+    ):
         try:
-            probe(fingerprint, 3)
+            look_up(fingerprint)
         except InputError as error:
             assert "a table: damaged" in str(error)  # noqa: PT017

@@ -5,12 +5,12 @@ from encoded_parts import opened
 
 from scrapy_neardup.offline.stored import Stored, record_of
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
-from scrapy_neardup.tables.packed import Unpacked
+from scrapy_neardup.tables.packed import Strings, Unpacked
 
 SCHEMA = {"hash": "blake2b-1", "shingle_size": 3}
 
 
-def index_of(pages, matching, **options):
+def index_of(pages, matching, schema=SCHEMA, **options):
     """An index of pages with records, opened."""
     columns = [np.zeros(len(pages), np.uint64) for _ in range(matching.features)]
     for number, page in enumerate(pages):
@@ -24,19 +24,21 @@ def index_of(pages, matching, **options):
     shape = {key: getattr(matching, key) for key in SHAPE}
     return opened(
         np.array([page.fingerprint for page in pages], np.uint64),
-        schema=SCHEMA,
+        schema=schema,
         ids=np.array([page.id for page in pages], np.uint64),
         records=Unpacked(shape, record, columns.__getitem__, columns=len(columns)),
         **options,
     )
 
 
-def base_of(pages, matching, max_distance=3):
-    """What a store is put over."""
+def base_of(pages, matching, max_distance=3, scope="all"):
+    """What a store is put over; with URLs."""
+    schema = SCHEMA | {"scope": scope}
+    urls = Strings.of((page.url or "").encode() for page in pages)
     return PackedPages(
-        index_of(pages, matching),
+        index_of(pages, matching, schema, urls=urls),
         "base.pack",
         max_distance=max_distance,
-        schema=SCHEMA,
+        schema=schema,
         matching=matching,
     )

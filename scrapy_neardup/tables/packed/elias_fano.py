@@ -54,6 +54,9 @@ class EliasFano:
         self._low = parts["low"]
         self._high = parts["high"]
         self._ranks = native(parts["ranks"].array(_rank_type(self._count)))
+        self._rank = self.pure_rank
+        if _compiled is not None:
+            self._rank = _compiled.Table(self._low_bits, self._low, self._high, self._ranks).rank
 
     @classmethod
     def encode(cls, values: NDArray[np.uint64], *, ranked: bool) -> Encoded:  # noqa: ARG003
@@ -126,7 +129,11 @@ class EliasFano:
         return values[near].tolist() if near.any() else []
 
     def rank(self, value: int) -> int | None:
-        """See `PackedTable.rank`."""
+        """See `PackedTable.rank`; some 10 microseconds, compiled less than one."""
+        return self._rank(value)
+
+    def pure_rank(self, value: int) -> int | None:
+        """Return `rank`, in Python."""
         high = value >> self._low_bits
         start, stop = self._run(high)
         if stop - start <= _FEW:
@@ -160,12 +167,14 @@ class EliasFano:
         data = self._high.read(first >> 3, (last + 7) >> 3)
         word = int.from_bytes(data, "little") >> (first & 7)
         zeros = high & (_CHUNK - 1)
-        # The run begins past this number of 0s: at the smallest bit that has them before it. There
-        # are as many bits before it as 0s and 1s, and the 1s grow with the bits.
+        # The run begins past this number of 0s: at the smallest bit that has them before it. From
+        # where 1s in equal shares would have it, as many bits as 0s are missing, or too many, lead
+        # towards it and never past it.
         if ones <= _DENSE:
-            place = zeros
-            while (found := zeros + (word & (1 << place) - 1).bit_count()) != place:
-                place = found
+            place = zeros + (zeros * ones >> _CHUNK_BITS)
+            while missing := zeros - (~word & (1 << place) - 1).bit_count():
+                place += missing
+            place = (~word & (1 << place) - 1).bit_length()
         else:
             place = zeros + bisect_left(
                 range(zeros, zeros + ones),
@@ -236,10 +245,12 @@ def _agrees() -> bool:
     table = EliasFano(encoded.parameters, parts)
     permutation = Permutation.leading([0xFF << 52])
     probes = table.probe(permutation, 9), pure_probe(table, permutation, 9)
-    found = [[probe(key, 2) for key in range(0, 1 << 60, 1 << 56)] for probe in probes]
-    return found[0] == found[1]
+    keys = range(0, 1 << 60, 1 << 52)
+    found = [[probe(key, 2) for key in keys[::16]] for probe in probes]
+    ranks = [[rank(key) for key in keys] for rank in (table.rank, table.pure_rank)]
+    return found[0] == found[1] and ranks[0] == ranks[1]
 
 
 if _compiled is not None and not _agrees():
-    refuse("packed.Probe", "the compiled class gives another result")
+    refuse("packed", "the compiled classes give another result")
     _compiled = None
