@@ -6,7 +6,8 @@ within 3 bits, the nine features, and whatever is found compared with it. *new*:
 nothing is like; *repeated*: fingerprints up to 3 bits away, three features in common, sketches of
 which 10 bins differ; *the same*: pages of the base. *tables* is the look-up within 3 bits alone,
 in the same rounds: what `packed.py` measures, and a yardstick for a machine that others use.
-Times are medians of the best round, in microseconds of processor time.
+'pure' is the same file without compiled look-ups, if there are some. Times are medians of the best
+round, in microseconds of processor time.
 
 10 million pages take some 10 minutes and 6 GB of disk, in the folder of temporary files.
 
@@ -30,7 +31,14 @@ from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.stores.records import PACKED
-from scrapy_neardup.tables.packed import RETRIEVED_FAST, Unpacked, encode_index, packed_design
+from scrapy_neardup.tables.packed import (
+    RETRIEVED_FAST,
+    PackedIndex,
+    Unpacked,
+    elias_fano,
+    encode_index,
+    packed_design,
+)
 from scrapy_neardup.verdict import Decision, Page
 
 PARAMETERS = Parameters()
@@ -128,6 +136,31 @@ def median(call: Callable[[object], object], arguments: Sequence[object]) -> flo
     return min(medians)
 
 
+def judged(
+    index: PackedIndex, made_up: MadeUp, numbers: np.ndarray, features: Sequence[list[int]]
+) -> int:
+    """Print what pages of each kind cost; return how many were judged wrongly."""
+    base = PackedPages(
+        index, "base", max_distance=3, schema=PARAMETERS.schema(), matching=MATCHING
+    )
+    wrong = 0
+    for name, (make, expected) in KINDS.items():
+        pages = [
+            make(number, own, made_up)
+            for number, own in zip(numbers.tolist(), features, strict=True)
+        ]
+        verdicts = [base.judge(page)[0] for page in pages]
+        decisions = [verdict and verdict.decision for verdict in verdicts]
+        wrong += len(pages) - decisions.count(expected)
+        if expected is not None:
+            found = [verdict.match.page_id for verdict in verdicts if verdict is not None]
+            wrong += found != made_up.ids[numbers].tolist()
+        tables = median(index.query, [page.fingerprint for page in pages])
+        whole = median(base.judge, pages)
+        print(f"{name:<9} {whole:>7.1f} µs in all, of which tables {tables:>7.1f} µs")
+    return wrong
+
+
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -177,24 +210,11 @@ def main() -> int:
             f" {packed - began:.0f} s, {path.stat().st_size / made_up.count:.0f} bytes a page;"
             f" opened in {(opened - packed) * 1000:.0f} ms"
         )
-        base = PackedPages(
-            index, "base", max_distance=3, schema=PARAMETERS.schema(), matching=MATCHING
-        )
-        wrong = 0
-        for name, (make, expected) in KINDS.items():
-            pages = [
-                make(number, own, made_up)
-                for number, own in zip(numbers.tolist(), features, strict=True)
-            ]
-            verdicts = [base.judge(page)[0] for page in pages]
-            decisions = [verdict and verdict.decision for verdict in verdicts]
-            wrong += len(pages) - decisions.count(expected)
-            if expected is not None:
-                found = [verdict.match.page_id for verdict in verdicts if verdict is not None]
-                wrong += found != made_up.ids[numbers].tolist()
-            tables = median(index.query, [page.fingerprint for page in pages])
-            whole = median(base.judge, pages)
-            print(f"{name:<9} {whole:>7.1f} µs in all, of which tables {tables:>7.1f} µs")
+        wrong = judged(index, made_up, numbers, features)
+        if elias_fano._compiled is not None:  # noqa: SLF001
+            elias_fano._compiled = None  # noqa: SLF001
+            print("pure")
+            wrong += judged(open_packed(path), made_up, numbers, features)
     print(f"wrong: {wrong}")
     return 1 if wrong else 0
 
