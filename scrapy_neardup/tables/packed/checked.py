@@ -93,13 +93,14 @@ class Checked:
             return b""
         page = self._page
         verified = self._verified
-        first = start // page
-        # One page is the common case, and this is the innermost call of every probe.
-        for number in (first,) if stop <= (first + 1) * page else range(first, -(-stop // page)):
-            if not 0 <= number < len(verified):
-                raise self.damage("something in it points outside of it")
-            if not verified[number]:
-                self._verify(number)
+        first, last = start // page, (stop - 1) // page
+        if first < 0 or last >= len(verified):
+            raise self.damage("something in it points outside of it")
+        # One or two pages are the common case, and this is the innermost call of every probe.
+        if last - first > 1 or not (verified[first] and verified[last]):
+            for number in range(first, last + 1):
+                if not verified[number]:
+                    self._verify(number)
         return self._buffer[self._start + start : self._start + stop]
 
     def _verify(self, number: int) -> None:
