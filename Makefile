@@ -11,12 +11,13 @@ BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes 
 	stores redis_store redis_sketches joins xiao containment feature_clusters \
 	filter_curve batch packed focused worlds report)
 COST := benchmarks/cost.py benchmarks/crawl.py
-FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000
+FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
+	STRESS_TREES=100000 STRESS_STRUCTURES=5000
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress matrix clean
+.PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress sanitize matrix clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; \
@@ -66,6 +67,9 @@ bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
 
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
 	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 -m stress
+
+sanitize: $(VENV)/.ready-test ## run the tests of what is compiled with every wrong use of memory noticed
+	@$(BIN)/python tools/sanitizer.py
 
 matrix: $(VENV)/.ready-base ## run the tests with the oldest and the newest of what is supported
 	@$(BIN)/python tools/matrix.py $(ROW)

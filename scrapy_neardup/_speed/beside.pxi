@@ -9,7 +9,7 @@ cdef str strings(const xmlNode* element, Buffer* run):
     run.size = 0
     while node != NULL:
         if node.type == 3 or node.type == 4:
-            put(run, <const char*>node.content, strlen(<const char*>node.content))
+            put_text(run, node)
         elif node.type != 1 and node.type != 7 and node.type != 8:
             raise _Unusual
         node = following(node, element)
@@ -26,7 +26,7 @@ cdef int add_data(const xmlNode* script, Buffer* run, set data) except -1:
         return 0
     run.size = 0
     while node != NULL and (node.type == 3 or node.type == 4):
-        put(run, <const char*>node.content, strlen(<const char*>node.content))
+        put_text(run, node)
         node = node.next
     if node != NULL and node.type != 1 and node.type != 7 and node.type != 8:
         raise _Unusual
@@ -86,6 +86,13 @@ cdef int add_source(const char* value, set sources) except -1:
         sources.add(source)
     else:
         sources.update(image_source(source))
+    return 0
+
+
+cdef inline int put_text(Buffer* run, const xmlNode* node) except -1:
+    cdef const char* content = <const char*>node.content
+    if content != NULL:
+        put(run, content, strlen(content))
     return 0
 
 

@@ -19,6 +19,7 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
     int PyUnicode_KIND(object text)
     void* PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
     uint32_t PyUnicode_READ(int kind, void* data, Py_ssize_t index)
 
 cdef enum:
@@ -64,7 +65,7 @@ cdef class Hasher:
             is_part = character.isalnum() or character == "_"
             self.ascii[code] = ord(character.lower()) if is_part else SPACE
 
-    def tokens(self, str text):
+    def tokens(self, text):
         """Return the hash of each token of a text."""
         cdef Reading reading = Reading(Buffer(NULL, 0, 0), NULL, 0, 0)
         try:
@@ -92,7 +93,7 @@ cdef class Hasher:
             free(reading.token.data)
             free(reading.found)
 
-    cdef int read(self, str text, Reading* reading) except -1:
+    cdef int read(self, text, Reading* reading) except -1:
         cdef Py_ssize_t i
         cdef const uint8_t* data
         cdef uint8_t byte
@@ -101,9 +102,11 @@ cdef class Hasher:
         cdef uint32_t code
         cdef uint32_t entry
         cdef bint behind_token = False
+        if not isinstance(text, str):  # a subclass of it is a text, None is not
+            raise TypeError(f"expected str, got {type(text).__name__}")
         if PyUnicode_IS_ASCII(text):
             data = <const uint8_t*>PyUnicode_DATA(text)
-            for i in range(len(text)):
+            for i in range(PyUnicode_GET_LENGTH(text)):
                 byte = self.ascii[data[i]]
                 if byte != SPACE:
                     add(&reading.token, byte)
@@ -116,7 +119,7 @@ cdef class Hasher:
             self.table = None
         text = normalize("NFC", text)
         kind, characters = PyUnicode_KIND(text), PyUnicode_DATA(text)
-        for i in range(len(text)):
+        for i in range(PyUnicode_GET_LENGTH(text)):
             code = PyUnicode_READ(kind, characters, i)
             if code < PLANES_0_AND_1:
                 entry = self.kinds[code]

@@ -8,6 +8,8 @@ cdef struct Buffer:
 
 cdef int put(Buffer* buffer, const char* data, size_t size) except -1:
     cdef char* moved
+    if not size:  # `data` may be NULL
+        return 0
     if buffer.size + size > buffer.room:
         moved = <char*>realloc(buffer.data, 2 * (buffer.size + size) + 256)
         if moved == NULL:

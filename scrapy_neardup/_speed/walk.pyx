@@ -300,9 +300,7 @@ cdef class Walker:
             return node
         self.run.size = 0
         while first != NULL and (first.type == 3 or first.type == 4):
-            content = <const char*>first.content
-            if content != NULL:
-                put(&self.run, content, strlen(content))
+            put_text(&self.run, first)
             first = first.next
         self.text(self.run.data, self.run.size)
         return first
@@ -359,10 +357,12 @@ cdef class Walker:
         return is_day(PyUnicode_DecodeUTF8(<const char*>start, end - start, NULL))
 
 
-def walk(_Element root, *, bint furniture):
+def walk(_Element root not None, *, bint furniture):
     """Return what a page says, or None where the Python code has to read it."""
     if root._c_node == NULL or root._c_node.type != 1:
         return None
+    if root._c_node.doc.type == 9 and root._c_node.doc.intSubset != NULL:
+        return None  # a DTD of XML may give attributes that no element has
     cdef Walker walker = Walker(furniture)
     try:
         return walker.walk(root._c_node)
@@ -377,7 +377,9 @@ def may_hold_clock_in(str line):
     return may_hold_clock(start, start + PyBytes_GET_SIZE(data))
 
 
-def is_laid_out_as_built(_Element parent, _Element first, _Element second):
+def is_laid_out_as_built(
+    _Element parent not None, _Element first not None, _Element second not None
+):
     """Return whether nodes are where the headers said, given an element and its two children.
 
     The pointers that are compared are known; none is followed.

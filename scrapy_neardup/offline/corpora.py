@@ -19,6 +19,7 @@ from typing import IO, Any, NamedTuple
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.lines import decompressed
+from scrapy_neardup.offline.parquetsizes import largest_page
 from scrapy_neardup.offline.record import MAX_PAGE, Record, reading
 from scrapy_neardup.offline.remote import is_remote, opened, stamp
 from scrapy_neardup.offline.warc import require_warcio, warc_pages
@@ -30,7 +31,10 @@ __all__ = ["Corpus", "Record"]
 MAX_LINE = 2 * MAX_PAGE
 """Maximum bytes of a JSON line; a file with a longer line isn't a file of lines."""
 _BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
-"""Number of pages of a Parquet file held in memory at a time."""
+"""Maximum number, and bytes, of the pages of a Parquet file that are read at a time."""
+_MAX_DATA_PAGE = 8 * MAX_PAGE
+"""Maximum bytes, decompressed, of a data page or dictionary of a Parquet file; pyarrow puts 1,024
+rows into one, however long they are."""
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't say what it is."""
 
@@ -103,7 +107,7 @@ def parquet_pages(file: IO[bytes], path: str) -> Iterator[Record]:
             raise InputError(f'{path}: has no column "html" or "text"')
         number = 0
         for group in range(parquet.num_row_groups):
-            rows, columns = _bounded(parquet.metadata.row_group(group), wanted)
+            rows, columns = _bounded(file, parquet.metadata.row_group(group), wanted)
             is_left_out = not {"html", "text"} & set(columns)
             # Threads would read ahead.
             for batch in parquet.iter_batches(
@@ -116,19 +120,19 @@ def parquet_pages(file: IO[bytes], path: str) -> Iterator[Record]:
                     yield replace(record, text=None) if is_left_out else record
 
 
-def _bounded(group: Any, wanted: Sequence[str]) -> tuple[int, list[str]]:
+def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, list[str]]:
     """Return how many rows of a row group to read at a time, and which columns.
 
-    By what the group says of itself: of a column with a dictionary each row may hold all of its
-    bytes. Columns whose pages are too long on average are left unread.
+    No row is longer than the largest page of its column, which is decompressed whole. A column
+    with too large a page is left unread.
     """
     rows, columns = _BATCH_PAGES, []
     for column in map(group.column, range(group.num_columns)):
-        name, size = column.path_in_schema, max(column.total_uncompressed_size, 1)
-        if name in wanted and size <= MAX_PAGE * group.num_rows:
-            columns.append(name)
-            one = size if column.has_dictionary_page else -(-size // group.num_rows)
-            rows = min(rows, max(1, _BATCH_BYTES // one))
+        if column.path_in_schema in wanted:
+            size = largest_page(file, column)
+            if size <= _MAX_DATA_PAGE:
+                columns.append(column.path_in_schema)
+                rows = min(rows, max(1, _BATCH_BYTES // max(size, 1)))
     return rows, columns
 
 

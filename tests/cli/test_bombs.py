@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow.parquet import write_table
+from pyarrow.parquet import ParquetFile, write_table
 
 from scrapy_neardup.offline.record import MAX_PAGE
 
@@ -109,6 +109,43 @@ def test_pages_in_parquet_that_are_too_long(tmp_path, rows, size):
     assert [json.loads(line)["reason"] for line in result.stdout.splitlines()] == (
         ["too-long"] * rows
     )
+
+
+def varint(value: int, size: int = 0) -> bytes:
+    """Return an integer as Thrift's compact protocol writes it, in at least so many bytes."""
+    value, spelt = value << 1, b""
+    while value > 127 or len(spelt) + 1 < size:
+        spelt += bytes([value & 127 | 128])
+        value >>= 7
+    return spelt + bytes([value])
+
+
+def test_parquet_that_lies_about_its_sizes(tmp_path):
+    """By its footer there is nothing in it; the header of its page says what it is."""
+    path = tmp_path / "packed.parquet"
+    long = pa.table({"html": ["a" * LENGTH]})
+    write_table(long, path, use_dictionary=False, write_statistics=False)
+    column = ParquetFile(path).metadata.row_group(0).column(0)
+    size = varint(column.total_uncompressed_size)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(size, varint(1, len(size))))
+    assert ParquetFile(path).metadata.row_group(0).column(0).total_uncompressed_size == 1
+    result = scanned(tmp_path, "x.parquet", path.read_bytes(), most=MAX_MEMORY)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["reason"] == "too-long"
+
+
+@pytest.mark.parametrize("garbage", [b"", b"\xff" * 40, b"\x1c" * 40, b"\x15\x00\x00"])
+def test_parquet_without_headers_of_pages(tmp_path, garbage):
+    path = tmp_path / "x.parquet"
+    write_table(pa.table({"html": ["a" * 100]}), path, use_dictionary=False, compression=None)
+    start = ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    content = path.read_bytes()
+    content = content[:start] + garbage + content[start + len(garbage) :]
+    result = scanned(tmp_path, "x.parquet", content, most=16 * MAX_PAGE)
+    assert result.returncode == (2 if garbage else 0), result.stderr
+    if garbage:
+        assert result.stderr.startswith("Error: x.parquet: can't be read as Parquet: one of its")
 
 
 @pytest.mark.parametrize("name", WITHOUT_END)

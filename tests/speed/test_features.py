@@ -123,6 +123,25 @@ def test_tokens_of_each(hashers, parts):
         assert _speed.same(compiled.tokens_of_each(each, mark), pure.tokens_of_each(each, mark))
 
 
+class Smart(str):
+    """A text as XPath returns it, and one that lies about its length."""
+
+    __slots__ = ()
+
+    def __len__(self):
+        return 1 << 40
+
+
+def test_texts_of_other_classes(hashers):
+    """``NEARDUP_TEXT`` may return what it got of lxml, which is no plain `str`."""
+    for hasher in hashers:
+        for text in ("A b", "Ä b"):
+            assert hasher.tokens(Smart(text)).tolist() == hasher.tokens(text).tolist()
+    for nothing in (None, b"a"):
+        with pytest.raises(TypeError):
+            hashers[1].tokens(nothing)
+
+
 def test_the_word_between_texts_is_no_token():
     tokens, counts = hashing.token_hashes_of_each(["a b", "c"])
     assert counts == [2, 1]

@@ -2,6 +2,7 @@
 
 import pytest
 from clocklike import clocklike
+from hostile_trees import DEEP, hostile_tree
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
@@ -15,6 +16,8 @@ from scrapy_neardup.text.walk import walk
 
 compiled = walking._compiled
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
+LONG = 500_000
+"""Words, or characters, of a long attribute."""
 
 
 @given(pages, st.booleans())
@@ -44,6 +47,31 @@ def test_a_deep_tree(depth):
     assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
 
 
+def test_hostile_trees_are_read_alike():
+    """``make stress`` tries more of them, and all that is made of each."""
+    for seed in range(200):
+        root, is_html = hostile_tree(seed) or (None, False)
+        for furniture in (True, False) if root is not None else ():
+            found = compiled.walk(root, furniture=furniture)
+            assert found is not None or not is_html, seed
+            assert found in (None, walk(root, furniture=furniture)), seed
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        *(f"<div {name}='{'nav ' * LONG}'>a b</div>" for name in ("class", "id", "role")),
+        f"<img src='{'é' * LONG}'><img width='{' ' * LONG}1' src=a>",
+        f"<title>{'1 ' * LONG}</title><h1>{' ' * LONG}</h1>",
+        "<span class=ad>" * DEEP + "<svg>" * DEEP + "<title>x</title>",
+    ],
+    ids=["class", "id", "role", "sources", "title and heading", "depth"],
+)
+def test_what_is_very_long(html):
+    root = parse_html(html)
+    assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+
+
 def test_more_names_than_are_remembered():
     html = "".join(f"<div class='c{number:x}y'>w{number}</div>" for number in range(5_000))
     root = parse_html(html)
@@ -58,10 +86,12 @@ def test_more_names_than_are_remembered():
         "<html><s:svg xmlns:s='http://www.w3.org/2000/svg'>a</s:svg></html>",
         "<html><image xmlns:x='http://www.w3.org/1999/xlink' x:href='a.svg'/></html>",
         "<!DOCTYPE html [<!ENTITY e 'x'>]><html>a&e;b</html>",
+        "<!DOCTYPE html [<!ATTLIST p class CDATA 'nav'>]><html><p>a</p></html>",
     ],
 )
 def test_what_html_does_not_make_is_left_to_python(xml):
-    root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False))
+    parser = etree.XMLParser(resolve_entities=False, attribute_defaults=False)
+    root = etree.fromstring(xml, parser)
     assert compiled.walk(root, furniture=True) is None
     assert walking.walk(root, furniture=True) == walk(root, furniture=True)
 
@@ -69,6 +99,11 @@ def test_what_html_does_not_make_is_left_to_python(xml):
 def test_neighbouring_texts_are_one():
     root = etree.fromstring("<html>a <![CDATA[ b]]> <p> c<!-- --> <?x?> d</p></html>")
     assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+
+
+def test_nothing_is_no_tree():
+    with pytest.raises(TypeError):
+        compiled.walk(None, furniture=True)
 
 
 def test_other_trees_are_refused(monkeypatch, caplog):

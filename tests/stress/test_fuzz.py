@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import resource
 import string
 import time
+from pathlib import Path
 
 import pytest
 from store_registry import page
@@ -21,9 +23,13 @@ from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 
 PAGES = int(os.environ.get("STRESS_FUZZED", "20000"))
+AT_ONCE, SECOND_PER_BYTE = 0.05, 1e-6
+"""Seconds of CPU that any page may cost, and that a byte of it may cost besides."""
+MORE = 64 << 20
+"""Bytes by which nine tenths of the pages may make the process larger."""
 FILES = int(os.environ.get("STRESS_DAMAGED", "3000"))
 
-pytestmark = [pytest.mark.stress, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(86_400)]
 
 _NAMES = [
     "html", "head", "body", "title", "h1", "div", "p", "nav", "header", "footer", "ul", "ol",
@@ -39,6 +45,11 @@ _VALUES = [
     "nav", "ad", "menu", "footer", "copyright", "toc-1", "hidden", "display:none", "/", "#",
     "?a=1", "text/html", "2024",
 ]  # fmt: skip
+
+
+def resident() -> int:
+    """Return the bytes of memory that the process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def noise(chance: random.Random, most: int) -> str:
@@ -79,19 +90,30 @@ def fuzzed(chance: random.Random) -> bytes:
 @pytest.mark.parametrize("preset", sorted(PRESETS))
 def test_pages(preset, tried):
     chance, analyser = random.Random(), Analyser(Parameters(**PRESETS[preset]))
-    slowest = 0.0
+    slowest, settled = 0.0, 0
     count = PAGES // len(PRESETS)
-    for _ in range(count):
-        state = chance.getstate()
-        html = fuzzed(chance)
+
+    def taken(html: bytes) -> float:
         start = time.process_time()
+        analyse(Record(page="p", html=html, content_type="text/html"), analyser)
+        return time.process_time() - start
+
+    for number in range(count):
+        html = fuzzed(chance)
         try:
-            analyse(Record(page="p", html=html, content_type="text/html"), analyser)
+            seconds = taken(html)
+            if seconds > AT_ONCE + SECOND_PER_BYTE * len(html):
+                seconds = min(taken(html) for _ in range(3))
+            assert seconds <= AT_ONCE + SECOND_PER_BYTE * len(html)
         except Exception:
-            print(state[1][:1], html)
+            print(html)
             raise
-        slowest = max(slowest, time.process_time() - start)
-    tried(f"fuzzed pages, {preset}", count, longest=slowest)
+        slowest = max(slowest, seconds)
+        if number == count // 10:
+            settled = resident()
+    grown = resident() - settled
+    tried(f"fuzzed pages, {preset}, {grown >> 20} MiB more memory", count, longest=slowest)
+    assert grown <= MORE
 
 
 def test_damaged_files_of_sqlite(tried, tmp_path):

@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from statistics import median
 
@@ -23,7 +24,9 @@ from scrapy_neardup.verdict import Page
 PAGES = int(os.environ.get("STRESS_PAGES", "20000"))
 """Pages of a race on one Redis with one kind of trouble; a cluster gets a fifth of them."""
 ALL_PAGES = int(os.environ.get("STRESS_ALL_PAGES", "20000"))
-"""The same of the race with every kind of trouble."""
+"""The same of the races with every kind of trouble, half of them with features and evidence."""
+TROUBLE_EVERY, KILL_EVERY = 100, 500
+"""Pages between two troubles, and between two crawlers killed, on average."""
 LEG = 50_000
 """Pages of a race that are met, and judged, at a time."""
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
@@ -33,7 +36,7 @@ LONGEST_CALL = 70
 """Seconds: how long a store may try, and some more."""
 CALLED = {PLAIN: "", CONFIRMED: ", features and evidence"}
 
-pytestmark = [pytest.mark.stress, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(86_400)]
 
 
 def nodes(place: RedisServer | RedisCluster) -> list[RedisServer]:
@@ -88,15 +91,6 @@ async def slots_moved(place, _stores) -> None:
             continue
 
 
-def again_and_again(trouble, place, pause=1.0):
-    async def run(stores) -> None:
-        while True:
-            await asyncio.sleep(pause * random.random())
-            await trouble(place, stores)
-
-    return run
-
-
 def check(what: str, tried, *races: Race) -> None:
     found, calls = [each.findings for each in races], [each.calls for each in races]
     longest = max(each.longest for each in calls)
@@ -127,7 +121,7 @@ def called(what: str, trouble, matching: Matching) -> str:
 def test_on_one_redis(trouble, matching, tried):
     storm = Storm(seed=random.randrange(10**6), pages=PAGES, matching=matching)
     with RedisServer(*(DURABLE if trouble is restarted else ())) as server:
-        result = asyncio.run(race(server.uri, storm, again_and_again(trouble, server)))
+        result = asyncio.run(race(server.uri, storm, partial(trouble, server), TROUBLE_EVERY))
     check(called("race on one Redis", trouble, matching), tried, result)
 
 
@@ -139,7 +133,7 @@ def test_on_one_redis(trouble, matching, tried):
 def test_on_a_cluster(trouble, matching, tried):
     storm = Storm(seed=random.randrange(10**6), pages=PAGES // 5, matching=matching, tasks=16)
     with running_cluster() as cluster:
-        result = asyncio.run(race(cluster.uri, storm, again_and_again(trouble, cluster)))
+        result = asyncio.run(race(cluster.uri, storm, partial(trouble, cluster), TROUBLE_EVERY))
     check(called("race on a cluster", trouble, matching), tried, result)
 
 
@@ -172,6 +166,7 @@ GROUNDS = {
 def test_processes_and_servers_are_killed(ground, matching, tried):
     """All kinds of trouble, and crawlers killed while they judge."""
     running, trouble, pages, tasks = GROUNDS[ground]
+    pages //= 2
     legs = [min(LEG, pages - start) for start in range(0, pages, LEG)]
     with running(*DURABLE) as place:
         results = [
@@ -179,7 +174,9 @@ def test_processes_and_servers_are_killed(ground, matching, tried):
                 race_of_processes(
                     place.uri,
                     Storm(seed=random.randrange(10**6), pages=leg, matching=matching, tasks=tasks),
-                    again_and_again(trouble, place)([]),
+                    partial(trouble, place, []),
+                    TROUBLE_EVERY,
+                    KILL_EVERY,
                 )
             )
             for leg in legs

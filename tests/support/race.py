@@ -68,6 +68,33 @@ class Calls:
         run.ended_from = run.end  # it may lapse
 
 
+class Pace:
+    """Measures time by pages that were met, whatever else the machine does meanwhile."""
+
+    def __init__(self, every: int, seed: int) -> None:
+        self._every, self._chance = every, random.Random(seed)
+        self._met = 0
+        self._moved = asyncio.Event()
+
+    def step(self) -> None:
+        """A page was met."""
+        self._met += 1
+        self._moved.set()
+
+    async def pause(self) -> None:
+        """Wait until, on average, `every` more pages were met."""
+        end = self._met + self._chance.randrange(1, 2 * self._every)
+        while self._met < end:
+            self._moved.clear()
+            await self._moved.wait()
+
+    async def repeat(self, trouble: Callable[[], Awaitable[None]]) -> None:
+        """Make trouble again and again, without end."""
+        while True:
+            await self.pause()
+            await trouble()
+
+
 @dataclass
 class Race:
     """What happened."""
@@ -84,17 +111,18 @@ def opened(uri: str, storm: Storm) -> Store:
     return open_store(uri, **options)
 
 
-async def race(uri: str, storm: Storm, trouble=None) -> Race:
-    """Let crawlers meet the pages of a storm, while ``trouble(stores)`` goes on beside them."""
+async def race(uri: str, storm: Storm, trouble, every: int) -> Race:
+    """Let crawlers meet the pages of a storm; ``trouble(stores)`` once in `every` pages."""
     stores = [opened(uri, storm) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
-    chance, calls = random.Random(storm.seed), Calls()
+    chance, calls, pace = random.Random(storm.seed), Calls(), Pace(every, storm.seed)
 
     async def meet(run: Run) -> None:
         await calls.meet(chance.choice(stores), run)
+        pace.step()
 
-    async with beside(trouble(stores) if trouble else None):
+    async with beside(pace.repeat(lambda: trouble(stores))):
         runs = await meet_all(storm, meet)
     for store in stores:
         await store.close()
@@ -119,14 +147,13 @@ async def meet_all(storm: Storm, meet: Callable[[Run], Awaitable[None]]) -> list
 
 
 @asynccontextmanager
-async def beside(work: Awaitable | None):
+async def beside(work: Awaitable):
     """Do some work without end, for the length of an ``async with`` block."""
-    task = asyncio.create_task(work) if work is not None else None
+    task = asyncio.create_task(work)
     try:
         yield
     finally:
-        if task is not None:
-            task.cancel()
-            [ended] = await asyncio.gather(task, return_exceptions=True)
-            if not isinstance(ended, asyncio.CancelledError):
-                raise ended
+        task.cancel()
+        [ended] = await asyncio.gather(task, return_exceptions=True)
+        if not isinstance(ended, asyncio.CancelledError):
+            raise ended

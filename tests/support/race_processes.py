@@ -10,11 +10,11 @@ import asyncio
 import pickle
 import random
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from cluster_stress import Run, Storm, judge
-from race import Calls, Race, beside, meet_all, opened
+from race import Calls, Pace, Race, beside, meet_all, opened
 
 from scrapy_neardup.verdict import Page
 
@@ -84,33 +84,34 @@ class Crawler:
 
 
 async def race_of_processes(
-    uri: str, storm: Storm, trouble: Awaitable | None = None, pause: float = 2.0
+    uri: str, storm: Storm, trouble: Callable[[], Awaitable[None]], every: int, kill_every: int
 ) -> Race:
     """Let processes meet the pages of a storm, while they are killed, each in its turn.
 
     Parameters
     ----------
     trouble
-        What goes on beside that, without end.
-    pause
-        Seconds between two kills, on average.
+        What is done once in `every` pages, on average.
+    kill_every
+        Pages between two kills, on average.
     """
     calls, chance, killed = Calls(), random.Random(storm.seed), 0
+    paces = pace, deaths = Pace(every, storm.seed), Pace(kill_every, storm.seed)
     crawlers = [Crawler(uri, storm, calls) for _ in range(storm.crawlers)]
     for crawler in crawlers:
         await crawler.start()
 
     async def kill() -> None:
         nonlocal killed
-        while True:
-            await asyncio.sleep(2 * pause * chance.random())
-            crawlers[killed % len(crawlers)].kill()
-            killed += 1
+        crawlers[killed % len(crawlers)].kill()
+        killed += 1
 
     async def meet(run: Run) -> None:
         await chance.choice(crawlers).meet(run)
+        for each in paces:
+            each.step()
 
-    async with beside(kill()), beside(trouble):
+    async with beside(deaths.repeat(kill)), beside(pace.repeat(trouble)):
         runs = await meet_all(storm, meet)
     for crawler in crawlers:
         await crawler.close()

@@ -1,0 +1,51 @@
+"""A line for each of some hostile trees: its seed, and a digest of all that is made of it.
+
+``python page_digests.py FIRST COUNT`` is run compiled, and with ``NEARDUP_PURE=1``.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from hashlib import blake2b
+
+import numpy as np
+from hostile_trees import hostile_tree
+
+from scrapy_neardup.analysis import AnalysedPage, Analyser
+from scrapy_neardup.options import PRESETS
+from scrapy_neardup.parameters import Parameters
+
+KINDS = [
+    *(Parameters(**PRESETS[preset]) for preset in sorted(PRESETS)),
+    replace(Parameters(), text="full", weights="sqrt", min_tokens=4),
+    replace(Parameters(), hash_key=b"secret", shingle_size=1, sketch=(16, 8)),
+]
+
+
+def said(seed: int, analysers: list[Analyser]) -> str:
+    """Return what a seed's page says, for all that is the same whichever way it was read."""
+    if (tree := hostile_tree(seed)) is None:
+        return ""
+    analyser = analysers[seed % len(analysers)]
+    content = analyser.read(tree[0])
+    page = analyser.page(content, page_id=seed, url=f"http://a.test/{content.title}?a={seed}")
+    shingled = page.shingled if isinstance(page, AnalysedPage) else None
+    arrays = [getattr(shingled, name, None) for name in ("shingles", "rows", "minima", "texts")]
+    return repr([content, page, *(np.asarray(each).tolist() for each in arrays)])
+
+
+def main(first: int, count: int) -> None:
+    """Print the lines, and at last the most seconds of CPU time that a page took."""
+    analysers, slowest = [Analyser(kind) for kind in KINDS], 0.0
+    for seed in range(first, first + count):
+        start = time.process_time()
+        text = said(seed, analysers)
+        slowest = max(slowest, time.process_time() - start)
+        print(seed, blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
+    print(slowest)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
