@@ -20,15 +20,11 @@ from math import sqrt
 
 import numpy as np
 
+from scrapy_neardup.evidence.layout import bin_values
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
 from scrapy_neardup.fingerprints.filtering import Filter
-from scrapy_neardup.fingerprints.minwise import (
-    b_bit_resemblance,
-    b_bit_resemblance_many,
-    b_bit_sketch,
-    one_permutation_sketch,
-)
+from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.resemblance import bottom_resemblance, bottom_sketch
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
@@ -72,8 +68,8 @@ def estimates(number: int) -> None:
         for *sets, truth in pairs(number, 1000, wanted):
             sketches = [one_permutation_sketch(each, bins) for each in sets]
             for bits in BITS:
-                packed = [b_bit_sketch(sketch, bits) for sketch in sketches]
-                errors[bits].append(b_bit_resemblance(*packed, bits) - truth)
+                a, b = (bin_values(sketch) & (1 << bits) - 1 for sketch in sketches)
+                errors[bits].append(1 - (a != b).mean() / (1 - 2.0**-bits) - truth)
             least = [bottom_sketch(each, bins) for each in sets]
             errors[64].append(bottom_resemblance(*least, bins) - truth)
         cells = []
@@ -114,15 +110,6 @@ def timing(repeats: int) -> None:
           + "".join(best(lambda s=s: broder_features(minima(s))) for s in sets))  # fmt: skip
     print(f"{'bottom_sketch, 128 hashes':46}"
           + "".join(best(partial(bottom_sketch, each, 128)) for each in sets))  # fmt: skip
-    print(f"{'one with one, one with 10,000':>66}{'packing':>10}")
-    sketch = one_permutation_sketch(sets[1], 256)
-    for bits in BITS:
-        ours = b_bit_sketch(sketch, bits)
-        many = np.tile(ours, (10_000, 1))
-        print(f"{f'256 bins, {bits} bit':46}"
-              + best(partial(b_bit_resemblance, ours, ours, bits))
-              + best(partial(b_bit_resemblance_many, ours, many, bits))
-              + best(partial(b_bit_sketch, sketch, bits)))  # fmt: skip
 
 
 def main() -> None:

@@ -4,7 +4,7 @@
 `hashing`      text -> one 64-bit hash a token
 `shingles`     token hashes -> the features of a page
 `charikar`     features -> simhash, compared by Hamming distance
-`minwise`      features -> one-permutation sketch of b-bit minima, compared by resemblance
+`minwise`      features -> one-permutation sketch, compared by resemblance
 `broder`       features -> k digests of s minima, compared for equality
 `filtering`    filters by features: their choice, mega-shingles, super-shingles
 `resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
@@ -19,20 +19,12 @@
 from scrapy_neardup.fingerprints.broder import broder_features, minima
 from scrapy_neardup.fingerprints.charikar import hamming_distance, simhash, simhash_features
 from scrapy_neardup.fingerprints.hashing import HASH_VERSION, digest, token_hashes
-from scrapy_neardup.fingerprints.minwise import (
-    b_bit_resemblance,
-    b_bit_resemblance_many,
-    b_bit_sketch,
-    one_permutation_sketch,
-)
+from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import Weights, features
 
 __all__ = [
     "HASH_VERSION",
     "Weights",
-    "b_bit_resemblance",
-    "b_bit_resemblance_many",
-    "b_bit_sketch",
     "broder_features",
     "digest",
     "features",

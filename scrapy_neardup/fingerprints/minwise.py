@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
-from scrapy_neardup.kinds import BITS, MAX_BINS, MIN_BINS
+from scrapy_neardup.kinds import MAX_BINS, MIN_BINS
 
 _RANK_BITS = 53
 """A minimum is the number of its throw (11 bits), then the low bits of its hash: they share
@@ -51,9 +51,6 @@ _THROW = constant(_RANK_BITS)
 _UNFILLED = constant((1 << 64) - 1)
 _STEP = constant(0x9E3779B97F4A7C15)
 """The shingle's hash at throw t is mix(shingle + t * step): SplitMix64's stream from it."""
-
-_BLOCK = 1 << 18
-"""Bytes of sketches compared at once: what fits a core's cache."""
 
 
 def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[np.uint64]:
@@ -112,128 +109,6 @@ def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray
     set is small.
     """
     return owners(sketch, shingles, np.ones(len(shingles), np.uint8)) > 0
-
-
-def b_bit_sketch(sketch: NDArray[np.uint64], bits: int) -> NDArray[np.uint8]:
-    """Return `bits` bits of each minimum, packed.
-
-    The bits are the lowest of the mixed minimum, so that they depend on all of it. Bin i
-    takes the bits from ``i * bits % 8`` on of byte ``i * bits // 8``.
-
-    Parameters
-    ----------
-    sketch
-        Shape (bins,), from `one_permutation_sketch`.
-    bits
-        1, 2, 4 or 8.
-
-    Returns
-    -------
-    ndarray of uint8, shape (bins * bits / 8,)
-
-    Raises
-    ------
-    ConfigurationError
-        For other `bits`.
-
-    References
-    ----------
-    Li & König, "b-Bit minwise hashing", WWW 2010, section 2.
-    """
-    _check_bits(bits)
-    lowest = PUBLIC.mix(sketch.copy()).astype(np.uint8)[:, None]
-    values = np.unpackbits(lowest, axis=1, count=bits, bitorder="little")
-    return np.packbits(values, bitorder="little")
-
-
-def b_bit_resemblance(ours: NDArray[np.uint8], theirs: NDArray[np.uint8], bits: int) -> float:
-    """Return the estimated resemblance of two sets from their b-bit sketches.
-
-    Different minima agree in b bits by accident, one in 2^b; with a share E of equal
-    values, (E - 2^-b) / (1 - 2^-b) is without bias. It is 1 for equal sets, and may fall
-    below 0, to -1 / (2^b - 1), where sets have almost nothing in common.
-
-    Its standard error is at most sqrt(E * (1 - E) / bins) / (1 - 2^-b): at a resemblance
-    of .9 and 256 bins .031, .023, .020 and .019 for 1, 2, 4 and 8 bits.
-
-    Parameters
-    ----------
-    ours, theirs
-        Shape (bytes,), uint8, from `b_bit_sketch`, of as many bins and bits.
-    bits
-        1, 2, 4 or 8.
-
-    Raises
-    ------
-    ConfigurationError
-        For other `bits`, or sketches of different sizes.
-
-    References
-    ----------
-    Li & König 2010, theorem 1, for sets that are small in the universe of 2^64 hashes: there
-    C1 = C2 = 2^-b.
-    """
-    return float(b_bit_resemblance_many(ours, theirs[None], bits)[0])
-
-
-def b_bit_resemblance_many(
-    ours: NDArray[np.uint8], theirs: NDArray[np.uint8], bits: int
-) -> NDArray[np.float64]:
-    """Return the estimated resemblance of one set and each of many.
-
-    Parameters
-    ----------
-    ours
-        Shape (bytes,), uint8.
-    theirs
-        Shape (n, bytes), uint8.
-    bits
-        1, 2, 4 or 8.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        See `b_bit_resemblance`, also for the errors.
-
-    Notes
-    -----
-    O(n * bytes), some 0.1 µs a sketch of 256 bytes; apart from the result, memory is
-    bounded.
-    """
-    _check_bits(bits)
-    size = ours.shape[-1]
-    if theirs.shape[1:] != ours.shape:
-        raise ConfigurationError(
-            f"sketches of {size} and of {theirs.shape[-1]} bytes can't be compared: make both"
-            " with as many bins and bits"
-        )
-    # Whole words at a time; no value lies across two bytes.
-    word = f"u{min(8, size)}"
-    differing = np.empty(len(theirs), np.int64)
-    mine = np.ascontiguousarray(ours).view(word)
-    rows = max(1, _BLOCK // size)
-    for start in range(0, len(theirs), rows):
-        block = np.ascontiguousarray(theirs[start : start + rows]).view(word)
-        differing[start : start + rows] = _count_differing(block ^ mine, bits)
-    accident = 2.0**-bits
-    equal = 1 - differing / (size * 8 // bits)
-    return np.asarray((equal - accident) / (1 - accident), np.float64)
-
-
-def _count_differing(words: NDArray[np.unsignedinteger], bits: int) -> NDArray[np.int64]:
-    """Count, along the last axis, the fields of `bits` bits that are not 0; changes `words`."""
-    shift = bits // 2
-    while shift:
-        words |= words >> words.dtype.type(shift)
-        shift //= 2
-    lowest = sum(1 << place for place in range(0, 8, bits)) * 0x0101010101010101
-    words &= words.dtype.type(lowest & np.iinfo(words.dtype).max)
-    return np.asarray(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
-
-
-def _check_bits(bits: int) -> None:
-    if bits not in BITS:
-        raise ConfigurationError(f"the bits of a minimum must be 1, 2, 4 or 8, not {bits}")
 
 
 def _throw(

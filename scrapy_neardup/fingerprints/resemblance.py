@@ -223,7 +223,7 @@ def containment_of(resemblance: float, ours: int, theirs: int) -> float:
     Parameters
     ----------
     resemblance
-        J, exact or estimated; an estimate below 0 (`minwise.b_bit_resemblance`) counts as 0.
+        J, exact or estimated; an estimate below 0 counts as 0.
     ours, theirs
         |A| and |B|, numbers of distinct shingles.
 
