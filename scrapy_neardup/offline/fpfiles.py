@@ -151,7 +151,7 @@ class ArraySource(Source):
             yield RowRange(part.row, some, 0, len(some))
 
 
-def json_lines(path: str, *, stored: bool = False) -> ArraySource:
+def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
     Parameters
@@ -233,7 +233,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
     column
         Where a Parquet file has its fingerprints.
     stored
-        See `json_lines`.
+        See `scanned_lines`.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         It is none of these, or can't be read.
     """
     if path == "-":
-        return json_lines(path, stored=stored)
+        return scanned_lines(path, stored=stored)
     with reading(path), opened(path) as file:
         start = file.read(len(MAGIC))
     if start == MAGIC:
@@ -251,7 +251,7 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
 
         return ParquetSource(path, column)
     if path.lower().endswith(JSON_ENDINGS):
-        return json_lines(path, stored=stored)
+        return scanned_lines(path, stored=stored)
     if path.lower().endswith(RAW_ENDINGS):
         return RawFile(path)
     raise InputError(
