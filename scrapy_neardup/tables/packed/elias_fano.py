@@ -172,7 +172,7 @@ class EliasFano:
         # towards it and never past it.
         if ones <= _DENSE:
             place = zeros + (zeros * ones >> _CHUNK_BITS)
-            while missing := zeros - (~word & (1 << place) - 1).bit_count():
+            while missing := zeros - place + (word & (1 << place) - 1).bit_count():
                 place += missing
             place = (~word & (1 << place) - 1).bit_length()
         else:
@@ -230,6 +230,9 @@ def _rank_type(count: int) -> str:
 
 
 _compiled = load("packed")
+if _compiled is not None and not hasattr(_compiled, "Table"):
+    refuse("packed", "the module is older than its source: install again")
+    _compiled = None
 
 
 def _agrees() -> bool:

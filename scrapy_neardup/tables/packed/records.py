@@ -118,5 +118,5 @@ class Records:
         """Return the record of a row; about 2 microseconds."""
         if not row:
             return self._records.read(0, self._ends[0])
-        start, end = self._ends.array(row - 1, row + 1).tolist()
+        start, end = self._ends[row - 1 : row + 1]
         return self._records.read(start, end)
