@@ -44,7 +44,11 @@ def _load() -> ModuleType | None:
     compiled = _speed.load("walk")
     if compiled is None:
         return None
-    compiled.set_up(tags, pure, clocks)
+    try:
+        compiled.set_up(tags, pure, clocks)
+    except TypeError:
+        _speed.refuse("walk", "the module is older than its source: install again")
+        return None
     oldest, newest = _TRIED
     root = parse_html(_EXAMPLE)
     known = parse_html("<p>a</p><p>b</p>")[0]
