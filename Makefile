@@ -13,7 +13,7 @@ BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes 
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000
-QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes)
+QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes tuning)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -1,7 +1,7 @@
 """Real sites with a known truth, for the benchmarks that ask how good a verdict is.
 
 A site is a folder of HTML pages. Its truth is either a pair of files as described in
-`_listed`, or computed here: the exact Jaccard resemblance of word 4-shingles, by
+`listed`, or computed here: the exact Jaccard resemblance of word 4-shingles, by
 `scrapy_neardup.joins`, of the main text; or, apart from all that the plugin does to find it, of
 the full text without the lines that are on a tenth of the site's pages or half of those of a
 folder, which can be known only when all of the site is.
@@ -167,7 +167,7 @@ def load(source: Source) -> Site:
     folder = source.folder
     truth = source.truth
     if truth is not None and (truth / f"{folder.name}.pages.tsv.gz").exists():
-        pages, alike = _listed(folder.name, truth)
+        pages, alike = listed(folder.name, truth)
     else:
         found = (
             path
@@ -187,7 +187,7 @@ def load(source: Source) -> Site:
     return Site(folder.name, pages, read_contents(source, pages), alike, section)
 
 
-def _listed(name: str, truth: Path) -> tuple[list[str], Alike]:
+def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
     """Read a site's truth.
 
     ``NAME.pages.tsv.gz`` lists the pages as ``VERSION:path`` in judging order, and

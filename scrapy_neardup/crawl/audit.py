@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.text import Form
+from scrapy_neardup.text import OMITTED
 
 if TYPE_CHECKING:
     from scrapy_neardup.text import Content
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 MAX_TEXT_BYTES = 64 * 1024
 """Maximum bytes of a page's compressed text; the end of a longer one is cut off."""
-
-OMITTED = {Form.CLOCK: "clock", Form.LINKS: "links", Form.NAMED: "named as furniture"}
-"""Form of a block -> why it isn't judged, or isn't judged as content."""
 
 MAX_TITLE_LENGTH = 300
 """Maximum characters of a title or heading in the file."""

@@ -14,7 +14,7 @@ def pieces(tuned: Mapping[str, Any]) -> Iterator[str]:
     Parameters
     ----------
     tuned
-        ``sources`` (names), ``pages``, ``collection``, ``duplicates``, ``groups`` (counts),
+        ``sources`` (names), ``pages``, ``sample``, ``duplicates``, ``groups`` (counts),
         ``settings`` (lines to choose), ``outcomes`` (objects with ``setting``, ``value``,
         ``chosen``, ``precision`` and ``recall`` as value, low and high, ``dropped``, ``lost``)
         and ``looks`` (lists of ``title``, ``pairs``: page, other page, resemblance).

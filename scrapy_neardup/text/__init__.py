@@ -2,7 +2,7 @@
 
 from scrapy_neardup.options import View
 from scrapy_neardup.text.blocks import Block, Form
-from scrapy_neardup.text.content import Content, Extractor
+from scrapy_neardup.text.content import OMITTED, Content, Extractor
 from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
 from scrapy_neardup.text.links import link_targets
 from scrapy_neardup.text.nesting import lost_content
@@ -11,6 +11,7 @@ from scrapy_neardup.text.sniff import looks_like_html
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
 
 __all__ = [
+    "OMITTED",
     "Block",
     "Content",
     "Extractor",

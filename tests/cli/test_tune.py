@@ -26,14 +26,14 @@ def articles(tmp_path):
 def test_settings_are_measured_and_chosen(call, articles):
     result = call("tune", articles, "--output", "tuning.html", "--progress")
     first, _, _, default, *rest = result.stdout.splitlines()
-    assert first == "30 of 30 pages: 20 duplicates in 10 groups"
+    assert first == ("30 pages, 20 of them compared with all others: 20 duplicates in 10 groups")
     assert default.split() == [
         "*", "NEARDUP_PRESET", "best", *["1.000", "(0.722-1.000)"] * 2, "20", "0",
     ]  # fmt: skip
     assert {line.split()[0] for line in rest[:13]} == {
         "NEARDUP_PRESET", "k", "NEARDUP_MIN_RESEMBLANCE", "NEARDUP_TITLES",
     }  # fmt: skip
-    assert "The defaults are to be chosen." in rest
+    assert "Keep the defaults: no other setting is clearly better here." in rest
     assert "The page is tuning.html." in result.stderr
     assert Path("tuning.html").read_text().startswith("<!doctype html>")
 
@@ -41,7 +41,7 @@ def test_settings_are_measured_and_chosen(call, articles):
 def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
     shop(products=5, copies=3).write(tmp_path / "audit.jsonl")
     assert (
-        "20 of 20 pages: 15 duplicates in 5 groups"
+        "20 pages, 15 of them compared with all others: 15 duplicates in 5 groups"
         in call("tune", "--audit", "audit.jsonl").stdout
     )
 

@@ -21,6 +21,7 @@ NEEDED = {"feature_variants.py": ["snowballstemmer"], "quality_pictures.py": ["m
         ("survey.py", "the plugin (best)               1.000"),
         ("feature_variants.py", "best                       length within 20 %"),
         ("sketch_sizes.py", "by the curve"),
+        ("tuning.py", "toy           120     60"),
         ("quality_pictures.py", "fingerprints.png"),
     ],
 )

@@ -20,6 +20,11 @@ function words(text, omitted) {
   return found;
 }
 
+// The letters and digits of words that are judged, in lower case.
+function judged(found) {
+  return found.filter(({ form }) => !form).map(({ word }) => word.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim()).join(" ");
+}
+
 // Runs [same, from a, to a, from b, to b], in order; those that differ have same = false. None
 // where there are too many of them.
 function runs(a, b) {
@@ -165,6 +170,8 @@ function difference(textA, omittedA, textB, omittedB) {
   const summary = changed.length
     ? `${counted(gone, "word")} only in the kept page, ${counted(come, "word")} only in the other.`
     : "The texts are equal, word by word.";
+  const apart = changed.some(([, fromA, toA, fromB, toB]) => judged(a.slice(fromA, toA)) !== judged(b.slice(fromB, toB)));
+  const same = changed.length && !apart ? " All differ in case or punctuation alone, which isn’t judged." : "";
   const grey = omitted ? ` ${counted(omitted, "word")} in grey took no part in the judgement.` : "";
-  return [make("p", { class: "soft" }, summary + grey), table];
+  return [make("p", { class: "soft" }, summary + same + grey), table];
 }

@@ -3,15 +3,15 @@
 const FINDINGS = {
   titles: [
     "Other titles or headings",
-    "These drops and the pages they repeat call themselves differently. Where a name is all that tells two pages apart, NEARDUP_TITLES = \"strict\" keeps both.",
+    "These pages have another title or heading than the page that they repeat. If titles are what tells your pages apart, NEARDUP_TITLES = \"strict\" keeps both.",
   ],
   near: [
     "Near the threshold",
-    "A little less alike and these pages would have been kept. NEARDUP_MIN_RESEMBLANCE moves the threshold.",
+    "Had these pages been a little less alike, they would have been kept. NEARDUP_MIN_RESEMBLANCE moves the threshold.",
   ],
   learnt: [
-    "Decided with something learnt",
-    "What the crawl had learnt about the site took part in these verdicts.",
+    "Decided by something learnt",
+    "Without what the crawl had learnt about the site, these pages would have been kept. NEARDUP_LEARN says what is learnt.",
   ],
 };
 
@@ -104,26 +104,26 @@ function worthALook(summary, filter) {
   }
   if (summary.onlyFromDrops?.length) {
     add("Only found on dropped pages", summary.onlyFromDrops.length,
-      "Addresses to which only pages led that repeat another. A crawl that drops these doesn't find them.",
+      "Only duplicates link to these addresses. A crawl that drops the duplicates doesn't find them.",
       folded(summary.onlyFromDrops));
   }
   for (const { name, count: number, rows } of summary.findings) {
     if (name === "titles") add(...finding(name, number, rows, filter));
   }
   if (summary.crowds.length) {
-    add("Many pages of one pattern for one page", summary.crowds.length,
-      "Error pages and session ids look so; so do products whose pages share all but a name.",
+    add("Many pages of one pattern that repeat one page", summary.crowds.length,
+      "Typical of error pages and session ids, but also of products whose pages differ in nothing but a name.",
       make("ul", { class: "crowds" }, summary.crowds.slice(0, 12).map(([pattern, of, number]) =>
         make("li", {},
           make("button", { type: "button", class: "quiet", click: () => filter("crowd", [pattern, of]) }, counted(number, "page")),
-          " of ", make("code", {}, shown(pattern, 90)), " for ", address(of, 90)))));
+          " of ", make("code", {}, shown(pattern, 90)), " repeat ", address(of, 90)))));
   }
   for (const { name, count: number, rows } of summary.findings) {
     if (name !== "titles") add(...finding(name, number, rows, filter));
   }
   if (summary.kept.length) {
     add("Hundreds of kept pages of one pattern", summary.kept.length,
-      "Nothing is wrong where these pages differ. Endless ones (days, searches, filters) are no duplicates: DEPTH_LIMIT and NEARDUP_DENY are for these.",
+      "Nothing is wrong if these pages differ. Endless ones (days, searches, filters) aren't duplicates: limit those with DEPTH_LIMIT, or don't follow links to them.",
       make("ul", { class: "crowds" }, summary.kept.slice(0, 12).map(([pattern, number, examples]) =>
         make("li", {}, counted(number, "page"), " of ", make("code", {}, shown(pattern, 90)), ", such as ", address(examples.at(-1), 90)))));
   }

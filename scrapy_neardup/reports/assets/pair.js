@@ -19,8 +19,8 @@ function pairView(drops, row, texts) {
   }
   const count = rows.tokens[row], kept = groups.tokens[group];
   if (rows.resemblance[row] != null && count && kept) {
-    fact("held", make("b", {}, heldShare(rows.resemblance[row], count, kept)), " by the kept page, ",
-      make("b", {}, heldShare(rows.resemblance[row], kept, count)), " of that by this one");
+    fact("contained", make("b", {}, heldShare(rows.resemblance[row], count, kept)), " of this page in the kept one, ",
+      make("b", {}, heldShare(rows.resemblance[row], kept, count)), " of the kept one in this");
   }
   if (rows.distance[row] != null) fact("distance", make("b", {}, String(rows.distance[row])), make("span", { class: "soft" }, " of 64 bits"));
   const found = words[rows.found[row]];

@@ -113,7 +113,7 @@ function explorer() {
   };
 
   const section = make("section", { class: "explorer", id: "groups" },
-    make("h2", {}, "What was found to repeat what"),
+    make("h2", {}, "Duplicates, and what they repeat"),
     make("form", { class: "tools", role: "search", submit: (event) => event.preventDefault() },
       make("label", { for: "search" }, "Search"), search, Object.values(selects), chips, tally),
     make("div", { class: "panes" }, list.element, pair),

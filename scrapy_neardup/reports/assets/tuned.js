@@ -5,32 +5,45 @@ document.body.append(
   make("main", {},
     make("header", {},
       make("p", { class: "kicker" }, "Near-duplicate tuning"),
-      make("h1", {}, tuned.settings.length ? "Another setting is better here." : "The defaults are right here."),
+      make("h1", {}, tuned.settings.length ? "Another setting does better here." : "Keep the defaults."),
       make("p", { class: "soft" }, tuned.sources.flatMap((name) => [shown(name, 120), " "]))),
     tuned.settings.length ? make("pre", {}, make("code", {}, tuned.settings.join("\n"))) : null,
     make("dl", { class: "figures" },
-      tally("pages in the sample", tuned.pages),
-      tally("in the collection", tuned.collection),
-      tally("true duplicates", tuned.duplicates),
-      tally("in groups", tuned.groups)),
+      tally("pages", tuned.pages),
+      tally("compared with all others", tuned.sample),
+      tally("of these are duplicates", tuned.duplicates),
+      tally("groups", tuned.groups)),
     make("p", {}, "A page is a duplicate if an earlier one has a resemblance of at least 0.9: the exact"
-      + " share of common shingles. A drop loses content if no earlier page has 0.8."),
+      + " share of common shingles. A drop loses content if no earlier page has 0.8. Navigation and the"
+      + " lines that most pages of a folder share don’t count."),
     make("section", { class: "explorer" }, make("h2", {}, "Precision over recall"), picture(tuned.outcomes)),
-    make("section", { class: "explorer" }, make("h2", {}, "In numbers"), table(tuned.outcomes)),
+    make("section", { class: "explorer" }, make("h2", {}, "In numbers"), numbers(tuned.outcomes)),
     make("section", { class: "explorer" }, make("h2", {}, "Pages to look at"),
       tuned.looks.map(({ title, count: number, pairs }) => make("section", { class: "breakdown" },
         make("h3", {}, `${title}: ${count(number)}`),
-        make("ul", { class: "crowds" }, pairs.map(([page, other, value]) => make("li", {},
-          address(page, 200), other == null ? null : [" and ", address(other, 200)],
-          value == null ? null : make("span", { class: "soft" }, ` resemblance ${value.toFixed(3)}`))))))),
+        number ? listed(title, pairs) : null))),
   ),
 );
+
+function listed(title, pairs) {
+  const cells = ([page, other, value]) =>
+    [address(page, 200), other == null ? "–" : address(other, 200), value == null ? "under 0.8" : value.toFixed(3)];
+  return table(title, ["page", "repeats", "resemblance"], pairs.map((pair) => ({ cells: cells(pair) })));
+}
+
+function table(name, head, rows) {
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
+    make("table", {},
+      make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),
+      make("tbody", {}, rows.map(({ kind, cells }) =>
+        make("tr", { class: kind ?? null }, cells.map((cell) => make("td", {}, cell)))))));
+}
 
 function tally(name, number) {
   return make("div", { class: "figure" }, make("dt", {}, name), make("dd", {}, count(number)));
 }
 
-function table(outcomes) {
+function numbers(outcomes) {
   const range = ({ low, high }) => `${low.toFixed(3)} to ${high.toFixed(3)}`;
   const cells = (outcome) => [
     outcome.setting, outcome.value,
@@ -39,11 +52,8 @@ function table(outcomes) {
     count(outcome.dropped), count(outcome.lost),
   ];
   const head = ["setting", "value", "precision", "95 %", "recall", "95 %", "dropped", "lost"];
-  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All settings in numbers" },
-    make("table", {},
-      make("thead", {}, make("tr", {}, head.map((name) => make("th", { scope: "col" }, name)))),
-      make("tbody", {}, outcomes.map((outcome) =>
-        make("tr", { class: outcome.chosen ? "chosen" : null }, cells(outcome).map((cell) => make("td", {}, cell)))))));
+  const rows = outcomes.map((outcome) => ({ kind: outcome.chosen ? "chosen" : null, cells: cells(outcome) }));
+  return table("All settings in numbers", head, rows);
 }
 
 // Points in the plane, those of one setting joined by a line.
@@ -65,6 +75,12 @@ function picture(outcomes) {
     );
   }
   shapes.push(drawn("text", { x: x(1), y: height - 4, "text-anchor": "end" }, "recall"));
+  const taken = [];
+  const free = (x, y, letters) => { // below labels that are there already
+    while (taken.some((one) => Math.abs(one.y - y) < 12 && x < one.x + 7 * one.letters + 4 && one.x < x + 7 * letters + 4)) y += 13;
+    taken.push({ x, y, letters });
+    return { x, y };
+  };
   const settings = [...new Set(outcomes.map(({ setting }) => setting))];
   settings.forEach((setting, number) => {
     const own = outcomes.filter((outcome) => outcome.setting === setting);
@@ -74,7 +90,7 @@ function picture(outcomes) {
       shapes.push(
         drawn("circle", { cx, cy, r: outcome.chosen ? 6 : 3.5, class: `s${number}` },
           drawn("title", {}, `${outcome.setting} = ${outcome.value}`)),
-        drawn("text", { x: cx + 7, y: cy - 6 + 13 * number, class: `s${number}` }, outcome.value),
+        drawn("text", { ...free(cx + 7, cy - 6, outcome.value.length), class: `s${number}` }, outcome.value),
       );
     }
   });
