@@ -33,9 +33,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.layout import BORDER, HEAD, LINKS, NAMED, Head, Planes
+from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head
+from scrapy_neardup.evidence.overlap import Overlap
 from scrapy_neardup.verdict import Page
 
 EQUAL = 0.003
@@ -165,32 +166,26 @@ class Comparison:
     """
 
     __slots__ = (
-        "_aside", "_bins", "_bits", "_border", "_full", "_furniture", "_head", "_lacked",
-        "_links", "_most_differing", "_named", "_not_theirs", "_planes", "_stored", "_title",
-        "_weighing",
+        "_bins", "_bits", "_head", "_most_differing", "_not_theirs", "_overlap", "_stored",
+        "_title", "_weighing",
     )  # fmt: skip
 
     def __init__(self, page: Page, bins: int, bits: int) -> None:
         self._stored, self._weighing = page.evidence, page.weighing
         self._bins, self._bits = bins, bits
-        self._full = (1 << bins) - 1
         self._head = Head.unpack(page.evidence)
         self._title = self._head.title - page.weighing.common
         self._not_theirs = page.weighing.changing | page.weighing.constant
-        self._planes: Planes | None = None
-        self._lacked: tuple[int, tuple[int, ...]] | None = None
-        self._aside = self._border = self._named = self._links = self._furniture = 0
         self._most_differing = (1 - page.weighing.min_resemblance) * (1 - 2.0**-bits)
+        self._overlap: Overlap | None = None
         if len(page.evidence) > HEAD.size:
-            self._planes = Planes.unpack(page.evidence, bins, bits)
-            self._aside = self._aside_of(self._planes, self._head.places, page.weighing.changing)
-            self._named = self._planes.owned_by(NAMED, self._full)
-            self._links = self._planes.owned_by(LINKS, self._full)
-            self._border = self._planes.owned_by(BORDER, self._full)
+            marks: tuple[Any, ...] = ()
             if (furniture := page.weighing.furniture) is not None:
-                self._furniture, self._lacked = furniture.plane(), furniture.lacked(bits)
+                marks = furniture.plane(), furniture.lacked(bits)
                 if furniture.is_most():
                     self._most_differing = 0.0
+            aside = _aside(self._head.places, page.weighing.changing)
+            self._overlap = Overlap(page.evidence, bins, bits, aside, *marks)
 
     def decide(self, stored: bytes, *, same_embedded: bool = True) -> Decided | None:
         """Return by which rule the page repeats another one, or None if it doesn't.
@@ -208,7 +203,7 @@ class Comparison:
         names = self._names(head)
         if not same_embedded and names < Names.ADDRESS:
             return None
-        if self._planes is None:
+        if self._overlap is None:
             return None if names <= Names.RETITLED else Decided(Rule.EQUAL, None)
         compared, beside = self._compare(stored, head)
         rule = self._rule(compared, beside, names, same_text=head.text == self._head.text)
@@ -216,7 +211,7 @@ class Comparison:
 
     def resemblance(self, stored: bytes) -> float | None:
         """Return the estimated resemblance of another page; None where one has no sketch."""
-        if self._planes is None or len(stored) != len(self._stored):
+        if self._overlap is None or len(stored) != len(self._stored):
             return None
         compared, _ = self._compare(stored, Head.unpack(stored))
         return compared.resemblance(self._bits)
@@ -280,41 +275,10 @@ class Comparison:
 
         That is in elements named as furniture, and in links.
         """
-        ours = self._planes
-        assert ours is not None  # noqa: S101  (for the type checker)
-        theirs = Planes.unpack(stored, self._bins, self._bits)
-        differing = 0
-        for mine, other in zip(ours.values, theirs.values, strict=True):
-            differing |= mine ^ other
-        furniture = self._furniture
-        if 2 * (furniture & differing).bit_count() > furniture.bit_count():
-            differing &= ~furniture  # the other page lacks it
-        counted = self._full & (~furniture | differing)
-        if self._lacked is not None:
-            lacked, values = self._lacked
-            shown = lacked
-            for value, other in zip(values, theirs.values, strict=True):
-                shown &= ~(value ^ other)
-            if 2 * shown.bit_count() > lacked.bit_count():  # the other page has it
-                differing, counted = differing & ~shown, counted & ~shown
-        core = ~(self._aside | self._aside_of(theirs, head.places, self._not_theirs))
-        rows = core & ~(self._border | theirs.owned_by(BORDER, self._full))
-        beside = differing & ~furniture
-        compared = Compared(
-            *(
-                ((differing & bins).bit_count(), (counted & bins).bit_count())
-                for bins in (-1, core, rows)
-            )
-        )
-        return compared, ((beside & self._named).bit_count(), (beside & self._links).bit_count())
-
-    def _aside_of(self, planes: Planes, places: Sequence[int], known: frozenset[int]) -> int:
-        """Return the bins whose minimum isn't in the core, given places that aren't."""
-        aside = planes.owned_by(NAMED, self._full) | planes.owned_by(LINKS, self._full)
-        for owner, place in enumerate(places, start=1):
-            if place in known:
-                aside |= planes.owned_by(owner, self._full)
-        return aside
+        assert self._overlap is not None  # noqa: S101  (for the type checker)
+        aside = _aside(head.places, self._not_theirs)
+        *compared, beside = self._overlap.counts(stored, aside)
+        return Compared(*compared), beside
 
     def _names(self, head: Head) -> Names:  # noqa: PLR0911  (a table)
         weighing, ours = self._weighing, self._head
@@ -333,3 +297,20 @@ class Comparison:
         if not (self._title and theirs) or weighing.young_site:
             return Names.UNKNOWN
         return Names.NAMESAKE if ours.name == head.name or ours.path == head.path else Names.TITLE
+
+
+def _aside(places: Sequence[int], known: frozenset[int]) -> int:
+    """Return the owners that aren't in the core of a page, owner i as bit i.
+
+    Parameters
+    ----------
+    places
+        Its tracked places.
+    known
+        Places that aren't in a core.
+    """
+    aside = 1 << NAMED | 1 << LINKS
+    for owner, place in enumerate(places, start=1):
+        if place in known:
+            aside |= 1 << owner
+    return aside

@@ -156,7 +156,7 @@ def test_furniture_that_only_one_page_has_does_not_count():
     for bins, expected in ((100, Rule.ALIKE), (40, None), (300, Rule.ALIKE)):
         absent = Known(absent=((1 << bins) - 1, values))
         assert rule(ours, theirs, furniture=absent) is expected, bins
-    other = tuple(~value for value in values)
+    other = tuple((1 << BINS) - 1 - value for value in values)
     assert rule(ours, theirs, furniture=Known(absent=((1 << 100) - 1, other))) is None
 
 
