@@ -1,8 +1,8 @@
-"""On how many pages of a group each shingle is: lossy counting.
+"""The number of pages of a group that hold each shingle: lossy counting.
 
-Rule of this module: bounded, and without a look at what is counted (Manku & Motwani, "Approximate
-frequency counts over data streams", VLDB 2002, section 4.2). Every few pages what is rare is let
-go, so that a group holds a few thousand shingles however large the site is. All counts are halved
+Rule of this module: memory is bounded whatever is counted (Manku & Motwani, "Approximate
+frequency counts over data streams", VLDB 2002, section 4.2). Every few pages rare shingles are let
+go, so that a group holds a few thousand of them however large the site is. All counts are halved
 from time to time, so that a site may change its design.
 """
 
@@ -41,7 +41,7 @@ _NOTHING = np.empty(0, np.uint64)
 _COUNTED = np.dtype([("shingle", "<u8"), ("count", "<f4")])
 
 Counted = tuple[NDArray[np.uint64], NDArray[np.float32]]
-"""Distinct shingles, ascending, and on how many pages each is, of one shape."""
+"""Distinct shingles, ascending, and the number of pages that hold each, of the same shape."""
 
 
 @has_twin(
@@ -61,7 +61,7 @@ def counted(
 ) -> Counted:
     """Return shingles and counts with those of a batch of pages added.
 
-    What is on one page of a batch alone is let go: furniture is on two of one soon.
+    Shingles on only one page of a batch are let go: furniture is soon on two pages of one batch.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def counted(
 
 
 class Counts:
-    """On how many pages of one group each shingle is.
+    """The number of pages of one group that hold each shingle.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Counts:
     shingles : ndarray of uint64, shape (n,)
         Ascending.
     counts : ndarray of float32, shape (n,)
-        On how many pages each is, less those that are waiting to be counted.
+        Number of pages that hold each, but for those that are waiting to be counted.
     """
 
     def __init__(self) -> None:

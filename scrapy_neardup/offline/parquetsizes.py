@@ -1,8 +1,8 @@
 """Sizes of a Parquet column's pages, as the headers of these pages give them.
 
-A reader makes room for as many bytes as the header of a page says; what the footer of the file
-says of the whole column may be another number. Headers are structures of Thrift's compact
-protocol (``PageHeader`` in parquet.thrift); of other pages than these nothing is read here.
+A reader allocates as many bytes as the header of a page says; what the footer of the file says of
+the whole column may be another number. Headers are structures of Thrift's compact protocol
+(``PageHeader`` in parquet.thrift); nothing else is read here.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ def largest_page(file: IO[bytes], column: Any) -> int:
     Parameters
     ----------
     file
-        The Parquet file; it is read from at any place.
+        The Parquet file, seekable.
     column
         Metadata of the column in a row group (``pyarrow.parquet.ColumnChunkMetaData``).
 
     Raises
     ------
     ValueError
-        Where a page should begin there is no header of one.
+        There is no header where a page should begin.
 
     Notes
     -----

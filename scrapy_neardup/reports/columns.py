@@ -33,7 +33,9 @@ class Numbering:
         return found
 
 
-def chosen(summary: Summary, findings: Iterable[Finding], limit: int = MAX_DROPS) -> list[int]:
+def shown_drops(
+    summary: Summary, findings: Iterable[Finding], limit: int = MAX_DROPS
+) -> list[int]:
     """Return the numbers of at most `limit` drops, group by group, the largest group first.
 
     If there are more, those that deserve a look come first; the rest of the room is shared equally
@@ -59,7 +61,7 @@ def chosen(summary: Summary, findings: Iterable[Finding], limit: int = MAX_DROPS
 
 
 def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict[str, Any]:
-    """Return the columns of the drops `numbers`, which `chosen` put in order.
+    """Return the columns of the drops `numbers`, which `shown_drops` put in order.
 
     Parameters
     ----------

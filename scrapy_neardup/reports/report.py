@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from scrapy_neardup.reports.columns import chosen, columns
+from scrapy_neardup.reports.columns import columns, shown_drops
 from scrapy_neardup.reports.findings import crowds, drops_to_look_at, kept_patterns
 from scrapy_neardup.reports.page import page
 from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
@@ -55,7 +55,7 @@ class Report:
         self._sources = sources
         self._only_from_drops = only_from_drops
         self._findings = drops_to_look_at(summary)
-        self._numbers = chosen(summary, self._findings)
+        self._numbers = shown_drops(summary, self._findings)
 
     @cached_property
     def lines(self) -> list[int]:

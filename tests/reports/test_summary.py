@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.reports.audit import entries
-from scrapy_neardup.reports.columns import chosen, columns
+from scrapy_neardup.reports.columns import columns, shown_drops
 from scrapy_neardup.reports.findings import (
     CROWD,
     KEPT_PATTERN,
@@ -134,7 +134,7 @@ def test_a_bounded_choice_has_what_deserves_a_look_and_some_of_each_group(groups
         audit.drop(f"http://h/{number}/x", kept[group])
     summary = summary_of(audit)
     first = source.sample(range(len(groups)), min(2, len(groups)))
-    numbers = chosen(summary, [Finding("near", len(first), first)], limit)
+    numbers = shown_drops(summary, [Finding("near", len(first), first)], limit)
     assert len(numbers) == len(set(numbers)) == min(limit, len(groups))
     assert len(set(first) & set(numbers)) == min(len(first), limit)
     of = [summary.drops[number].of_id for number in numbers]
@@ -147,7 +147,7 @@ def test_a_bounded_choice_has_what_deserves_a_look_and_some_of_each_group(groups
 
 def test_columns_hold_what_the_drops_say():
     summary = summary_of(shop(products=2, copies=3))
-    numbers = chosen(summary, [])
+    numbers = shown_drops(summary, [])
     table = columns(summary, numbers, {0: 7})
     rows, groups = table["rows"], table["groups"]
     assert {len(column) for column in rows.values()} == {6}
