@@ -13,7 +13,7 @@ import numpy as np
 cdef int CHUNK_BITS = 9
 """As in the pure table."""
 cdef Py_ssize_t FEW = 32
-"""So many candidates are compared without looking for those that share the prefix."""
+"""Maximum number of candidates that are compared without narrowing them down to the prefix."""
 
 
 cdef class Permuted:

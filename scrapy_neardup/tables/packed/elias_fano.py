@@ -32,7 +32,7 @@ _CHUNK = 1 << _CHUNK_BITS
 _MAX_LOW_BITS = 56
 """An item and the bits before it in its byte fit a word."""
 _FEW = 32
-"""So many candidates are compared one by one: an array costs more."""
+"""Maximum number of candidates that are compared one by one: an array costs more."""
 _DENSE = 8 * _CHUNK
 _AT_ONCE = 1 << 20
 
