@@ -22,7 +22,7 @@ import numpy as np
 cdef uint64_t SPREAD = 0x9E3779B97F4A7C15
 """As in the pure kernel."""
 cdef Py_ssize_t SETS_AT_ONCE = 4096
-"""Number of steps between two checks for Ctrl-C."""
+"""Number of sets between two checks for Ctrl-C."""
 
 cdef enum Kind:
     JACCARD, COSINE, OVERLAP, CONTAINMENT, QGRAMS
@@ -210,7 +210,7 @@ cdef class Join:
         return True
 
     cdef inline bint suffices(self, int64_t overlap, int64_t x, int64_t y) noexcept nogil:
-        """Whether sets of sizes x and y with this overlap are similar; see `measures.IntegerMeasure`."""
+        """Whether sets of sizes x and y with this overlap are similar (`IntegerMeasure`)."""
         if self.kind == JACCARD:
             return overlap * (self.p + self.q) >= self.p * (x + y)
         if self.kind == OVERLAP:
