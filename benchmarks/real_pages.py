@@ -92,7 +92,7 @@ def way_taken() -> str:
 
 @contextmanager
 def store_uris(kinds: list[str], folder: Path) -> Iterator[dict[str, str]]:
-    """Yield a URI for each kind of store; what is in braces is made anew for each run.
+    """Yield a URI for each kind of store; what is in braces is made again for each run.
 
     A Redis server is started where one is wanted.
     """

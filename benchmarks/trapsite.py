@@ -2,7 +2,7 @@
 
 As in the example's site, whose calendar and soft 404s are used here, everything follows
 from the URL: chance is drawn from hashes, so all crawls of one seed meet the same site.
-A page's links are drawn anew for each kind of variant in which it is shown: variants beget
+A page's links are drawn again for each kind of variant in which it is shown: variants beget
 variants, as in the wild, and yet are finitely many.
 
 ===========================  ===================================================

@@ -15,7 +15,7 @@ TABLES = {"crawling": Crawling, "judging": Judging}
 
 
 def with_tables(page: str) -> str:
-    """Return the page with its tables made anew; a setting that has a heading is linked to it."""
+    """Return the page with its tables made again; a setting that has a heading is linked to it."""
     headings = set(re.findall(r"^### (NEARDUP_\w+)$", page, re.MULTILINE))
     for name, table in TABLES.items():
         rows = "".join(_rows(options_of(table).values(), headings))

@@ -92,7 +92,7 @@ class Session:
             return
         self._eligibility = None
         await self.ledger.close()
-        with suppress(StoreError):  # it was counted and logged; what was learnt is learnt anew
+        with suppress(StoreError):  # it was counted and logged; what was learnt is learnt again
             await self._detector.close()
         try:
             await self._store.close()

@@ -121,9 +121,9 @@ def read_packed(buffer: bytes | mmap, name: str) -> PackedIndex:
         if version < VERSION:
             raise InputError(
                 f"{name}: its format is version {version}, of an earlier release; pack the"
-                " fingerprints anew"
+                " fingerprints again"
             )
-    damage = InputError(f"{name}: cut short or damaged; copy it again, or pack it anew")
+    damage = InputError(f"{name}: cut short or damaged; copy it again, or repack it")
     if len(buffer) < _HEAD.size + _TAIL.size or buffer[: _HEAD.size] != _HEAD.pack(
         MAGIC, VERSION, 0
     ):

@@ -111,7 +111,7 @@ def test_other_files_are_told_apart(tmp_path):
     with pytest.raises(InputError, match=r"version 7.*upgrade"):
         open_packed(path)
     path.write_bytes(MAGIC + (1).to_bytes(4, "little") + bytes(100))
-    with pytest.raises(InputError, match=r"version 1, of an earlier release; pack .* anew"):
+    with pytest.raises(InputError, match=r"version 1, of an earlier release; pack .* again"):
         open_packed(path)
     with pytest.raises(InputError, match="No such file"):
         open_packed(tmp_path / "missing")

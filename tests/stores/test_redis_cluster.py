@@ -178,7 +178,7 @@ def test_a_master_is_killed_and_its_replica_takes_over():
 
 
 def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_all():
-    """redis-py closes them all where it reads the map of slots anew."""
+    """redis-py closes them all where it reads the map of slots again."""
     cluster = shared_cluster()
 
     def moved() -> int:

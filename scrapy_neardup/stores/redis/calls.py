@@ -151,7 +151,7 @@ class Scripts:
                 await self._client.script_load(text)
             replies |= await self._evaluate(lost)
         if any(refused(reply, exceptions.ReadOnlyError, "READONLY") for reply in replies.values()):
-            # After a failover the connections lead to the old master: look it up anew.
+            # After a failover the connections lead to the old master: look it up again.
             await self._client.connection_pool.disconnect(inuse_connections=False)
         each = {
             key: repeat(reply) if isinstance(reply, BaseException) else iter(reply)
@@ -238,7 +238,7 @@ class ClusterCalls:
     async def close(self) -> None:
         """Let the requests under way end and make no more; the client may be closed afterwards.
 
-        Closed under them, it would connect anew to repeat them.
+        Closed under them, it would connect again to repeat them.
         """
         self._closed = True
         if self._requests:

@@ -53,7 +53,7 @@ def connect(uri: str) -> Redis:
     ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
     ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master.
     A call whose reply is lost is not repeated, as it may have been executed; a connection
-    that was lost before is made anew.
+    that was lost before is made again.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def connect_cluster(uri: str) -> RedisCluster:
         **_patience(),
         # Repeated calls change nothing there, and a fail-over takes a moment.
         "retry": Retry(ExponentialBackoff(base=0.01, cap=0.5), 6),
-        # A slot that has moved is looked up where the reply says. To read the whole map anew,
+        # A slot that has moved is looked up where the reply says. To read the whole map again,
         # redis-py closes every connection, and until it has the map sends commands to random
         # nodes: these answer MOVED, and all begins again.
         "reinitialize_steps": 0,

@@ -77,7 +77,7 @@ class RedisClusterStore(ClusterProtocol):
         if await self._agree() != self._agreed:
             raise StoreMismatchError(
                 f"NEARDUP_STORE: namespace {self._options.namespace!r} of "
-                f"{redact_store(self._uri)} was lost and made anew with tables for another "
+                f"{redact_store(self._uri)} was lost and made again with tables for another "
                 "NEARDUP_EXPECTED_PAGES; start this crawl again"
             )
 

@@ -103,7 +103,7 @@ def _with_constants(text: str, values: Mapping[str, object]) -> str:
 
     Locals would cost time at every call: a closure looks for each local that it captures among all
     that other closures capture. Tables are locals all the same, as each mention of a literal would
-    make the table anew.
+    make the table again.
     """
     written = {name: str(value) for name, value in values.items()}
     tables = {name: value for name, value in written.items() if value.startswith("{")}

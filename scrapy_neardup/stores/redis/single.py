@@ -105,7 +105,7 @@ class RedisStore(SharedStore):
         self._agreed += 1
 
     async def _call(self, verb: str, word: Page | bytes | str, *common: Any) -> Any:
-        """Call a script; where the server was emptied, agree on the parameters anew first.
+        """Call a script; where the server was emptied, agree on the parameters again first.
 
         Raises
         ------

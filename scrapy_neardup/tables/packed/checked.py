@@ -136,7 +136,7 @@ class Checked:
     def damage(self, what: str) -> InputError:
         """Return the error that says that the buffer is damaged."""
         return InputError(
-            f"{self._name}: damaged ({what}); copy it again, or pack the fingerprints anew"
+            f"{self._name}: damaged ({what}); copy it again, or repack the fingerprints"
         )
 
 

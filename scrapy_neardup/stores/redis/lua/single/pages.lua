@@ -21,7 +21,7 @@ local PENDING = PREFIX .. 'pending'
 -- A server that was emptied, by a restart or by hand, has lost the record of the namespace's
 -- parameters, and by now another crawl may have written its own.
 if call('HGET', PREFIX .. 'schema', 'digest') ~= RECORD_DIGEST then
-  return redis.error_reply('NEARDUPLOST the parameters of this namespace are to be agreed on anew')
+  return redis.error_reply('NEARDUPLOST the parameters of this namespace are to be agreed on again')
 end
 
 -- Two digits for each byte; cheaper than string.format.
