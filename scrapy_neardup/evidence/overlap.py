@@ -10,7 +10,7 @@ from __future__ import annotations
 from scrapy_neardup._speed import faster_type
 from scrapy_neardup.evidence.layout import BORDER, HEAD, LINKS, NAMED, OWNER_BITS, Planes
 
-Counts = tuple[tuple[int, int], tuple[int, int], tuple[int, int], tuple[int, int]]
+BinCounts = tuple[tuple[int, int], tuple[int, int], tuple[int, int], tuple[int, int]]
 """Bins that differ, and bins that count, of texts, of cores and of rows; and bins that differ and
 hold what is no furniture, in elements named as such and in links of the page at hand."""
 
@@ -29,8 +29,8 @@ class Overlap:
     furniture
         The bins whose minimum is furniture.
     lacked
-        The bins that would be furniture with what the page lacks of it, and their values, as many
-        sets as a bin has bits; None where that is little.
+        The bins that would be furniture if the page had the furniture that it lacks, and their
+        values, one set for each bit of a bin; None where they are few.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class Overlap:
         self._named, self._links = planes.owned_by(NAMED, full), planes.owned_by(LINKS, full)
         self._furniture, self._lacked = furniture, lacked
 
-    def counts(self, stored: bytes, aside: int) -> Counts:
+    def counts(self, stored: bytes, aside: int) -> BinCounts:
         """Return how the page compares with another one.
 
         Parameters

@@ -4,7 +4,7 @@ Rule of this room: rows are filled, taken, and released; nothing here decides, a
 here finds an entry (`candidates.py`).
 
 An entry takes 32 bytes in six columns, 8 for each of its features, and its evidence
-(`slots.py`). A row that has no features holds 0 for each.
+(`sketches.py`). A row that has no features holds 0 for each.
 """
 
 from __future__ import annotations
