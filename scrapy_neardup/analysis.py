@@ -18,18 +18,17 @@ import numpy as np
 
 from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head, pack_planes
 from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import Core, shingle
+from scrapy_neardup.evidence.shingling import shingle, streams
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.fingerprints import (
     digest,
     features,
-    one_permutation_sketch,
     simhash_features,
     token_hashes,
 )
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
-from scrapy_neardup.fingerprints.minwise import owners
+from scrapy_neardup.fingerprints.minwise import owned_minima
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Block, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
@@ -45,7 +44,7 @@ from scrapy_neardup.urls import (
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
@@ -55,14 +54,8 @@ MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
 nothing."""
 
-_MIN_CORE_TOKENS, _MIN_CORE_SHARE = 40, 0.5
-"""Minimum tokens of a core, and minimum share of the page's tokens in it. A core below both isn't
-the page's content: all of the text is."""
-
 _MAX_CLOCKS = 0.2
 """Maximum share of a page's characters in clocks; with more they are its content."""
-
-_NOTHING = np.empty(0, np.uint64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +133,10 @@ class Analyser:
         for reading in READINGS:
             content = reading(content, url)
         looked_up = Address.of(content.alias) if content.alias else address
-        core_blocks, *aside = _streams(content)
-        core = self._core(core_blocks)
-        named, links = (token_hashes(text, key=key) if text else _NOTHING for text in aside)
-        count = len(core.tokens) + len(named) + len(links)
-        if len(core.tokens) < _MIN_CORE_TOKENS and len(core.tokens) < _MIN_CORE_SHARE * count:
-            core, named, links = Core(np.concatenate([core.tokens, named, links])), *[_NOTHING] * 2
+        blocks = _without_clocks(content.blocks)
+        texts, forms, places, joined = zip(*blocks, strict=True) if blocks else [()] * 4
+        tokens, counts = token_hashes_of_each(texts, key=key)
+        count = len(tokens)
         if count < MIN_JUDGED_TOKENS:
             return Verdict(
                 decision=Decision.UNJUDGED,
@@ -176,8 +167,9 @@ class Analyser:
             # A page that stands for another one isn't that one met again.
             name=page_id & 0xFFFF if content.alias else address.name,
         )
+        page = streams(tokens, counts, forms, places, joined)
         if count < settings.min_tokens:
-            text = np.concatenate([core.tokens, named, links]).astype("<u8").tobytes()
+            text = page.tokens.astype("<u8").tobytes()
             if confirmed:
                 return AnalysedPage(
                     fingerprint=digest(text, *embedded, key=key),
@@ -196,25 +188,21 @@ class Analyser:
             known["fingerprint"] = simhash_features(shingles, weights)
             known["features"] = self._features(shingles, looked_up, page_id)
             return AnalysedPage(**known)
-        found = shingle(core, named, links, settings.shingle_size)
+        found = shingle(page, settings.shingle_size)
         bins, bits = settings.sketch
-        minima = one_permutation_sketch(found.shingles, bins)
-        owned = found.owners > 0
-        places = owners(minima, found.shingles[owned], found.owners[owned])
-        head = head._replace(places=found.places, text=int(found.shingles.sum()) >> 48)
+        minima, owners = owned_minima(found.shingles, found.owners, bins)
+        head = head._replace(places=page.places, text=int(found.shingles.sum()) >> 48)
         weighted: tuple[NDArray[np.uint64], NDArray[np.float64] | None] = found.shingles, None
         if settings.weights != "set":
             weighted = features(
-                np.concatenate([core.tokens, named, links]),
-                shingle_size=settings.shingle_size,
-                weights=settings.weights,
+                page.tokens, shingle_size=settings.shingle_size, weights=settings.weights
             )
         return AnalysedPage(
             fingerprint=simhash_features(*weighted),
             features=self._features(found.rows, looked_up, page_id),
-            evidence=head.pack() + pack_planes(minima, places, bits),
+            evidence=head.pack() + pack_planes(minima, owners, bits),
             shingled=Shingled(
-                shingles=found.shingles, owners=found.owners, minima=minima, texts=found.texts
+                shingles=found.shingles, owners=found.owners, minima=minima, texts=page.texts
             ),
             **known,
         )
@@ -238,21 +226,6 @@ class Analyser:
         if self._detect is not None and not language:
             language = self._detect(content.text)
         return scope_of(url, self.parameters.scope, language)
-
-    def _core(self, blocks: list[Block]) -> Core:
-        """Return the tokens of the core."""
-        key, texts = self.parameters.hash_key, [block.text for block in blocks]
-        if len(texts) < 2:
-            return Core(token_hashes("".join(texts), key=key))
-        tokens, counts = token_hashes_of_each(texts, key=key)
-        if counts is None:
-            return Core(tokens)
-        return Core(
-            tokens,
-            counts,
-            [block.place for block in blocks],
-            [block.joined for block in blocks],
-        )
 
     def _features(
         self, shingles: NDArray[np.uint64], address: Address, page_id: int
@@ -290,21 +263,17 @@ READINGS: Final = (without_year, _without_address)
 """Rules for what of a page isn't its content, by that page alone: (content, URL) -> content."""
 
 
-def _streams(content: Content) -> tuple[list[Block], str, str]:
-    """Return the blocks of the core, the text named as furniture, and that of links."""
-    blocks = content.blocks
-    clocks = sum(len(block.text) for block in blocks if block.form is Form.CLOCK)
-    if clocks > _MAX_CLOCKS * sum(len(block.text) for block in blocks):
-        blocks = tuple(
-            block._replace(form=Form.CONTENT) if block.form is Form.CLOCK else block
-            for block in blocks
-        )
-    core = [block for block in blocks if block.form is Form.CONTENT]
-    named, links = (
-        "\n".join(block.text for block in blocks if block.form is form)
-        for form in (Form.NAMED, Form.LINKS)
-    )
-    return core, named, links
+def _without_clocks(blocks: Sequence[Block]) -> Sequence[Block]:
+    """Return the blocks of a page but for its clocks, unless they are its content."""
+    clocks = sum([len(block.text) for block in blocks if block.form is Form.CLOCK])
+    if not clocks:
+        return blocks
+    if clocks <= _MAX_CLOCKS * sum([len(block.text) for block in blocks]):
+        return [block for block in blocks if block.form is not Form.CLOCK]
+    return [
+        block._replace(form=Form.CONTENT) if block.form is Form.CLOCK else block
+        for block in blocks
+    ]
 
 
 def page_id(identity: bytes) -> int:

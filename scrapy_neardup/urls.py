@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b, sha1
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
@@ -103,12 +103,18 @@ def site(url: str | None, extent: Extent = "server") -> str:
     """
     try:
         parts = urlsplit(url or "")
-        name, port = (parts.hostname or "").rstrip("."), parts.port
+        return _site(parts.scheme, parts.netloc, extent)
     except ValueError:
         return ""
+
+
+@lru_cache(maxsize=1024)
+def _site(scheme: str, netloc: str, extent: Extent) -> str:
+    parts = SplitResult(scheme, netloc, "", "", "")
+    name, port = (parts.hostname or "").rstrip("."), parts.port
     if extent == "domain":
         return _suffixes()(name).top_domain_under_public_suffix or name
-    if extent == "host" or port in {None, _USUAL_PORTS.get(parts.scheme)}:
+    if extent == "host" or port in {None, _USUAL_PORTS.get(scheme)}:
         return name
     return f"{name}:{port}"
 
@@ -188,10 +194,12 @@ class Address(NamedTuple):
             parts = urlsplit(url or "")
         except ValueError:
             return cls("", "", 0, 0, 0, 0)
-        server = f"//{site(url)}" if site(url) else ""
-        path = _SESSION_IN_PATH.sub("", parts.path[:_MAX_ADDRESS])
-        steps = [server, *(step for step in path.split("/") if step)]
-        if page := _PAGE_NAME.fullmatch(steps[-1]):
+        server = f"//{name}" if (name := site(url)) else ""
+        path = parts.path[:_MAX_ADDRESS]
+        if ";" in path or "(" in path:
+            path = _SESSION_IN_PATH.sub("", path)
+        steps = [server, *filter(None, path.split("/"))]
+        if steps[-1].count(".") > 1 and (page := _PAGE_NAME.fullmatch(steps[-1])):
             stem, before, extension, after = page.groups("")
             steps[-1:] = [f"{before}{after}".lower(), stem + extension]
         query = sorted(
@@ -204,7 +212,7 @@ class Address(NamedTuple):
             f"{server}{path.rpartition('/')[0]}/",
             _hash(server + path, 8),
             _hash(f"{steps[-1]}?{'&'.join(query)}", 2),
-            sum(_hash(step, 4) for step in steps) % 2**32,
+            (sum(map(_hash_folder, steps[:-1])) + _hash(steps[-1], 4)) % 2**32,
             _hash("&".join(part for part in query if not _ORDER.match(part)), 2),
         )
 
@@ -258,6 +266,12 @@ def _hash(text: str, size: int) -> int:
         return 0
     data = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=size).digest(), "little") or 1
+
+
+@lru_cache(maxsize=512)
+def _hash_folder(step: str) -> int:
+    """Return the digest of a step that many addresses have."""
+    return _hash(step, 4)
 
 
 @cache

@@ -8,8 +8,10 @@ Each function has its twin there, which says what its arguments and its result a
 import numpy as np
 
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 include "sorting.pxi"
+include "streams.pxi"
 
 cdef enum:
     RANK_BITS = 53
@@ -132,36 +134,61 @@ cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
 
 
 def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
-    cdef Py_ssize_t count = shingles.shape[0], left = bins, i, place
+    cdef uint8_t nobody = 0
+    sketch = np.full(bins, UINT64_MAX, np.uint64)
+    fill_minima(shingles, sketch, &nobody, &nobody, 0)
+    return sketch
+
+
+def owned_minima(const uint64_t[::1] shingles, const uint8_t[::1] owner, Py_ssize_t bins):
+    sketch, held = np.full(bins, UINT64_MAX, np.uint64), np.zeros(bins, np.uint8)
+    cdef uint8_t[::1] whose = held
+    fill_minima(shingles, sketch, &owner[0], &whose[0], 1)
+    return sketch, held
+
+
+cdef inline void keep_least(
+    uint64_t* least, uint64_t value, uint8_t owner, uint8_t* held
+) noexcept nogil:
+    """Keep the smaller value, and its owner; of equal ones the last that has an owner."""
+    if value < least[0]:
+        least[0], held[0] = value, owner
+    elif value == least[0] and owner:
+        held[0] = owner
+
+
+cdef void fill_minima(
+    const uint64_t[::1] shingles,
+    uint64_t[::1] least,
+    const uint8_t* owner,
+    uint8_t* held,
+    Py_ssize_t step,
+) noexcept:
+    """Fill the bins of a sketch, and their owners; with a step of 0 all have one owner."""
+    cdef Py_ssize_t bins = least.shape[0], count = shingles.shape[0], left = bins, i, place
     cdef int shift = shift_of(bins)
     cdef uint64_t throw, value, tag
-    sketch = np.full(bins, UINT64_MAX, np.uint64)
-    cdef uint64_t[::1] least = sketch
     for i in range(count):
         value = shingles[i]
         place = value >> shift
-        value &= RANK
         left -= least[place] == UINT64_MAX
-        if value < least[place]:
-            least[place] = value
+        keep_least(&least[place], value & RANK, owner[i * step], &held[place * step])
     throw = 1
     while left and throw < <uint64_t>bins:
         tag = throw << RANK_BITS
         for i in range(count):
             value = mix(shingles[i] + throw * THROW)
             place = value >> shift
-            value = (value & RANK) | tag
             left -= least[place] == UINT64_MAX
-            if value < least[place]:
-                least[place] = value
+            value = (value & RANK) | tag
+            keep_least(&least[place], value, owner[i * step], &held[place * step])
         throw += 1
-    for place in range(bins):
-        if left and least[place] == UINT64_MAX:
-            value = UINT64_MAX
+    tag = <uint64_t>bins << RANK_BITS
+    for place in range(bins if left else 0):
+        if least[place] == UINT64_MAX:
             for i in range(count):
-                value = min(value, mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK)
-            least[place] = value | <uint64_t>bins << RANK_BITS
-    return sketch
+                value = mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK
+                keep_least(&least[place], value | tag, owner[i * step], &held[place * step])
 
 
 def owners(

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,5 +14,5 @@ class Hasher:
     ) -> None: ...
     def tokens(self, text: str) -> NDArray[np.uint64]: ...
     def tokens_of_each(
-        self, texts: list[str], mark: int
-    ) -> tuple[NDArray[np.uint64], list[int]] | None: ...
+        self, texts: Sequence[str]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...

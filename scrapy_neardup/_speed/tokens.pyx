@@ -9,7 +9,7 @@ from unicodedata import normalize
 import numpy as np
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
@@ -75,20 +75,20 @@ cdef class Hasher:
             free(reading.token.data)
             free(reading.found)
 
-    def tokens_of_each(self, list texts, uint64_t mark):
-        """Return the tokens of all texts, and their number in each; None if `mark` is one."""
+    def tokens_of_each(self, texts):
+        """Return the tokens of all texts, and their number in each."""
         cdef Reading reading = Reading(Buffer(NULL, 0, 0), NULL, 0, 0)
-        cdef size_t before = 0, i
-        counts = []
+        cdef size_t before = 0, i = 0
+        texts = tuple(texts)
+        number_of_each = np.empty(len(texts), np.int64)
+        cdef int64_t[::1] counts = number_of_each
         try:
             for text in texts:
                 self.read(text, &reading)
-                counts.append(reading.count - before)
+                counts[i] = reading.count - before
                 before = reading.count
-            for i in range(reading.count):
-                if reading.found[i] == mark:
-                    return None
-            return taken(&reading), counts
+                i += 1
+            return taken(&reading), number_of_each
         finally:
             free(reading.token.data)
             free(reading.found)

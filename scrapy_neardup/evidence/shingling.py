@@ -11,7 +11,8 @@ is one shingle besides, so that a list has the same ones in any order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,29 +22,45 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED
 from scrapy_neardup.evidence.places import named_places, tracked
 from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
+from scrapy_neardup.text import Form
+
+MIN_CORE_TOKENS, MIN_CORE_SHARE = 40, 0.5
+"""Minimum tokens of a core, and minimum share of the page's tokens in it. A core below both isn't
+the page's content: all of the text is."""
 
 _NOTHING = np.empty(0, np.uint64)
 
 
-class Core(NamedTuple):
-    """The tokens of a page's core.
+class Streams(NamedTuple):
+    """The tokens of a page, by the form in which they stand.
 
     Parameters
     ----------
-    tokens
-        Shape (n,), uint64.
+    core, named, links
+        Tokens of the content, of elements named as furniture, and of links; shape (n,), uint64.
     counts
-        Number of them in each block.
-    places
-        Place of each block.
-    joined
-        Whether each block goes on in the row of the one before.
+        Number of tokens in each block of the core, int64; none where the core is all of the text.
+    starts_row
+        Whether each of these blocks starts a row, bool.
+    owners
+        The number of the tracked place of each of these blocks, or 0; uint8.
+    places, texts
+        The tracked places of the page, and the text of each, hashed.
     """
 
-    tokens: NDArray[np.uint64]
-    counts: Sequence[int] = ()
-    places: Sequence[int] = ()
-    joined: Sequence[bool] = ()
+    core: NDArray[np.uint64]
+    named: NDArray[np.uint64]
+    links: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+    starts_row: NDArray[np.bool_]
+    owners: NDArray[np.uint8]
+    places: tuple[int, ...]
+    texts: tuple[int, ...]
+
+    @property
+    def tokens(self) -> NDArray[np.uint64]:
+        """All tokens."""
+        return np.concatenate(self[:3])
 
 
 class Owned(NamedTuple):
@@ -57,26 +74,38 @@ class Owned(NamedTuple):
     rows
         Those within rows of the core, shape (m,), uint64, ascending; of the whole page if there is
         none.
-    places, texts
-        The tracked places of the page, and the text of each, hashed.
     """
 
     shingles: NDArray[np.uint64]
     owners: NDArray[np.uint8]
     rows: NDArray[np.uint64]
-    places: tuple[int, ...] = ()
-    texts: tuple[int, ...] = ()
 
 
-def shingle(core: Core, named: NDArray[np.uint64], links: NDArray[np.uint64], size: int) -> Owned:
-    """Return the shingles of a page.
+def streams(
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    forms: Sequence[Form],
+    places: Sequence[int],
+    joined: Sequence[bool],
+) -> Streams:
+    """Return the streams of a page.
 
     Parameters
     ----------
-    named, links
-        The tokens of elements named as furniture, and of links, shape (n,), uint64.
-    size
-        Tokens of a shingle.
+    tokens, counts
+        Of its text, and their number in each block; shape (n,), uint64, and (blocks,), int64.
+    forms, places, joined
+        Of each block (`scrapy_neardup.text.Block`): content, links, or named as furniture.
+
+    Notes
+    -----
+    O(tokens + blocks).
+    """
+    return Streams(*parted(tokens, counts, forms, places, joined))
+
+
+def shingle(page: Streams, size: int) -> Owned:
+    """Return the shingles of a page, each of `size` tokens.
 
     Notes
     -----
@@ -84,24 +113,54 @@ def shingle(core: Core, named: NDArray[np.uint64], links: NDArray[np.uint64], si
     """
     if size < 1:
         raise ConfigurationError(f"NEARDUP_SHINGLE_SIZE must be 1 or more, not {size}")
-    tokens, counts = core.tokens, np.array(core.counts, np.int64)
-    of_blocks = np.zeros(len(counts), np.uint8)
-    starts_row = np.ones(len(counts), np.bool_)
-    places: tuple[int, ...] = ()
+    core, named, links, counts, starts_row, owners, *_ = page
+    return Owned(*owned(core, counts, owners, starts_row, named, links, size))
+
+
+_SOME = np.arange(1, 140, dtype=np.uint64) ** np.uint64(13)
+
+
+@has_twin(
+    "features",
+    _SOME[:135],
+    np.array([8, 0, 2, 60, 9, 1, 9, 5, 0, 41]),
+    (*map(Form, (0, 0, 0, 0, 1, 0, 0, 2)), Form.CONTENT, Form.CONTENT),
+    (3, 3, 3, 4, 5, 6, 7, 8, 9, 4),
+    (True, True, False, True, False, False, True, False, False, False),
+)
+def parted(
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    forms: Sequence[Form],
+    places: Sequence[int],
+    joined: Sequence[bool],
+) -> tuple[Any, ...]:
+    """Return the fields of `Streams`; see `streams`."""
+    of_blocks = np.array(forms, np.uint8)
+    of_tokens = np.repeat(of_blocks, counts)
+    core, named, links = (
+        tokens[of_tokens == form] for form in (Form.CONTENT, Form.NAMED, Form.LINKS)
+    )
+    if len(core) < MIN_CORE_TOKENS and len(core) < MIN_CORE_SHARE * len(tokens):
+        core, named, links = np.concatenate([core, named, links]), _NOTHING, _NOTHING
+        in_core = np.zeros(len(counts), np.bool_)
+    else:
+        in_core = of_blocks == Form.CONTENT
+    counts = counts[in_core]
+    starts_row = ~np.array(joined, np.bool_)[in_core]
+    starts_row[:1] = True
+    owners = np.zeros(len(counts), np.uint8)
+    told: tuple[int, ...] = ()
     texts: tuple[int, ...] = ()
-    if len(counts) > 1 and len(tokens) >= size:
-        starts_row[1:] = ~np.array(core.joined[1:], np.bool_)
-        of_all = named_places(core.places)
-        places = tracked(of_all, core.counts, len(tokens) + len(named) + len(links))
-        if places:
-            owner = {place: number for number, place in enumerate(places, start=1)}
-            of_blocks = np.array([owner.get(place, 0) for place in of_all], np.uint8)
-            of_tokens = np.repeat(of_blocks, counts)
-            texts = tuple(
-                int(tokens[of_tokens == number].sum()) for number in range(1, len(places) + 1)
-            )
-    found = owned(tokens, counts, of_blocks, starts_row, named, links, size)
-    return Owned(*found, places, texts)
+    if len(counts) > 1:
+        of_all = named_places(list(compress(places, in_core)))
+        told = tracked(of_all, counts.tolist(), len(tokens))
+        if told:
+            number_of = {place: number for number, place in enumerate(told, start=1)}
+            owners = np.array([number_of.get(place, 0) for place in of_all], np.uint8)
+            of_core = np.repeat(owners, counts)
+            texts = tuple(int(core[of_core == number].sum()) for number in number_of.values())
+    return core, named, links, counts, starts_row, owners, told, texts
 
 
 def _short_rows(
@@ -119,9 +178,6 @@ def _short_rows(
     return np.concatenate(found), np.concatenate(whose)
 
 
-_SOME = np.arange(1, 40, dtype=np.uint64) ** np.uint64(13)
-
-
 @has_twin(
     "features",
     _SOME[:30],
@@ -129,7 +185,7 @@ _SOME = np.arange(1, 40, dtype=np.uint64) ** np.uint64(13)
     np.array([0, 1, 2, 3, 4, 1, 0], np.uint8),
     np.array([True, True, False, True, False, True, True]),
     _SOME[5:12],
-    _SOME[20:],
+    _SOME[20:40],
     4,
 )
 def owned(  # noqa: PLR0917  (as the compiled twin takes them)
@@ -149,8 +205,10 @@ def owned(  # noqa: PLR0917  (as the compiled twin takes them)
         Of the core, and their number in each block.
     of_blocks, starts_row
         The tracked place of each block, or 0, and whether it starts a row.
-    named, links, size
-        See `shingle`.
+    named, links
+        The tokens of elements named as furniture, and of links.
+    size
+        Tokens of a shingle.
     """
     of_core = shingle_hashes(tokens, size)
     owners = np.zeros(len(of_core), np.uint8)

@@ -21,7 +21,7 @@ A key chooses seed, m1 and m2, and keys BLAKE2b.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -45,7 +45,8 @@ _MASKS = np.array([(1 << (8 * length)) - 1 for length in range(_WORD + 1)], np.u
 _SPACE = 32
 
 _MARK = "qzqxqvqz"
-"""A word that no page has, between texts of which each has its tokens counted."""
+"""A word that hardly a page has, between texts of which each has its tokens counted."""
+_NOTHING = np.empty(0, np.uint64)
 
 
 def constant(value: int) -> NDArray[np.uint64]:
@@ -101,31 +102,29 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
     one: a reader of many fingerprints may learn the key from them, and nothing
     stops a page from repeating another one's words.
     """
-    return _keyed(key)[0].tokens(text)
+    return _keyed(key).tokens(text)
 
 
 def token_hashes_of_each(
-    texts: list[str], *, key: bytes | None = None
-) -> tuple[NDArray[np.uint64], list[int] | None]:
+    texts: Sequence[str], *, key: bytes | None = None
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the token hashes of several texts, and how many are of each.
-
-    There are no numbers where the word that parts the texts, `_MARK`, is in one of them; it is
-    none of the tokens.
 
     Parameters
     ----------
     texts, key
         See `token_hashes`.
 
+    Returns
+    -------
+    tokens : ndarray of uint64, shape (tokens,)
+    counts : ndarray of int64, shape (texts,)
+
     Notes
     -----
     O(n), as `token_hashes` of all texts in one.
     """
-    hasher, mark = _keyed(key)
-    if (found := hasher.tokens_of_each(texts, mark)) is not None:
-        return found
-    tokens = hasher.tokens("\n".join(texts))
-    return tokens[tokens != mark], None
+    return _keyed(key).tokens_of_each(texts)
 
 
 def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int:
@@ -171,17 +170,16 @@ class Hasher:
         parts = [self._hash(chunk) for chunk in normalized_chunks(text)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def tokens_of_each(
-        self, texts: list[str], mark: int
-    ) -> tuple[NDArray[np.uint64], list[int]] | None:
-        """See `token_hashes_of_each`; None where `mark`, the hash of `_MARK`, is a token."""
+    def tokens_of_each(self, texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """See `token_hashes_of_each`."""
+        (mark,) = self.tokens(_MARK)
         tokens = self.tokens(f" {_MARK} ".join(texts))
         marks = (tokens == mark).nonzero()[0]
-        if len(marks) != max(len(texts) - 1, 0):
-            return None
-        tokens = np.delete(tokens, marks)
-        counts = np.diff(marks, prepend=-1, append=len(tokens) + len(marks)) - 1
-        return tokens, counts.tolist() if texts else []
+        if len(marks) == len(texts) - 1:
+            counts = np.diff(marks, prepend=-1, append=len(tokens)) - 1
+            return np.delete(tokens, marks), counts
+        parts = [_NOTHING, *map(self.tokens, texts)]  # there is no text, or one holds the mark
+        return np.concatenate(parts), np.array([*map(len, parts[1:])], np.int64)
 
     def _hash(self, chunk: bytes) -> NDArray[np.uint64]:
         # One space in front and enough behind: every token has two ends, and eight bytes can
@@ -223,16 +221,19 @@ def _hasher(seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) ->
     if (compiled := load("tokens")) is None:
         return pure
     fast: Hasher = compiled.Hasher(seed, m1, m2, digest_long, characters)
-    example = f"One, 2 {'three' * 4} {'four' * 20}"
-    if same(fast.tokens(example), pure.tokens(example)):
-        return fast
-    refuse("tokens", "it hashes an example otherwise")
+    example = f"One, 2 {'three' * 4} {'four' * 20}", "", "five 6"
+    try:
+        if same(fast.tokens_of_each(example), pure.tokens_of_each(example)):
+            return fast
+        refuse("tokens", "it hashes an example otherwise")
+    except TypeError:
+        refuse("tokens", "the module is older than its source: install again")
     return pure
 
 
 @lru_cache(maxsize=8)
-def _keyed(key: bytes | None) -> tuple[Hasher, int]:
-    """Return the token hash of a key, and the hash of `_MARK`."""
+def _keyed(key: bytes | None) -> Hasher:
+    """Return the token hash of a key."""
     template = blake2b(digest_size=_WORD, key=_blake_key(key), person=b"neardup-token")
 
     def digest_long(token: bytes) -> int:
@@ -246,8 +247,7 @@ def _keyed(key: bytes | None) -> tuple[Hasher, int]:
         secret = blake2b(digest_size=3 * _WORD, key=_blake_key(key), person=person).digest()
         seed, m1, m2 = struct.unpack("<3Q", secret)
         numbers = seed, m1 | 1, m2 | 1
-    hasher = _hasher(*numbers, digest_long)
-    return hasher, int(hasher.tokens(_MARK)[0])
+    return _hasher(*numbers, digest_long)
 
 
 def _blake_key(key: bytes | None) -> bytes:

@@ -199,3 +199,19 @@ def owners(
             hit = _last_throw(shingle[None], last, bins) == sketch[last]
             held[last[hit]] = name
     return held
+
+
+@has_twin("features", _FEW, (_FEW % np.uint64(7)).astype(np.uint8), 64)
+def owned_minima(
+    shingles: NDArray[np.uint64], owner: NDArray[np.uint8], bins: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Return the minima of at least one shingle, and the owner of each bin's; see `owners`.
+
+    Parameters
+    ----------
+    shingles, owner
+        Shape (n,), uint64, contiguous, distinct, and uint8.
+    """
+    sketch = minima_of(shingles, bins)
+    owned = owner > 0
+    return sketch, owners(sketch, shingles[owned], owner[owned])

@@ -210,8 +210,6 @@ def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
         for line in ([block.text] if block.place else block.text.splitlines())
     ]
     tokens, counts = token_hashes_of_each([line for line, _ in lines])
-    if counts is None:
-        return [False], tokens, [len(tokens)]
     words = [set(tokens[start:stop].tolist()) for start, stop in _bounds(counts)]
     said = [each for each, (_, named) in zip(words, lines, strict=True) if not named]
     titles = [set(token_hashes(title).tolist()) for title in (content.title, *content.headings)]
@@ -220,7 +218,7 @@ def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
         named and not any(title <= each for title in titles)
         for each, (_, named) in zip(words, lines, strict=True)
     ]
-    return furniture, tokens, counts
+    return furniture, tokens, counts.tolist()
 
 
 def _bounds(counts: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -96,7 +96,7 @@ class Content:
     @property
     def text(self) -> str:
         """The text of all blocks, a line each or more."""
-        return "\n".join(block.text for block in self.blocks)
+        return "\n".join([block.text for block in self.blocks])
 
     def with_texts(self, change: Callable[[str], str]) -> Content:
         """Return the content with the texts of blocks, title and headings changed."""

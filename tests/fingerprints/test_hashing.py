@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints import HASH_VERSION, digest, token_hashes
+from scrapy_neardup.fingerprints.hashing import _MARK, token_hashes_of_each
 from scrapy_neardup.text import normalize
 
 VOCABULARY = sorted(
@@ -146,3 +147,11 @@ def test_vocabulary_of_millions():
 def test_normalize_is_what_is_hashed():
     text = "Don't_stop: 3.14 ΟΔΟΣ"
     assert token_hashes(text).tolist() == [one(t) for t in normalize(text).decode().split()]
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.text(max_size=20), st.just(f"a {_MARK}\u0301 {_MARK.upper()}"))))
+def test_tokens_are_counted_text_by_text(texts):
+    tokens, counts = token_hashes_of_each(texts)
+    assert counts.tolist() == [len(token_hashes(text)) for text in texts]
+    assert tokens.tolist() == [each for text in texts for each in token_hashes(text).tolist()]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import scrapy_neardup.analysis  # noqa: F401  (what chooses between twins)
 from scrapy_neardup import _speed
 from scrapy_neardup.fingerprints import hashing
+from scrapy_neardup.text import Form
 from scrapy_neardup.text.tokens import characters
 
 pytestmark = pytest.mark.skipif(
@@ -15,7 +16,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 _TWINS = (
-    "distinct", "hashes_of", "majority", "minima_of", "owned", "owners", "pack_planes",
+    "distinct", "hashes_of", "majority", "minima_of", "owned", "owned_minima", "owners",
+    "pack_planes", "parted",
 )  # fmt: skip
 
 
@@ -67,6 +69,7 @@ def test_minima_owners_and_planes(seed, size, bins):
     some = values[drawn.random(len(values)) < 0.5]
     owner = drawn.integers(1, 8, len(some)).astype(np.uint8)
     held = both("owners", minima, some, owner)
+    both("owned_minima", values, drawn.integers(0, 8, len(values)).astype(np.uint8), bins)
     for bits in (1, 2, 8):
         both("pack_planes", minima, held, bits)
 
@@ -87,6 +90,19 @@ def test_shingles_and_where_they_stand(seed, blocks, named, links, size):
     tokens = random_hashes(seed, int(counts.sum()) + named + links, 3 << 62)
     streams = np.split(tokens, [int(counts.sum()), int(counts.sum()) + named])
     both("owned", streams[0], counts, of_blocks, starts_row, *streams[1:], size)
+
+
+_blocks = st.tuples(
+    st.integers(0, 30), st.sampled_from([*Form][:3]), st.integers(0, 9), st.booleans()
+)
+
+
+@given(seeds, st.lists(_blocks, max_size=40))
+def test_streams(seed, blocks):
+    counts, forms, places, joined = zip(*blocks, strict=True) if blocks else [()] * 4
+    places = [place << 14 for place in places]  # some have their lower bits in common
+    tokens = random_hashes(seed, sum(counts))
+    both("parted", tokens, np.array(counts, np.int64), forms, places, joined)
 
 
 texts = st.text(
@@ -118,9 +134,8 @@ def test_tokens(hashers, text, long):
 @given(parts=st.lists(texts, max_size=5))
 def test_tokens_of_each(hashers, parts):
     pure, compiled = hashers
-    (mark,) = pure.tokens(hashing._MARK).tolist()
     for each in (parts, [*parts, f"a {hashing._MARK}"]):
-        assert _speed.same(compiled.tokens_of_each(each, mark), pure.tokens_of_each(each, mark))
+        assert _speed.same(compiled.tokens_of_each(each), pure.tokens_of_each(each))
 
 
 class Smart(str):
@@ -140,11 +155,3 @@ def test_texts_of_other_classes(hashers):
     for nothing in (None, b"a"):
         with pytest.raises(TypeError):
             hashers[1].tokens(nothing)
-
-
-def test_the_word_between_texts_is_no_token():
-    tokens, counts = hashing.token_hashes_of_each(["a b", "c"])
-    assert counts == [2, 1]
-    again, none = hashing.token_hashes_of_each(["a b", f"c {hashing._MARK.upper()}"])
-    assert none is None
-    assert again.tolist() == tokens.tolist() == hashing.token_hashes("a b c").tolist()
