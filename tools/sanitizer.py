@@ -60,9 +60,9 @@ def main(*tests: str) -> int:
     environment = {**os.environ, "PYTHONPATH": str(COPY)}
     build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j2"]
     subprocess.check_call(build, cwd=COPY, env={**environment, "CFLAGS": FLAGS})
-    pytest = [sys.executable, "-m", "pytest", "-q", "-m", "stress or not stress", "-n", "2"]
+    pytest = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--timeout", "3600"]
     return subprocess.call(
-        [*pytest, *(tests or TESTS)],
+        [*pytest, "-m", "stress or not stress", *(tests or TESTS)],
         cwd=COPY,
         env={**ENVIRONMENT, **environment, "LD_PRELOAD": runtime()},
     )

@@ -187,6 +187,8 @@ def test_processes_and_servers_are_killed(ground, matching, tried):
 
 RESET_AFTER, RECOVERED_WITHIN, STEADY = 6, 5, 0.9
 """Seconds; seconds; share of the calls a second before the reset."""
+TELLING = 200
+"""Calls a second below which a share of them says nothing."""
 
 
 def test_a_reset_client_is_soon_as_fast_as_before(tried):
@@ -218,6 +220,8 @@ def test_a_reset_client_is_soon_as_fast_as_before(tried):
     with running_cluster() as cluster:
         made = asyncio.run(run(cluster.uri))
     before = median(calls(made, begin / 4) for begin in range(4, 4 * (RESET_AFTER - 1)))
+    if before < TELLING:
+        pytest.skip(f"{before} calls a second: too busy a machine to tell")
     recovered = (
         begin / 4
         for begin in range(4 * (RECOVERED_WITHIN - 1) + 1)
