@@ -285,6 +285,10 @@ class Mourners:
     def __init__(self, uri: str, story: str, *, executes_last: bool) -> None:
         self.uri, self.story, self.executes_last = uri, story, executes_last
         self.alive = store_of(uri, BOTH)
+        self.alive._renew = self._nothing  # it would give its pages the lease of the one that dies
+
+    async def _nothing(self) -> None:
+        pass
 
     async def die(self, last: int, arrived: Page) -> bool:
         """Let a crawler die at its call of this number; False if it needs fewer."""
