@@ -53,7 +53,7 @@ lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the laye
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.ready-docs ## make the documentation as a web site, in build/site
-	@$(BIN)/mkdocs build --quiet && echo 'The site is build/site/index.html'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo 'The site is build/site/index.html'
 
 bench: $(VENV)/.ready-bench ## run all benchmarks
 	@set -e; for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script; done

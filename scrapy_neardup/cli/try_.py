@@ -134,9 +134,10 @@ def try_(
     click.echo("\n".join(made.digest()))
     if lost:
         pages_of_their_own = trial.lost_pages[:_LISTED]
+        repeat = "repeats" if len(trial.lost_pages) == 1 else "repeat"
         click.echo(
-            f"Only pages that would be dropped lead to {counted(len(lost), 'address')};"
-            f" {len(trial.lost_pages):,} of them had pages that repeat no other"
+            f"In this trial only duplicates link to {counted(len(lost), 'address')}, among them"
+            f" {counted(len(trial.lost_pages), 'page')} that {repeat} no other"
             + (":" if pages_of_their_own else ".")
         )
         for address in pages_of_their_own:

@@ -37,10 +37,13 @@ _POLITE = {
     "ROBOTSTXT_USER_AGENT": "scrapy-neardup",
     "AUTOTHROTTLE_ENABLED": True,
     "AUTOTHROTTLE_START_DELAY": 0.5,
+    "AUTOTHROTTLE_TARGET_CONCURRENCY": 2.0,
     "CONCURRENT_REQUESTS": 2,
     "DOWNLOAD_MAXSIZE": 16 << 20,
     "DOWNLOAD_TIMEOUT": 30,
     "RETRY_TIMES": 1,
+    # What can't be downloaded is counted, and told where nothing can.
+    "LOG_LEVEL": "CRITICAL",
     # Breadth first: the first pages of a site, not the depth of one of its traps.
     "DEPTH_PRIORITY": 1,
     "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
@@ -55,7 +58,6 @@ _HARMLESS: dict[str, Any] = {
     "FEEDS": {},
     "JOBDIR": None,
     "TELNETCONSOLE_ENABLED": False,
-    "LOG_LEVEL": "ERROR",
 }
 _LISTED = 5
 """Maximum number of reasons that are named where a trial got no page."""
@@ -236,6 +238,7 @@ def try_project(spider: str | None, arguments: Mapping[str, str], terms: Terms) 
     if not inside_project():
         raise ConfigurationError("--project: there is no Scrapy project here (no scrapy.cfg)")
     known = get_project_settings()
+    known.set("LOG_LEVEL", "ERROR", priority="cmdline")
     loader = load_object(known["SPIDER_LOADER_CLASS"]).from_settings(known)
     names = sorted(loader.list())
     if spider is None and len(names) == 1:
@@ -308,5 +311,5 @@ def _why_nothing(stats: Mapping[str, Any]) -> str:
         for name, number in stats.items():
             if name.startswith(prefix):
                 told.append(f"{number} {words} {name.removeprefix(prefix).rpartition('.')[2]}")
-    why = "; ".join(told[:_LISTED]) or "the log says why"
+    why = "; ".join(told[:_LISTED]) or "-s LOG_LEVEL=INFO shows more"
     return f"no page was got, so there is nothing to report (requests: {why})"

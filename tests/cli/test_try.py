@@ -40,10 +40,8 @@ def test_a_site_is_tried_and_reported(start, pages, tmp_path):
     assert out.splitlines()[1:] == [
         "4 pages: 1 repeat another (25.0%), 0 not judged.",
         "        1 of 2  /a/N",
-        (
-            "Only pages that would be dropped lead to 2 addresses;"
-            " 1 of them had pages that repeat no other:"
-        ),
+        "In this trial only duplicates link to 2 addresses,"
+        " among them 1 page that repeats no other:",
         f"  {pages.url}/b/1",
         "The report is in report.html.",
     ]
@@ -101,6 +99,7 @@ def test_a_site_that_gives_no_page_is_no_report(start, pages, tmp_path):
         port = unused.getsockname()[1]
     _, err = ended(start("try", f"http://127.0.0.1:{port}/", *QUICK), 1)
     assert "failed with" in err
+    assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -104,7 +104,7 @@ function worthALook(summary, filter) {
   }
   if (summary.onlyFromDrops?.length) {
     add("Only found on dropped pages", summary.onlyFromDrops.length,
-      "Only duplicates link to these addresses. A crawl that drops the duplicates doesn't find them.",
+      "As far as this crawl went, only duplicates link to these addresses. A crawl that drops the duplicates doesn't find them.",
       folded(summary.onlyFromDrops));
   }
   for (const { name, count: number, rows } of summary.findings) {
