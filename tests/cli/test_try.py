@@ -40,8 +40,10 @@ def test_a_site_is_tried_and_reported(start, pages, tmp_path):
     assert out.splitlines()[1:] == [
         "4 pages: 1 repeat another (25.0%), 0 not judged.",
         "        1 of 2  /a/N",
-        "In this trial only duplicates link to 2 addresses,"
-        " among them 1 page that repeats no other:",
+        (
+            "In this trial only duplicates link to 2 addresses,"
+            " among them 1 page that repeats no other:"
+        ),
         f"  {pages.url}/b/1",
         "The report is in report.html.",
     ]
