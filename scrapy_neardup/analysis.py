@@ -18,7 +18,7 @@ import numpy as np
 
 from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head, pack_planes
 from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import shingle, streams
+from scrapy_neardup.evidence.shingling import Streams, shingle, streams
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.fingerprints import (
     digest,
@@ -154,11 +154,12 @@ class Analyser:
             "address": address,
             "is_alias": bool(content.alias),
         }
-        confirmed = settings.min_resemblance > 0
-        if confirmed:
-            titles = (content.title, *content.headings)
-            known["title"] = digest(*titles, key=key, bits=32) if any(titles) else 0
-            known["content"] = digest(*embedded, key=key, bits=32) if embedded else 0
+        page = streams(tokens, counts, forms, places, joined)
+        if not settings.min_resemblance:
+            return self._unconfirmed(page, content, known)
+        titles = (content.title, *content.headings)
+        known["title"] = digest(*titles, key=key, bits=32) if any(titles) else 0
+        known["content"] = digest(*embedded, key=key, bits=32) if embedded else 0
         head = Head(
             title=title_words(content.title, content.headings, key=key),
             steps=address.steps,
@@ -167,27 +168,42 @@ class Analyser:
             # A page that stands for another one isn't that one met again.
             name=page_id & 0xFFFF if content.alias else address.name,
         )
-        page = streams(tokens, counts, forms, places, joined)
         if count < settings.min_tokens:
             text = page.tokens.astype("<u8").tobytes()
-            if confirmed:
-                return AnalysedPage(
-                    fingerprint=digest(text, *embedded, key=key),
-                    exact=True,
-                    evidence=head.pack(),
-                    **known,
-                )
             return AnalysedPage(
-                fingerprint=digest(text, content.title, *embedded, key=key), exact=True, **known
+                fingerprint=digest(text, *embedded, key=key),
+                exact=True,
+                evidence=head.pack(),
+                **known,
             )
-        if not confirmed:
-            all_tokens = token_hashes(content.text, key=key)
-            shingles, weights = features(
-                all_tokens, shingle_size=settings.shingle_size, weights=settings.weights
+        return self._sketched(page, head, looked_up.path or page_id, known)
+
+    def _unconfirmed(self, page: Streams, content: Content, known: dict[str, Any]) -> AnalysedPage:
+        """Return a page of which a store keeps nothing to confirm candidates by."""
+        settings, key = self.parameters, self.parameters.hash_key
+        if known["tokens"] < settings.min_tokens:
+            text = page.tokens.astype("<u8").tobytes()
+            return AnalysedPage(
+                fingerprint=digest(text, content.title, *content.images, *content.data, key=key),
+                exact=True,
+                **known,
             )
-            known["fingerprint"] = simhash_features(shingles, weights)
-            known["features"] = self._features(shingles, looked_up, page_id)
-            return AnalysedPage(**known)
+        shingles, weights = features(
+            token_hashes(content.text, key=key),
+            shingle_size=settings.shingle_size,
+            weights=settings.weights,
+        )
+        return AnalysedPage(
+            fingerprint=simhash_features(shingles, weights),
+            features=tuple(self._minwise(shingles)),
+            **known,
+        )
+
+    def _sketched(
+        self, page: Streams, head: Head, path: int, known: dict[str, Any]
+    ) -> AnalysedPage:
+        """Return a page with a sketch, and with its path as the last feature."""
+        settings = self.parameters
         found = shingle(page, settings.shingle_size)
         bins, bits = settings.sketch
         minima, owners = owned_minima(found.shingles, found.owners, bins)
@@ -199,7 +215,7 @@ class Analyser:
             )
         return AnalysedPage(
             fingerprint=simhash_features(*weighted),
-            features=self._features(found.rows, looked_up, page_id),
+            features=(*self._minwise(found.rows), path),
             evidence=head.pack() + pack_planes(minima, owners, bits),
             shingled=Shingled(
                 shingles=found.shingles, owners=found.owners, minima=minima, texts=page.texts
@@ -227,16 +243,8 @@ class Analyser:
             language = self._detect(content.text)
         return scope_of(url, self.parameters.scope, language)
 
-    def _features(
-        self, shingles: NDArray[np.uint64], address: Address, page_id: int
-    ) -> tuple[int, ...]:
-        """Return the min-wise features of a page's core, and its path as another one."""
-        found = self._minwise(shingles)
-        if self.parameters.min_resemblance:
-            found.append(address.path or page_id)
-        return tuple(found)
-
     def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
+        """Return the min-wise features of some shingles: none where simhash alone is asked for."""
         settings = self.parameters
         if settings.method == "simhash":
             return []
