@@ -1,0 +1,297 @@
+# The walk itself, for walk.pyx: `_Walker` of `scrapy_neardup.text.walk`.
+#
+# The methods have the names of those there and do the same in the same order, on UTF-8: text becomes
+# a string when its block ends.
+
+cdef struct Around:
+    int depth
+    int form
+    uint32_t place
+    bint in_section
+
+
+cdef class Walker:
+    """One pass over one tree; `scrapy_neardup.text.walk._Walker` says what its fields are."""
+
+    cdef bint furniture, in_section, joins, in_row, has_furniture
+    cdef int form, link_depth, heading_depth, svg_depth
+    cdef uint32_t place
+    cdef size_t linked, characters
+    cdef Around* around
+    cdef size_t around_count, around_room
+    cdef Buffer parts, link, heading, run
+    cdef list blocks, headings
+    cdef set sources, data
+    cdef str title
+    cdef int linked_days
+
+    def __cinit__(self, bint furniture):
+        self.furniture = furniture
+        self.blocks, self.headings = [], []
+        self.sources, self.data = set(), set()
+        self.title = ""
+
+    def __dealloc__(self):
+        free(self.around)
+        free(self.parts.data)
+        free(self.link.data)
+        free(self.heading.data)
+        free(self.run.data)
+
+    cdef object walk(self, const xmlNode* root):
+        cdef const xmlNode* node
+        cdef const xmlNode* parent = root
+        cdef int depth = 1
+        if self.start(root, 1):
+            node = root.children
+            while True:
+                while node == NULL:
+                    self.end(depth)
+                    depth -= 1
+                    if not depth:
+                        break
+                    node, parent = parent.next, parent.parent
+                if not depth:
+                    break
+                if node.type == 3 or node.type == 4:
+                    node = self.text_from(node)
+                elif node.type == 1:
+                    if self.start(node, depth + 1):
+                        if node.children != NULL:
+                            depth += 1
+                            parent, node = node, node.children
+                            continue
+                        self.end(depth + 1)
+                    node = node.next
+                elif node.type == 8 or node.type == 7:
+                    node = node.next
+                else:
+                    raise _Unusual
+            self.flush()
+        return Walked(
+            self.blocks, self.title, self.headings, self.sources, self.data, self.linked_days,
+            self.has_furniture,
+        )
+
+    # ---- elements ----
+
+    cdef bint start(self, const xmlNode* element, int depth) except -1:
+        """Open an element; return whether what it holds is to be read."""
+        cdef const Tag* tag
+        cdef const Name* name
+        if element.ns != NULL:
+            raise _Unusual
+        tag = find_tag(<const char*>element.name)
+        if tag.kind == BLOCK or tag.kind == PLAIN:
+            self.block(element, tag, depth)
+        elif tag.kind == INLINE:
+            if tag.flags & NAMED_INLINE and element.properties != NULL:
+                name = find_name(get(element, b"class"))
+                if name.named or find_name(get(element, b"id")).named:
+                    self.open(element, tag, get(element, b"class"), depth, NAMED)
+        elif tag.kind == LINK:
+            if not self.link_depth and get(element, b"href") != NULL:
+                self.link_depth = depth
+                self.link.size = 0
+        elif tag.kind == BREAK:
+            put(&self.parts, PyBytes_AS_STRING(line_end), PyBytes_GET_SIZE(line_end))
+        else:
+            return self.special(element, tag, depth)
+        return True
+
+    cdef inline int end(self, int depth) except -1:
+        """Close the element at this depth."""
+        cdef Around* last
+        if self.around_count and self.around[self.around_count - 1].depth == depth:
+            self.flush()
+            self.around_count -= 1
+            last = &self.around[self.around_count]
+            self.form, self.place, self.in_section = last.form, last.place, last.in_section
+        if self.link_depth == depth:
+            self.link_depth = 0
+            self.linked_days += self.is_day()
+        elif self.heading_depth == depth:
+            self.heading_depth = 0
+            if self.form != OF_FURNITURE:
+                heading = PyUnicode_DecodeUTF8(self.heading.data, self.heading.size, NULL)
+                self.headings.append(" ".join(heading[:max_title].split()))
+        elif self.svg_depth == depth:
+            self.svg_depth = 0
+        return 0
+
+    cdef int block(self, const xmlNode* element, const Tag* tag, int depth) except -1:
+        """Open an element that separates words."""
+        cdef int form = CONTENT, role = 0
+        cdef bint in_section = tag.flags & SECTION, own
+        cdef const char* classes = NULL
+        cdef const char* identity = NULL
+        cdef const char* roles = NULL
+        cdef const char* name
+        cdef const xmlAttr* attribute = element.properties
+        while attribute != NULL:
+            if attribute.ns != NULL:
+                raise _Unusual
+            name = <const char*>attribute.name
+            if name[0] == c"c" and strcmp(name, b"class") == 0:
+                classes = value_of(attribute)
+            elif name[0] == c"i" and strcmp(name, b"id") == 0:
+                identity = value_of(attribute)
+            elif name[0] == c"r" and strcmp(name, b"role") == 0:
+                roles = value_of(attribute)
+            attribute = attribute.next
+        if roles != NULL and roles[0] or tag.kind == FURNITURE or tag.kind == ENDS:
+            if roles != NULL:
+                role = role_of(roles)
+            in_section = in_section or role & SECTION_ROLE
+            own = tag.kind == ENDS and not (self.in_section or depth > max_depth)
+            if tag.kind == FURNITURE or role & LANDMARK or own:
+                form = OF_FURNITURE if self.furniture else CONTENT
+                if tag.flags & BESIDE or role & BESIDE_ROLE:
+                    form = NAMED
+        if form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
+            if find_name(classes).named or find_name(identity).named:
+                form = NAMED
+        self.open(element, tag, classes, depth, form)
+        self.in_section = self.in_section or in_section
+        return 0
+
+    cdef int open(
+        self, const xmlNode* element, const Tag* tag, const char* classes, int depth, int form
+    ) except -1:
+        """Begin a block, and what holds until the element ends."""
+        cdef Around* around
+        cdef const Name* name
+        cdef uint32_t step
+        if self.parts.size:
+            self.flush()
+        if self.around_count == self.around_room:
+            around = <Around*>realloc(self.around, (2 * self.around_room + 64) * sizeof(Around))
+            if around == NULL:
+                raise MemoryError
+            self.around, self.around_room = around, 2 * self.around_room + 64
+        around = &self.around[self.around_count]
+        around.depth, around.form = depth, self.form
+        around.place, around.in_section = self.place, self.in_section
+        self.around_count += 1
+        self.form = max(self.form, form)
+        self.joins = tag.flags & CELL
+        if not self.joins:
+            self.in_row = False
+        name = find_name(classes)
+        step = crc(~self.place, b"/", 1)
+        step = crc(step, <const char*>element.name, strlen(<const char*>element.name))
+        step = crc(step, b".", 1)
+        self.place = ~crc(step, name.value + name.size, name.step_size)
+        return 0
+
+    cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:
+        """Open an element of one of the rarer kinds; return whether what it holds is read."""
+        cdef const char* value
+        if tag.kind == TIME:
+            self.open(element, tag, get(element, b"class"), depth, CLOCK)
+            return True
+        if tag.kind == FURNITURE or tag.kind == ENDS:
+            self.block(element, tag, depth)
+            return True
+        if tag.kind == HEADING:
+            self.block(element, tag, depth)
+            if not self.heading_depth:
+                self.heading_depth = depth
+                self.heading.size = 0
+            return True
+        if tag.kind == SVG:
+            self.block(element, tag, depth)
+            self.svg_depth = self.svg_depth or depth
+            return True
+        if tag.kind == TEMPLATE:
+            value = get(element, b"shadowrootmode")
+            if value == NULL or not value[0]:
+                return False
+            self.block(element, tag, depth)
+            return True
+        if tag.kind == IGNORED:
+            self.flush()
+        elif tag.kind == TITLE:
+            if not (self.title or self.svg_depth):
+                self.title = " ".join(strings(element, &self.run)[:max_title].split())
+        elif tag.kind == SCRIPT:
+            if self.form != OF_FURNITURE:
+                add_data(element, &self.run, self.data)
+        elif tag.kind == MEDIA:
+            put(&self.parts, b"\n", 1)
+            if self.form != OF_FURNITURE:
+                add_sources(element, self.sources)
+                add_sources_within(element, SHOWS, self.sources)
+        elif tag.kind == NOSCRIPT and self.form != OF_FURNITURE:
+            add_sources_within(element, IMAGE, self.sources)
+        return False
+
+    # ---- text ----
+
+    cdef const xmlNode* text_from(self, const xmlNode* node) except? NULL:
+        """Read the text that begins with this node; return the first node behind it."""
+        cdef const xmlNode* first = node
+        cdef const char* content
+        node = node.next
+        if node == NULL or node.type != 3 and node.type != 4:
+            content = <const char*>first.content
+            if content != NULL:
+                self.text(content, strlen(content))
+            return node
+        self.run.size = 0
+        while first != NULL and (first.type == 3 or first.type == 4):
+            put_text(&self.run, first)
+            first = first.next
+        self.text(self.run.data, self.run.size)
+        return first
+
+    cdef inline int text(self, const char* text, size_t size) except -1:
+        cdef const uint8_t* start = <const uint8_t*>text
+        cdef const uint8_t* end = start + size
+        cdef size_t length
+        put(&self.parts, text, size)
+        strip(&start, &end)
+        if start == end:
+            return 0
+        length = characters(start, end)
+        self.characters += length
+        if self.link_depth:
+            self.linked += length
+            put(&self.link, text, size)
+        if self.heading_depth:
+            put(&self.heading, text, size)
+        return 0
+
+    cdef int flush(self) except -1:
+        """End the block that is being read, if there is one."""
+        cdef int form = self.form
+        if self.characters and form == OF_FURNITURE:
+            self.has_furniture = self.in_row = True
+        elif self.characters:
+            if form == CONTENT and self.linked >= link_share * self.characters:
+                form = LINKS
+            text = PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL)
+            block = new_tuple(Block, (text, forms[form], self.place, self.joins and self.in_row))
+            if form != CLOCK and may_hold_clock(
+                <uint8_t*>self.parts.data, <uint8_t*>self.parts.data + self.parts.size
+            ):
+                self.blocks.extend(with_clocks(block))
+            else:
+                self.blocks.append(block)
+            self.in_row = True
+        self.characters = self.linked = 0
+        self.parts.size = 0
+        if self.heading_depth:
+            put(&self.heading, b" ", 1)
+        return 0
+
+    cdef bint is_day(self) except -1:
+        """Return whether the link's text is the number of a day."""
+        cdef const uint8_t* start = <const uint8_t*>self.link.data
+        cdef const uint8_t* end = start + self.link.size
+        if not self.link.size:
+            return False
+        strip(&start, &end)
+        if end - start > 8:  # two characters
+            return False
+        return is_day(PyUnicode_DecodeUTF8(<const char*>start, end - start, NULL))
