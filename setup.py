@@ -43,7 +43,9 @@ def modules() -> list[Extension]:
             include_dirs=[*lxml.get_include(), FOLDER.as_posix()],
             # No debugging symbols: they are nine tenths of a module.
             extra_compile_args=[] if sys.platform == "win32" else ["-g0"],
-            depends=[path.as_posix() for path in FOLDER.glob("*.[hp]*") if path.suffix in {".h", ".pxi"}],
+            depends=[
+                path.as_posix() for path in FOLDER.iterdir() if path.suffix in {".h", ".pxi"}
+            ],
             optional=True,
         )
         for source in sorted(FOLDER.glob("*.pyx"))
