@@ -68,7 +68,7 @@ class Furniture(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighing:
-    """What is known when a page is compared with others, and never stored.
+    """What is known of its site when a page is compared with others; it isn't stored.
 
     Parameters
     ----------
