@@ -10,7 +10,8 @@ class Hasher:
         m1: int,
         m2: int,
         digest_long: Callable[[bytes], int],
-        table: Callable[[], NDArray[np.uint32]],
+        kinds: NDArray[np.uint32],
+        classify: Callable[[int], int],
     ) -> None: ...
     def tokens(self, text: str) -> NDArray[np.uint64]: ...
     def tokens_of_each(

@@ -48,18 +48,18 @@ cdef class Hasher:
         Of the mixer.
     digest_long
         The hash of a token of more than `LONGEST` bytes.
-    table
-        Returns what becomes of each character; called at the first one that isn't ASCII.
+    kinds, classify
+        What becomes of each character, 0 where it isn't known; and what returns that and notes it.
     """
 
     cdef uint64_t seed, m1, m2
-    cdef object digest_long, table
+    cdef object digest_long, classify
     cdef const uint32_t[::1] kinds
     cdef uint8_t[128] ascii
 
-    def __init__(self, uint64_t seed, uint64_t m1, uint64_t m2, digest_long, table):
+    def __init__(self, uint64_t seed, uint64_t m1, uint64_t m2, digest_long, kinds, classify):
         self.seed, self.m1, self.m2 = seed, m1, m2
-        self.digest_long, self.table = digest_long, table
+        self.digest_long, self.kinds, self.classify = digest_long, kinds, classify
         for code in range(128):
             character = chr(code)
             is_part = character.isalnum() or character == "_"
@@ -114,15 +114,12 @@ cdef class Hasher:
                     self.end(reading)
             self.end(reading)
             return 0
-        if self.table is not None:
-            self.kinds = self.table()
-            self.table = None
         text = normalize("NFC", text)
         kind, characters = PyUnicode_KIND(text), PyUnicode_DATA(text)
         for i in range(PyUnicode_GET_LENGTH(text)):
             code = PyUnicode_READ(kind, characters, i)
             if code < PLANES_0_AND_1:
-                entry = self.kinds[code]
+                entry = self.kinds[code] or self.classify(code)
             elif code < 0x40000:  # Han
                 entry = TOKEN << 24 | code
             elif code >> 16 == 0xE:  # variation selectors, tags

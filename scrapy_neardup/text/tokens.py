@@ -28,7 +28,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +78,11 @@ of Unicode read the same tokens."""
 _MARK, _DROPPED, _TOKEN = (np.uint32(kind << 24) for kind in (1, 2, 3))
 _CHARACTER = np.uint32(0x1FFFFF)
 _SPACE = np.uint32(32)
+
+CHARACTERS = np.zeros(_PLANES_0_AND_1 + 1, np.uint32)
+"""What becomes of each character of planes 0 and 1, uint32; 0 until `classify` has noted it, when
+the first text comes that holds it. One more entry is for all other characters."""
+CHARACTERS[-1] = _SPACE
 
 
 def normalize(text: str) -> bytes:
@@ -132,7 +136,11 @@ def _chunks(text: str) -> Iterator[str]:
 def _normalize_unicode(text: str) -> bytes:
     normal = unicodedata.normalize("NFC", text)
     codes = np.frombuffer(normal.encode("utf-32-le", "surrogatepass"), "<u4")
-    found = characters().take(codes, mode="clip")
+    found = CHARACTERS.take(codes, mode="clip")
+    if not found.all():
+        for code in np.unique(codes[found == 0]).tolist():
+            classify(code)
+        found = CHARACTERS.take(codes, mode="clip")
     if codes.max() >= _PLANES_0_AND_1:
         han = (codes >= _PLANES_0_AND_1) & (codes < 0x40000)
         found[han] = codes[han] | _TOKEN
@@ -156,18 +164,14 @@ def _part(found: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return np.insert(found, bases[starts], _SPACE)
 
 
-@cache
-def characters() -> NDArray[np.uint32]:
-    """Say what becomes of each character of planes 0 and 1; one more entry is for the rest.
-
-    Takes 50 ms, once a process, when the first text comes that isn't ASCII.
-    """
-    return np.array([*map(_classify, range(_PLANES_0_AND_1)), _SPACE], np.uint32)
+def classify(code: int) -> int:
+    """Return what becomes of a character of planes 0 and 1, and note it in `CHARACTERS`."""
+    CHARACTERS[code] = entry = _entry(chr(code))
+    return entry
 
 
-def _classify(code: int) -> int:
-    character = chr(code)
-    category = unicodedata.category(character)
+def _entry(character: str) -> int:
+    code, category = ord(character), unicodedata.category(character)
     if (category == "Cf" and code != 0x200B) or 0xFE00 <= code <= 0xFE0F:
         return int(_DROPPED)
     if category[0] == "M":
