@@ -179,6 +179,8 @@ cdef void fill_minima(
         for i in range(count):
             value = mix(shingles[i] + throw * THROW)
             place = value >> shift
+            if least[place] < tag:  # filled by an earlier throw
+                continue
             left -= least[place] == UINT64_MAX
             value = (value & RANK) | tag
             keep_least(&least[place], value, owner[i * step], &held[place * step])

@@ -1,8 +1,7 @@
 # Shingles in their order, each with its owner.
 
+from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, malloc, qsort
-
-
 
 
 cdef struct Pair:
@@ -40,11 +39,11 @@ cdef Py_ssize_t sort_distinct(Pair* pairs, Py_ssize_t count) except -1:
     cdef Py_ssize_t i, j, start, kept = 0, buckets
     cdef Pair* dealt = pairs + count
     cdef Pair pair
-    cdef Py_ssize_t* ends
-    while bits < 16 and <Py_ssize_t>1 << bits < count:
+    cdef uint32_t* ends
+    while bits < 16 and <Py_ssize_t>1 << bits < 2 * count:
         bits += 1
     shift, buckets = 64 - bits, <Py_ssize_t>1 << bits
-    ends = <Py_ssize_t*>calloc(buckets + 1, sizeof(Py_ssize_t))
+    ends = <uint32_t*>calloc(buckets + 1, sizeof(uint32_t))
     if ends == NULL:
         raise MemoryError
     for i in range(count):

@@ -13,8 +13,6 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-include "utf8.pxi"
-
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text)
     int PyUnicode_KIND(object text)
@@ -31,9 +29,12 @@ cdef enum:
     TOKEN = 3
     WORD = 8
     LONGEST = 64  # bytes of a token that is hashed word by word
+    LONGEST_CHARACTER = 4  # bytes of UTF-8
 
 cdef struct Reading:
-    Buffer token
+    uint8_t* token  # the bytes of the one that is being read, with room for a word behind them
+    size_t size
+    size_t longest  # bytes of a token that there is room for
     uint64_t* found
     size_t count
     size_t room
@@ -67,17 +68,17 @@ cdef class Hasher:
 
     def tokens(self, text):
         """Return the hash of each token of a text."""
-        cdef Reading reading = Reading(Buffer(NULL, 0, 0), NULL, 0, 0)
+        cdef Reading reading = Reading(NULL, 0, 0, NULL, 0, 0)
         try:
             self.read(text, &reading)
             return taken(&reading)
         finally:
-            free(reading.token.data)
+            free(reading.token)
             free(reading.found)
 
     def tokens_of_each(self, texts):
         """Return the tokens of all texts, and their number in each."""
-        cdef Reading reading = Reading(Buffer(NULL, 0, 0), NULL, 0, 0)
+        cdef Reading reading = Reading(NULL, 0, 0, NULL, 0, 0)
         cdef size_t before = 0, i = 0
         texts = tuple(texts)
         number_of_each = np.empty(len(texts), np.int64)
@@ -90,36 +91,61 @@ cdef class Hasher:
                 i += 1
             return taken(&reading), number_of_each
         finally:
-            free(reading.token.data)
+            free(reading.token)
             free(reading.found)
 
     cdef int read(self, text, Reading* reading) except -1:
-        cdef Py_ssize_t i
-        cdef const uint8_t* data
-        cdef uint8_t byte
-        cdef void* characters
-        cdef int kind
-        cdef uint32_t code
-        cdef uint32_t entry
-        cdef bint behind_token = False
         if not isinstance(text, str):  # a subclass of it is a text, None is not
             raise TypeError(f"expected str, got {type(text).__name__}")
         if PyUnicode_IS_ASCII(text):
-            data = <const uint8_t*>PyUnicode_DATA(text)
-            for i in range(PyUnicode_GET_LENGTH(text)):
-                byte = self.ascii[data[i]]
-                if byte != SPACE:
-                    add(&reading.token, byte)
-                elif reading.token.size:
-                    self.end(reading)
-            self.end(reading)
-            return 0
-        text = normalize("NFC", text)
-        kind, characters = PyUnicode_KIND(text), PyUnicode_DATA(text)
+            make_room(reading, PyUnicode_GET_LENGTH(text))
+            self.read_ascii(
+                <const uint8_t*>PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text), reading
+            )
+        else:
+            if not is_composed(text):
+                text = normalize("NFC", text)
+            make_room(reading, LONGEST_CHARACTER * PyUnicode_GET_LENGTH(text))
+            self.read_any(text, reading)
+        self.end(reading)
+        return 0
+
+    cdef int read_ascii(
+        self, const uint8_t* data, Py_ssize_t length, Reading* reading
+    ) except -1:
+        cdef uint8_t* token = reading.token
+        cdef size_t size = 0
+        cdef Py_ssize_t i
+        for i in range(length):
+            token[size] = self.ascii[data[i]]
+            if token[size] != SPACE:
+                size += 1
+            elif size:
+                reading.size = size
+                self.end(reading)
+                size = 0
+        reading.size = size
+        return 0
+
+    cdef int read_any(self, str text, Reading* reading) except -1:
+        cdef int kind = PyUnicode_KIND(text)
+        cdef void* characters = PyUnicode_DATA(text)
+        cdef Py_ssize_t i
+        cdef uint32_t code, entry
+        cdef bint behind_token = False
         for i in range(PyUnicode_GET_LENGTH(text)):
             code = PyUnicode_READ(kind, characters, i)
+            if code < 128 and not behind_token:
+                reading.token[reading.size] = self.ascii[code]
+                if self.ascii[code] != SPACE:
+                    reading.size += 1
+                elif reading.size:
+                    self.end(reading)
+                continue
             if code < PLANES_0_AND_1:
-                entry = self.kinds[code] or self.classify(code)
+                entry = self.kinds[code]
+                if not entry:
+                    entry = self.classify(code)
             elif code < 0x40000:  # Han
                 entry = TOKEN << 24 | code
             elif code >> 16 == 0xE:  # variation selectors, tags
@@ -134,8 +160,7 @@ cdef class Hasher:
             if entry == SPACE:
                 self.end(reading)
             else:
-                encode(&reading.token, entry & CHARACTER)
-        self.end(reading)
+                reading.size += encode(reading.token + reading.size, entry & CHARACTER)
         return 0
 
     cdef inline uint64_t mix(self, uint64_t value) noexcept:
@@ -145,21 +170,21 @@ cdef class Hasher:
 
     cdef inline int end(self, Reading* reading) except -1:
         """Hash the token that is being read, if there is one."""
-        cdef size_t left = reading.token.size, room
-        cdef char* data = reading.token.data
+        cdef size_t left = reading.size, room
+        cdef const uint8_t* data = reading.token
         cdef uint64_t value = self.seed, word
         cdef uint64_t* moved
         if not left:
             return 0
         if left > LONGEST:
-            value = self.digest_long(PyBytes_FromStringAndSize(data, left))
+            value = self.digest_long(PyBytes_FromStringAndSize(<const char*>data, left))
         else:
             while left > WORD:
                 memcpy(&word, data, WORD)
                 value = self.mix(value ^ word)
                 data += WORD
                 left -= WORD
-            memcpy(&word, data, WORD)  # there is room for it behind each token
+            memcpy(&word, data, WORD)
             if left < WORD:
                 word &= (<uint64_t>1 << 8 * left) - 1
             value = self.mix(value ^ word)
@@ -171,35 +196,56 @@ cdef class Hasher:
             reading.found, reading.room = moved, room
         reading.found[reading.count] = value
         reading.count += 1
-        reading.token.size = 0
+        reading.size = 0
         return 0
 
 
-cdef inline int add(Buffer* token, uint8_t byte) except -1:
-    """Add a byte, and leave room for a word behind it."""
-    if token.size + WORD >= token.room:
-        token.size += WORD
-        put(token, b"", 1)
-        token.size -= WORD + 1
-    token.data[token.size] = byte
-    token.size += 1
+cdef int make_room(Reading* reading, size_t longest) except -1:
+    """Make room for a token of this number of bytes, and for a word behind it."""
+    cdef uint8_t* moved
+    if reading.token == NULL or reading.longest < longest:
+        moved = <uint8_t*>realloc(reading.token, longest + WORD)
+        if moved == NULL:
+            raise MemoryError
+        reading.token, reading.longest = moved, longest
     return 0
 
 
-cdef inline int encode(Buffer* token, uint32_t code) except -1:
-    """Add a character as UTF-8."""
+cdef bint is_composed(str text) noexcept:
+    """Return whether a text surely is its own NFC: it holds Latin letters and punctuation alone.
+
+    Below U+0300, and from U+2002 to U+20CF, no character has another form, or joins with one.
+    """
+    cdef int kind = PyUnicode_KIND(text)
+    cdef void* characters = PyUnicode_DATA(text)
+    cdef Py_ssize_t i
+    cdef uint32_t code
+    for i in range(PyUnicode_GET_LENGTH(text)):
+        code = PyUnicode_READ(kind, characters, i)
+        if code >= 0x300 and not 0x2002 <= code < 0x20D0:
+            return False
+    return True
+
+
+cdef inline int encode(uint8_t* at, uint32_t code) noexcept:
+    """Write a character as UTF-8; return its number of bytes."""
     if code < 0x80:
-        return add(token, code)
+        at[0] = code
+        return 1
     if code < 0x800:
-        add(token, 0xC0 | code >> 6)
-    else:
-        if code < 0x10000:
-            add(token, 0xE0 | code >> 12)
-        else:
-            add(token, 0xF0 | code >> 18)
-            add(token, 0x80 | (code >> 12 & 0x3F))
-        add(token, 0x80 | (code >> 6 & 0x3F))
-    return add(token, 0x80 | (code & 0x3F))
+        at[0] = 0xC0 | code >> 6
+        at[1] = 0x80 | (code & 0x3F)
+        return 2
+    if code < 0x10000:
+        at[0] = 0xE0 | code >> 12
+        at[1] = 0x80 | (code >> 6 & 0x3F)
+        at[2] = 0x80 | (code & 0x3F)
+        return 3
+    at[0] = 0xF0 | code >> 18
+    at[1] = 0x80 | (code >> 12 & 0x3F)
+    at[2] = 0x80 | (code >> 6 & 0x3F)
+    at[3] = 0x80 | (code & 0x3F)
+    return 4
 
 
 cdef taken(Reading* reading):
