@@ -66,16 +66,23 @@ cdef Py_ssize_t leave_out_single(
 
 
 def counted(
-    const uint64_t[::1] shingles, const float[::1] counts, list pages, float least, Py_ssize_t most
+    const uint64_t[::1] shingles,
+    const float[::1] counts,
+    list pages,
+    int fewest,
+    float least,
+    Py_ssize_t most,
 ):
-    ordered = np.concatenate(pages)
+    ordered = pages[0]
     if len(pages) > 1:
-        ordered = ordered[:leave_out_single(ordered, shingles)]
-    ordered.sort(kind="stable")  # merges what is in order already
+        ordered = np.concatenate(pages)
+        if fewest > 1:
+            ordered = ordered[:leave_out_single(ordered, shingles)]
+        ordered.sort(kind="stable")  # merges what is in order already
     cdef const uint64_t[::1] added = ordered
     cdef Py_ssize_t known = shingles.shape[0], size = added.shape[0]
     cdef Py_ssize_t i = 0, k = 0, kept = 0, start, left
-    cdef int fewest = 2 if len(pages) > 1 else 1, times
+    cdef int times
     cdef uint64_t value
     cdef float rank
     found, total = np.empty(known + size, np.uint64), np.empty(known + size, np.float32)

@@ -49,6 +49,7 @@ Counted = tuple[NDArray[np.uint64], NDArray[np.float32]]
     np.arange(0, 60, 3, dtype=np.uint64),
     np.arange(20, dtype=np.float32) % 3,
     [np.arange(0, 60, 2, dtype=np.uint64), np.arange(10, 90, 4, dtype=np.uint64)],
+    2,
     1.0,
     10,
 )
@@ -56,19 +57,21 @@ def counted(
     shingles: NDArray[np.uint64],
     counts: NDArray[np.float32],
     pages: list[NDArray[np.uint64]],
+    fewest: int,
     least: float,
     most: int,
 ) -> Counted:
     """Return shingles and counts with those of a batch of pages added.
-
-    Shingles on only one page of a batch are let go: furniture is soon on two pages of one batch.
 
     Parameters
     ----------
     shingles, counts
         What was counted before.
     pages
-        Of each its distinct shingles, ascending. Those of a single page are all counted.
+        Of each its distinct shingles, ascending.
+    fewest
+        Number of pages of the batch, 1 or 2, that a shingle must be on to be counted for the first
+        time.
     least
         Count below which a shingle is let go.
     most
@@ -89,7 +92,7 @@ def counted(
         is_known = shingles.take(places, mode="clip") == found
     counts = counts.copy()
     counts[places[is_known]] += times[is_known]
-    is_new = ~is_known & (times > 1) if len(pages) > 1 else ~is_known
+    is_new = ~is_known & (times >= fewest)
     total = np.concatenate([counts, times[is_new]]).astype(np.float32)
     every = np.concatenate([shingles, found[is_new]])
     order = np.argsort(every, kind="stable")  # merges what is in order already
@@ -128,7 +131,7 @@ class Counts:
         """Count a page with these distinct shingles, ascending.
 
         O(1), and every few pages O(n log n) in the shingles known: then what is furniture
-        changes.
+        changes. Before there are `MIN_PAGES` nothing is.
 
         Returns
         -------
@@ -137,10 +140,10 @@ class Counts:
         """
         self.pages += 1
         self._waiting.append(shingles)
-        is_batch = len(self._waiting) == (_BATCH if self.pages > _BATCH else 1)
-        if is_batch:
-            self._count()
-        return is_batch
+        if self.pages < MIN_PAGES or (self.pages > _BATCH and len(self._waiting) < _BATCH):
+            return False
+        self._count()
+        return True
 
     def furniture(self) -> NDArray[np.uint64]:
         """Return the shingles on a quarter of the pages that were counted, ascending."""
@@ -153,6 +156,7 @@ class Counts:
     def merged(self, others: Iterable[Counts]) -> Counts:
         """Return the counts of this and `others` together."""
         total = Counts()
+        self._count_first()
         parts = [self, *others]
         total.pages = sum(part.pages for part in parts)
         total.sum(
@@ -163,6 +167,7 @@ class Counts:
 
     def dump(self) -> bytes:
         """Return the counts for others to load: 12 bytes a shingle of several pages."""
+        self._count_first()
         often = self.counts > 1
         counted = np.empty(np.count_nonzero(often), _COUNTED)
         counted["shingle"], counted["count"] = self.shingles[often], self.counts[often]
@@ -210,10 +215,17 @@ class Counts:
     def _arrays(self) -> list[NDArray[Any]]:
         return [self.shingles, self.counts, *self._waiting]
 
+    def _count_first(self) -> None:
+        """Count the first pages now: so far nothing of them is let go, together or not."""
+        if self._waiting and self.pages < MIN_PAGES:
+            self._count()
+
     def _count(self) -> None:
         least = _RARE * self.pages if self.pages >= _BATCH else 0.0
+        # Furniture is soon on two pages of one batch.
+        fewest = 2 if self.pages > _BATCH else 1
         self.shingles, self.counts = counted(
-            self.shingles, self.counts, self._waiting, least, MAX_SHINGLES
+            self.shingles, self.counts, self._waiting, fewest, least, MAX_SHINGLES
         )
         self._waiting.clear()
         if self.pages >= _HALVED:

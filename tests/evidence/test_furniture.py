@@ -65,11 +65,11 @@ def counted_by_definition(pages):
     for page in pages:
         total += 1
         batch.append(page)
-        if total > 8 and len(batch) < 8:
+        if total < 4 or (total > 8 and len(batch) < 8):
             continue
         times = Counter(shingle for each in batch for shingle in each)
         for shingle, count in times.items():
-            if shingle in counts or count > 1 or len(batch) == 1:
+            if shingle in counts or count > 1 or total <= 8:
                 counts[shingle] = counts.get(shingle, 0) + count
         batch = []
         if total >= 8:
