@@ -54,6 +54,7 @@ MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
 nothing."""
 
+_CLOCK = Form.CLOCK
 _MAX_CLOCKS = 0.2
 """Maximum share of a page's characters in clocks; with more they are its content."""
 
@@ -99,12 +100,15 @@ class AnalysedPage(Page):
         Its address.
     is_alias
         Whether it stands for another page (`Content.alias`), and must equal that one to repeat it.
+    head
+        The head of its evidence; empty where it has none.
     shingled
         What it was sketched from; None for a short page.
     """
 
     address: Address
     is_alias: bool = False
+    head: Head = field(default=Head(), compare=False, repr=False)
     shingled: Shingled | None = field(default=None, compare=False, repr=False)
 
 
@@ -115,7 +119,11 @@ class Analyser:
         self.parameters = parameters
         # Of a page whose text comes from the user, the rest is read as of any other.
         mode = "main" if callable(parameters.text) else parameters.text
-        self._extractor = Extractor(mode=mode, ignore=tuple(parameters.ignore))
+        self._extractor = Extractor(
+            mode=mode,
+            ignore=tuple(parameters.ignore),
+            language=str(parameters.scope).endswith("language"),
+        )
         self._detect = LanguageDetector() if parameters.detect_language else None
 
     def read(self, root: HtmlElement) -> Content:
@@ -174,6 +182,7 @@ class Analyser:
                 fingerprint=digest(text, *embedded, key=key),
                 exact=True,
                 evidence=head.pack(),
+                head=head,
                 **known,
             )
         return self._sketched(page, head, looked_up.path or page_id, known)
@@ -217,6 +226,7 @@ class Analyser:
             fingerprint=simhash_features(*weighted),
             features=(*self._minwise(found.rows), path),
             evidence=head.pack() + pack_planes(minima, owners, bits),
+            head=head,
             shingled=Shingled(
                 shingles=found.shingles, owners=found.owners, minima=minima, texts=page.texts
             ),
@@ -231,8 +241,8 @@ class Analyser:
         shingled = page.shingled
         if shingled is None or len(page.features) < 2:
             return page
-        places = Head.unpack(page.evidence).places
-        left_out = [owner for owner, place in enumerate(places, start=1) if place in changing]
+        places = enumerate(page.head.places, start=1)
+        left_out = [owner for owner, place in places if place in changing]
         if not left_out:
             return page
         return replace(page, features=(*self._minwise(shingled.rows(left_out)), page.features[-1]))
@@ -273,14 +283,13 @@ READINGS: Final = (without_year, _without_address)
 
 def _without_clocks(blocks: Sequence[Block]) -> Sequence[Block]:
     """Return the blocks of a page but for its clocks, unless they are its content."""
-    clocks = sum([len(block.text) for block in blocks if block.form is Form.CLOCK])
+    clocks = [len(block.text) for block in blocks if block.form is _CLOCK]
     if not clocks:
         return blocks
-    if clocks <= _MAX_CLOCKS * sum([len(block.text) for block in blocks]):
-        return [block for block in blocks if block.form is not Form.CLOCK]
+    if sum(clocks) <= _MAX_CLOCKS * sum([len(block.text) for block in blocks]):
+        return [block for block in blocks if block.form is not _CLOCK]
     return [
-        block._replace(form=Form.CONTENT) if block.form is Form.CLOCK else block
-        for block in blocks
+        block._replace(form=Form.CONTENT) if block.form is _CLOCK else block for block in blocks
     ]
 
 

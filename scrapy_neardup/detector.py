@@ -185,7 +185,7 @@ class Detector:
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict) -> bool:
         """Learn from a page; return whether other crawlers should know soon."""
         bins, bits = self.analyser.parameters.sketch
-        head, shingled, told = Head.unpack(page.evidence), page.shingled, False
+        head, shingled, told = page.head, page.shingled, False
         witness = verdict.witness
         comparable, is_short = len(witness) == len(page.evidence), len(witness) == HEAD.size
         other = Head.unpack(witness) if comparable else Head()
@@ -201,7 +201,7 @@ class Detector:
             site.titles.learn(head.title)
             if shingled is not None:
                 site.furniture.learn(page.address.folder, shingled.shingles)
-                site.constants.learn(head.places[: len(shingled.texts)], shingled.texts)
+                site.constants.learn(head.places, shingled.texts)
                 pages = site.furniture.pages
                 told = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
         if not comparable or not site.is_due(page.id, Lesson.BESIDE):

@@ -102,7 +102,13 @@ def site(url: str | None, extent: Extent = "server") -> str:
     User names, passwords and a dot at the end of a host have no part in it.
     """
     try:
-        parts = urlsplit(url or "")
+        return _site_of(urlsplit(url or ""), extent)
+    except ValueError:
+        return ""
+
+
+def _site_of(parts: SplitResult, extent: Extent) -> str:
+    try:
         return _site(parts.scheme, parts.netloc, extent)
     except ValueError:
         return ""
@@ -125,9 +131,10 @@ def may_hold_address(url: str | None, *texts: str) -> bool:
         parts = urlsplit(url or "")
     except ValueError:
         return False
-    paths = {path for path in (parts.path, unquote(parts.path)) if len(path) > 1}
-    told = {_bare_host(parts.netloc), *paths} - {""}
-    return bool(parts.netloc) and any(part in text for part in told for text in texts)
+    if not parts.netloc:
+        return False
+    told = {_bare_host(parts.netloc), parts.path, unquote(parts.path)} - {"", "/"}
+    return any(part in text for part in told for text in texts)
 
 
 def without_address(text: str, url: str | None) -> str:
@@ -194,7 +201,7 @@ class Address(NamedTuple):
             parts = urlsplit(url or "")
         except ValueError:
             return cls("", "", 0, 0, 0, 0)
-        server = f"//{name}" if (name := site(url)) else ""
+        server = f"//{name}" if (name := _site_of(parts, "server")) else ""
         path = parts.path[:_MAX_ADDRESS]
         if ";" in path or "(" in path:
             path = _SESSION_IN_PATH.sub("", path)
@@ -203,9 +210,11 @@ class Address(NamedTuple):
             stem, before, extension, after = page.groups("")
             steps[-1:] = [f"{before}{after}".lower(), stem + extension]
         query = sorted(
-            part
-            for part in parts.query[:_MAX_ADDRESS].split("&")
-            if part and not _is_session(*part.partition("=")[::2])
+            [
+                part
+                for part in parts.query[:_MAX_ADDRESS].split("&")
+                if part and not _is_session(*part.partition("=")[::2])
+            ]
         )
         return cls(
             server,

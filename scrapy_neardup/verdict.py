@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from scrapy_neardup.options import OPTIONS
 
@@ -103,6 +103,9 @@ class Weighing:
     young_folder: bool = False
 
 
+_NOTHING_KNOWN: Final = Weighing()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """What a store needs to know of a page to judge and to remember it.
@@ -147,7 +150,7 @@ class Page:
     tokens: int = 0
     features: tuple[int, ...] = ()
     evidence: bytes = b""
-    weighing: Weighing = field(default_factory=Weighing, compare=False)
+    weighing: Weighing = field(default=_NOTHING_KNOWN, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

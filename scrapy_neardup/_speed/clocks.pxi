@@ -168,12 +168,23 @@ cdef inline bint is_near_clock(
     return is_counted_before(start, first)
 
 
+cdef inline bint has_numbers(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Return whether a line may hold a digit; most lines hold none, and no other branch is here."""
+    cdef uint8_t found = 0
+    cdef Py_ssize_t i
+    for i in range(end - at):
+        found |= (<uint8_t>(at[i] - 48) < 10) | (at[i] >= FIRST_DECIMAL)
+    return found
+
+
 cdef bint may_hold_clock(const uint8_t* start, const uint8_t* end) except -1:
     """Return whether a line may hold a clock, or has several lines and a digit."""
     cdef const uint8_t* at = start
     cdef const uint8_t* first = NULL
     cdef const uint8_t* after
     cdef bint has_lines = False
+    if not has_numbers(start, end):
+        return False
     while at < end:
         if is_digit(at[0]):
             first = at if first == NULL else first

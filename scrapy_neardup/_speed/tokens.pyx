@@ -127,7 +127,7 @@ cdef class Hasher:
         reading.size = size
         return 0
 
-    cdef int read_any(self, str text, Reading* reading) except -1:
+    cdef int read_any(self, object text, Reading* reading) except -1:
         cdef int kind = PyUnicode_KIND(text)
         cdef void* characters = PyUnicode_DATA(text)
         cdef Py_ssize_t i
@@ -211,7 +211,7 @@ cdef int make_room(Reading* reading, size_t longest) except -1:
     return 0
 
 
-cdef bint is_composed(str text) noexcept:
+cdef bint is_composed(object text) noexcept:
     """Return whether a text surely is its own NFC: it holds Latin letters and punctuation alone.
 
     Below U+0300, and from U+2002 to U+20CF, no character has another form, or joins with one.

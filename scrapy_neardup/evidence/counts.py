@@ -53,7 +53,7 @@ Counted = tuple[NDArray[np.uint64], NDArray[np.float32]]
     1.0,
     10,
 )
-def counted(
+def counted(  # noqa: PLR0917  (as the compiled twin takes them)
     shingles: NDArray[np.uint64],
     counts: NDArray[np.float32],
     pages: list[NDArray[np.uint64]],

@@ -108,8 +108,9 @@ def broder_features(
             f"{features} features of {size} minima need {features * size} minima, not"
             f" {len(minima)}"
         )
-    groups = minima.astype("<u8").reshape(features, size)
-    return np.array([digest(group.tobytes()) for group in groups], np.uint64)
+    data, step = minima.astype("<u8").tobytes(), 8 * size
+    starts = range(0, len(data), step)
+    return np.array([digest(data[start : start + step]) for start in starts], np.uint64)
 
 
 def acceptance(

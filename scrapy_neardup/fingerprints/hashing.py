@@ -143,12 +143,17 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
         Width of the digest, a multiple of 8 up to 512. A digest of 0 becomes 1, so that
         0 can stand for "there is none".
     """
-    state = blake2b(digest_size=bits // 8, key=_blake_key(key), person=b"neardup-digest")
+    state = _empty_digest(key, bits).copy()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        state.update(len(data).to_bytes(8, "little"))
-        state.update(data)
+        state.update(len(data).to_bytes(8, "little") + data)
     return int.from_bytes(state.digest(), "little") or 1
+
+
+@lru_cache(maxsize=16)
+def _empty_digest(key: bytes | None, bits: int) -> blake2b:
+    """Return the digest of no parts."""
+    return blake2b(digest_size=bits // 8, key=_blake_key(key), person=b"neardup-digest")
 
 
 class Hasher:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import cast, get_args
+from functools import partial
+from typing import Any, cast, get_args
 
 from cssselect import HTMLTranslator, SelectorError
 from lxml import etree
@@ -128,6 +129,8 @@ class Extractor:
         than `MIN_MAIN_TOKENS` tokens of it the full view counts.
     ignore
         CSS selectors of elements to leave out as well.
+    language
+        Whether the language that a page declares is read.
 
     Raises
     ------
@@ -135,13 +138,16 @@ class Extractor:
         Naming the selector that can't be used.
     """
 
-    def __init__(self, mode: View = "main", ignore: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, mode: View = "main", ignore: tuple[str, ...] = (), *, language: bool = True
+    ) -> None:
         self.mode: View = one_of(*get_args(View)).read("NEARDUP_TEXT", mode)
         self.ignore = tuple(ignore)
+        self.language = language
         self._find_ignored = _union(self.ignore) if self.ignore else None
 
-    def __reduce__(self) -> tuple[type[Extractor], tuple[View, tuple[str, ...]]]:
-        return Extractor, (self.mode, self.ignore)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Extractor, language=self.language), (self.mode, self.ignore)
 
     def extract(self, root: HtmlElement) -> Content:
         """Return the content of a page.
@@ -170,7 +176,7 @@ class Extractor:
             data=tuple(sorted(walked.data - {""})),
             headings=tuple(walked.headings),
             linked_days=walked.linked_days,
-            language=_language(root),
+            language=_language(root) if self.language else "",
             blocks=walked.blocks,
         )
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import scrapy_neardup.analysis  # noqa: F401  (what chooses between twins)
 from scrapy_neardup import _speed
 from scrapy_neardup.fingerprints import hashing
 from scrapy_neardup.text import Form
-from scrapy_neardup.text.tokens import characters
+from scrapy_neardup.text.tokens import CHARACTERS, classify
 
 pytestmark = pytest.mark.skipif(
     _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
@@ -119,11 +119,10 @@ texts = st.text(
 @pytest.fixture(scope="module")
 def hashers():
     numbers = 3, 5, 7
-    compiled = _speed.load("tokens").Hasher(*numbers, len, characters)
+    compiled = _speed.load("tokens").Hasher(*numbers, len, CHARACTERS, classify)
     return hashing.Hasher(*numbers, len), compiled
 
 
-@settings(deadline=None)  # the table of characters is made at the first one beyond ASCII
 @given(text=texts, long=st.integers(0, 140))
 def test_tokens(hashers, text, long):
     pure, compiled = hashers
