@@ -16,6 +16,7 @@ from cluster_stress import Storm
 from race import Race, race
 from race_processes import race_of_processes
 from redis_servers import RedisCluster, RedisServer, running_cluster
+from tried import row
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores import Matching, open_store
@@ -27,8 +28,8 @@ ALL_PAGES = int(os.environ.get("STRESS_ALL_PAGES", "20000"))
 """The same of the races with every kind of trouble, half of them with features and evidence."""
 TROUBLE_EVERY, KILL_EVERY = 100, 500
 """Pages between two troubles, and between two crawlers killed, on average."""
-LEG = 50_000
-"""Pages of a race that are met, and judged, at a time."""
+LEG = 10_000
+"""Pages of a race that are met, and judged, at a time, on a server of their own."""
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 PLAIN = Matching()
 CONFIRMED = Matching(features=4, bins=64, bits=4)
@@ -167,22 +168,27 @@ def test_processes_and_servers_are_killed(ground, matching, tried):
     """All kinds of trouble, and crawlers killed while they judge."""
     running, trouble, pages, tasks = GROUNDS[ground]
     pages //= 2
-    legs = [min(LEG, pages - start) for start in range(0, pages, LEG)]
-    with running(*DURABLE) as place:
-        results = [
-            asyncio.run(
+    what = f"race on {ground}: everything, crawlers killed{CALLED[matching]}"
+    races: list[Race] = []
+    for start in range(0, pages, LEG):
+        leg, seed = min(LEG, pages - start), random.randrange(10**6)
+        storm = Storm(seed=seed, pages=leg, matching=matching, tasks=tasks)
+        with running(*DURABLE) as place:
+            one = asyncio.run(
                 race_of_processes(
-                    place.uri,
-                    Storm(seed=random.randrange(10**6), pages=leg, matching=matching, tasks=tasks),
-                    partial(trouble, place, []),
-                    TROUBLE_EVERY,
-                    KILL_EVERY,
+                    place.uri, storm, partial(trouble, place, []), TROUBLE_EVERY, KILL_EVERY
                 )
             )
-            for leg in legs
-        ]
-    assert all(each.killed for each in results)
-    check(f"race on {ground}: everything, crawlers killed{CALLED[matching]}", tried, *results)
+        races.append(one)
+        print(f"seed {seed}, {one.killed} killed", flush=True)
+        check(what, so_far, *races)
+    assert any(each.killed for each in races)
+    check(what, tried, *races)
+
+
+def so_far(*what, **counts) -> None:
+    """Show the row as it is by now (``pytest -s``), should the run be stopped."""
+    print(*row(*what, **counts), sep=" | ", flush=True)
 
 
 RESET_AFTER, RECOVERED_WITHIN, STEADY = 6, 5, 0.9

@@ -288,18 +288,22 @@ def judge(storm: Storm, runs: list[Run]) -> Findings:
     for one, two in ((known[a], known[b]) for a, b in pairs):
         if one.page.id == two.page.id:
             continue
-        said = [rule.repeats(one.page, two.page), rule.repeats(two.page, one.page)]
         kept = _overlap(one.surely_live(), two.surely_live())
+        together = one.start < two.end and two.start < one.end
+        both_dropped = one.outcome == two.outcome == "duplicate"
+        in_vain = together and both_dropped and not for_nothing.isdisjoint((id(one), id(two)))
+        if not kept and not in_vain:
+            continue
+        said = [rule.repeats(one.page, two.page), rule.repeats(two.page, one.page)]
         if kept and all(said):
             links = rule.links(one.page, two.page)
             if links is not None and all(_is_furniture(alike[key], one, two) for key in links):
                 findings.excepted += 1
             else:
                 findings.both_kept.append((one, two))
-        findings.refused += kept and rule.are_candidates(one.page, two.page) and not all(said)
-        together = one.start < two.end and two.start < one.end
-        both_dropped = one.outcome == two.outcome == "duplicate"
-        if any(said) and together and both_dropped and {id(one), id(two)} & for_nothing:
+        elif kept:
+            findings.refused += rule.are_candidates(one.page, two.page)
+        if any(said) and in_vain:
             findings.both_dropped.append((one, two))
     findings.dropped_for_nothing = [known[each] for each in for_nothing]
     return findings

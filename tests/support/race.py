@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from cluster_pages import K, Pages
 from cluster_stress import Findings, Run, Storm, judge
@@ -55,17 +56,19 @@ class Calls:
             return
         run.end, run.outcome = clock(), str(verdict.decision)
         run.match = verdict.match.page_id if verdict.match else None
-        if run.outcome == "new":
-            await self._confirm(store, run)
+        confirm = partial(store.confirm, run.page.id)
+        if run.outcome == "new" and not await self.made_at_last(confirm):
+            run.ended_from = run.end  # it may lapse
 
-    async def _confirm(self, store: Store, run: Run) -> None:
+    async def made_at_last(self, call: Callable[[], Awaitable]) -> bool:
+        """Make a call again until it doesn't fail; return whether it came to that."""
         for _ in range(100):
             errors = self.errors
-            await self.made(store.confirm(run.page.id))
+            await self.made(call())
             if self.errors == errors:
-                return
+                return True
             await asyncio.sleep(0.1)
-        run.ended_from = run.end  # it may lapse
+        return False
 
 
 class Pace:

@@ -1,81 +1,155 @@
 """The race of `race.py` between processes that are killed (``kill -9``) while they judge.
 
-As a program it is one crawler: lines of pickled pages in, a line of what happened to each out.
-The clocks of processes on one machine agree (``CLOCK_MONOTONIC``).
+As a program it is a `Nursery`: it forks a crawler whenever it is asked for one, which takes
+milliseconds, as all that a crawler needs is imported already. The clocks of processes on one
+machine agree (``CLOCK_MONOTONIC``).
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
 import random
+import signal
+import socket
+import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from typing import Self
 
 from cluster_stress import Run, Storm, judge
 from race import Calls, Pace, Race, beside, meet_all, opened
 
 from scrapy_neardup.verdict import Page
 
-_MAX_LINE = 1 << 20
+_SIZE = 4
+"""Bytes of the number in front of a message, which says how long it is."""
+
+
+class Channel:
+    """Values to and from another process; those of one turn of the event loop go together."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._said: list[object] = []
+
+    @classmethod
+    async def over(cls, link: socket.socket) -> Self:
+        return cls(*await asyncio.open_connection(sock=link))
+
+    def say(self, value: object) -> None:
+        if not self._said:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._said.append(value)
+
+    def _flush(self) -> None:
+        if self._said:
+            message, self._said = pickle.dumps(self._said), []
+            self._writer.write(len(message).to_bytes(_SIZE) + message)
+
+    async def heard(self) -> AsyncIterator:
+        """Yield what the other one says, until it closes its end, or dies."""
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                size = int.from_bytes(await self._reader.readexactly(_SIZE))
+                for value in pickle.loads(await self._reader.readexactly(size)):
+                    yield value
+
+    def end(self) -> None:
+        """Say that nothing more will be said."""
+        self._writer.write_eof()
+
+    async def close(self) -> None:
+        """Close both directions, after what was said."""
+        self._flush()
+        self._writer.close()
+        with suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+
+class Nursery:
+    """Forks crawlers; they end with the process that asked for them."""
+
+    def __enter__(self) -> Self:
+        self._asks, asked = socket.socketpair()
+        with asked:
+            link = asked.fileno()
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(link)], pass_fds=[link]
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._asks.close()
+        self._process.wait()
+
+    def fork(self) -> tuple[int, socket.socket]:
+        """Return the process id of a new crawler, and a socket to it."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._asks, [b"1"], [theirs.fileno()])
+        return int.from_bytes(self._asks.recv(_SIZE)), ours
 
 
 class Crawler:
     """A process that judges pages; a new one takes the place of one that was killed."""
 
-    def __init__(self, uri: str, storm: Storm, calls: Calls) -> None:
-        self._job, self._calls = (uri, storm), calls
+    def __init__(self, uri: str, storm: Storm, calls: Calls, nursery: Nursery) -> None:
+        self._job, self._calls, self._nursery = (uri, storm), calls, nursery
         self._asked: dict[int, tuple[Run, asyncio.Future[None]]] = {}
-        self._process: asyncio.subprocess.Process | None = None
+        self._process, self._killed = 0, False
+        self._channel: Channel | None = None
         self._life: asyncio.Task[None] | None = None
         self._closing = False
 
     async def start(self) -> None:
         """Start a process, and another one whenever it ends."""
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable, __file__, limit=_MAX_LINE,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        self._say(self._job)
-        self._life = asyncio.create_task(self._listen(self._process))
+        process, link = self._nursery.fork()
+        channel = await Channel.over(link)
+        # From here to the end nothing is waited for: a page is asked of one process or the next.
+        lost, self._asked = self._asked, {}
+        self._process, self._killed, self._channel = process, False, channel
+        self._channel.say(self._job)
+        self._life = asyncio.create_task(self._listen(channel))
+        for _, done in lost.values():
+            done.set_result(None)
 
     async def meet(self, run: Run) -> None:
         """Let the process judge a page; of one that is killed meanwhile nothing is known."""
         done = asyncio.get_running_loop().create_future()
         self._asked[run.page.id] = run, done
-        self._say(run.page)
+        self._channel.say(run.page)
         await done
 
     def kill(self) -> None:
         """Kill the process."""
+        self._killed = True
         with suppress(ProcessLookupError):  # it is dead already
-            self._process.kill()
+            os.kill(self._process, signal.SIGKILL)
 
     async def close(self) -> None:
         """Let the process end by itself."""
         self._closing = True
-        self._process.stdin.close()
+        self._channel.end()
         await self._life
 
-    def _say(self, value: object) -> None:
-        self._process.stdin.write(pickle.dumps(value).hex().encode() + b"\n")
-
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        while line := await process.stdout.readline():
-            if not line.endswith(b"\n"):  # it was killed while it wrote
+    async def _listen(self, channel: Channel) -> None:
+        ended = False
+        async for page_id, seen, calls in channel.heard():
+            self._add(calls)
+            if page_id is None:  # that was all
+                ended = True
                 break
-            page_id, seen, calls = pickle.loads(bytes.fromhex(line.decode()))
             run, done = self._asked.pop(page_id)
             vars(run).update(seen)
-            self._add(calls)
             done.set_result(None)
-        await process.wait()
+        await channel.close()
+        if not ended and not self._killed:
+            self._calls.raised["a crawler that wasn't killed ended"] += 1
         if not self._closing:
-            lost, self._asked = self._asked, {}
             await self.start()
-            for _, done in lost.values():
-                done.set_result(None)
 
     def _add(self, calls: Calls) -> None:
         self._calls.errors += calls.errors
@@ -97,9 +171,6 @@ async def race_of_processes(
     """
     calls, chance, killed = Calls(), random.Random(storm.seed), 0
     paces = pace, deaths = Pace(every, storm.seed), Pace(kill_every, storm.seed)
-    crawlers = [Crawler(uri, storm, calls) for _ in range(storm.crawlers)]
-    for crawler in crawlers:
-        await crawler.start()
 
     async def kill() -> None:
         nonlocal killed
@@ -111,43 +182,57 @@ async def race_of_processes(
         for each in paces:
             each.step()
 
-    async with beside(deaths.repeat(kill)), beside(pace.repeat(trouble)):
-        runs = await meet_all(storm, meet)
-    for crawler in crawlers:
-        await crawler.close()
+    with Nursery() as nursery:
+        crawlers = [Crawler(uri, storm, calls, nursery) for _ in range(storm.crawlers)]
+        for crawler in crawlers:
+            await crawler.start()
+        async with beside(deaths.repeat(kill)), beside(pace.repeat(trouble)):
+            runs = await meet_all(storm, meet)
+        for crawler in crawlers:
+            await crawler.close()
     return Race(judge(storm, runs), calls, killed)
 
 
-async def crawl() -> None:
+async def crawl(link: socket.socket) -> None:
     """Judge the pages that are asked for, until there are none."""
-
-    async def read() -> object:
-        line = await asyncio.to_thread(sys.stdin.readline)
-        return pickle.loads(bytes.fromhex(line)) if line else None
+    channel = await Channel.over(link)
+    asked = channel.heard()
 
     async def meet(page: Page) -> None:
         run, calls = Run(page, 0.0), Calls()
         await calls.meet(store, run)
         seen = {name: value for name, value in vars(run).items() if name != "page"}
-        sys.stdout.write(pickle.dumps((page.id, seen, calls)).hex() + "\n")
-        sys.stdout.flush()
+        channel.say((page.id, seen, calls))
 
-    uri, storm = await read()
-    store, store_is_open = opened(uri, storm), False
-    while not store_is_open:
-        opening = Calls()
-        await opening.made(store.open())
-        if opening.errors:
-            await asyncio.sleep(0.1)
-        store_is_open = not opening.errors
+    uri, storm = await anext(asked)
+    store, life = opened(uri, storm), Calls()
+    await life.made_at_last(store.open)
     tasks: set[asyncio.Task[None]] = set()
-    while (page := await read()) is not None:
+    async for page in asked:
         task = asyncio.create_task(meet(page))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
     await asyncio.gather(*tasks)
-    await store.close()
+    await life.made(store.close())
+    channel.say((None, {}, life))
+    await channel.close()
+
+
+def fork_crawlers(asked: socket.socket) -> None:
+    """Become a crawler whenever a socket comes, until none can come any more."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    while True:
+        _, links, _, _ = socket.recv_fds(asked, 1, 1)
+        if not links:
+            break
+        process = os.fork()
+        with socket.socket(fileno=links[0]) as link:
+            if not process:
+                asked.close()
+                asyncio.run(crawl(link))
+                break
+        asked.sendall(process.to_bytes(_SIZE))
 
 
 if __name__ == "__main__":
-    asyncio.run(crawl())
+    fork_crawlers(socket.socket(fileno=int(sys.argv[1])))
