@@ -6,7 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#define AT_ONCE 24 /* windows; a multiple of each vector's */
+
 #if defined(__GNUC__)
+
+#define INLINED __attribute__((always_inline)) static inline
 
 #define VECTOR(TYPE, NAME, BYTES)                                                              \
     typedef TYPE NAME __attribute__((vector_size(BYTES)));                                     \
@@ -23,12 +27,15 @@
 /* NAME_64: whether any of n 64-bit numbers is near the key. The last few may be compared twice.
 
    NAME_next: the first of entries i to n whose window is near one in its bucket. An entry is
-   window << 32 | bucket << (32 - bits) | position. Vectors may reach over the end of a bucket:
-   who finds something looks again. */
+   window << 32 | bucket << (32 - bits) | position. Windows are compared AT_ONCE, which is most
+   buckets without a branch, and reaches over the end of a bucket: who finds something looks again.
+
+   Each is compiled for k = 3, too, where the loop over bits is unrolled. */
 #define DEFINE_NEAR(NAME, TARGET, BYTES)                                                       \
     VECTOR(uint64_t, NAME##_long, BYTES);                                                      \
     VECTOR(uint32_t, NAME##_short, BYTES);                                                     \
-    TARGET static int NAME##_64(const uint64_t *numbers, ptrdiff_t n, uint64_t key, int k) {   \
+    TARGET INLINED int NAME##_64_of(                                                           \
+            const uint64_t *numbers, ptrdiff_t n, uint64_t key, int k) {                       \
         const ptrdiff_t lanes = (BYTES) / 8;                                                   \
         NAME##_long near = {0};                                                                \
         int says;                                                                              \
@@ -49,22 +56,36 @@
         ANY(near, BYTES, says);                                                                \
         return says;                                                                           \
     }                                                                                          \
-    TARGET static ptrdiff_t NAME##_next(const uint64_t *entries, ptrdiff_t i, ptrdiff_t n,     \
+    TARGET INLINED ptrdiff_t NAME##_next_of(const uint64_t *entries, ptrdiff_t i, ptrdiff_t n, \
             const uint32_t *ends, const uint32_t *windows, int bits, int k) {                  \
         for (; i < n; i++) {                                                                   \
             uint32_t window = (uint32_t)(entries[i] >> 32);                                    \
             uint32_t bucket = (uint32_t)entries[i] >> (32 - bits);                             \
             NAME##_short near = {0};                                                           \
             int says;                                                                          \
-            for (uint32_t at = ends[bucket]; at < ends[bucket + 1]; at += (BYTES) / 4) {       \
-                NAME##_short d = *(const NAME##_short_loaded *)(windows + at) ^ window;        \
-                for (int bit = 0; bit < k; bit++) d &= d - 1;                                  \
-                near |= (NAME##_short)(d == 0);                                                \
+            for (uint32_t at = ends[bucket]; at < ends[bucket + 1]; at += AT_ONCE) {           \
+                _Pragma("GCC unroll 6")                                                        \
+                for (int lane = 0; lane < AT_ONCE; lane += (BYTES) / 4) {                      \
+                    NAME##_short d =                                                           \
+                        *(const NAME##_short_loaded *)(windows + at + lane) ^ window;          \
+                    for (int bit = 0; bit < k; bit++) d &= d - 1;                              \
+                    near |= (NAME##_short)(d == 0);                                            \
+                }                                                                              \
             }                                                                                  \
             ANY(near, BYTES, says);                                                            \
             if (says) return i;                                                                \
         }                                                                                      \
         return n;                                                                              \
+    }                                                                                          \
+    TARGET static inline int NAME##_64(                                                        \
+            const uint64_t *numbers, ptrdiff_t n, uint64_t key, int k) {                       \
+        return k == 3 ? NAME##_64_of(numbers, n, key, 3) : NAME##_64_of(numbers, n, key, k);   \
+    }                                                                                          \
+    TARGET static inline ptrdiff_t NAME##_next(                                                \
+            const uint64_t *entries, ptrdiff_t i, ptrdiff_t n,                                 \
+            const uint32_t *ends, const uint32_t *windows, int bits, int k) {                  \
+        return k == 3 ? NAME##_next_of(entries, i, n, ends, windows, bits, 3)                  \
+                      : NAME##_next_of(entries, i, n, ends, windows, bits, k);                 \
     }
 
 #else

@@ -83,7 +83,7 @@ class BatchSearch:
     Notes
     -----
     With a million queries and k = 3 a core scans some 5 million fingerprints a second in
-    numpy, with ten tables, and twice as many compiled, with four. A table takes 4 bytes
+    numpy, with ten tables, and 15 million compiled, with four. A table takes 4 bytes
     a query and a bitmap of 6 to 12 more; compiled, 9 bytes a query.
     """
 

@@ -3,11 +3,12 @@
 Rule of this room: `QueryTable` is written twice, here and in `_speed/batch.pyx`; both find the
 same pairs.
 
-The leading bits of each query, left where they are, are hashed to a short *key* (multiply-
-shift: Dietzfelbinger et al., J. Algorithms 25, 1997). A bitmap over all keys answers for
-nearly every scanned fingerprint, without a search, that no query shares its key. Queries whose
-keys fall into one 64-bit word of the bitmap form a bucket, and what gets past the bitmap is
-compared with the queries in its bucket.
+The leading bits of each query are shifted to the front and hashed to a short *key* (multiply-
+shift: Dietzfelbinger et al., J. Algorithms 25, 1997). From the front, any odd multiplier spreads
+a block of bits evenly over all keys; from the middle, it may give nine values of the block the
+same key. A bitmap over all keys answers for nearly every scanned fingerprint, without a search,
+that no query shares its key. Queries whose keys fall into one 64-bit word of the bitmap form a
+bucket, and what gets past the bitmap is compared with the queries in its bucket.
 
 Compiled there is no bitmap: a comparison costs so little that shorter prefixes, and so fewer
 tables, are enough.
@@ -23,8 +24,9 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import faster_type
 from scrapy_neardup.tables.ranges import ranges
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER = 0x9E3779B97F4A7C15
 """Odd; 2^64 divided by the golden ratio."""
+_ALL_BITS = (1 << 64) - 1
 _WORD_BITS = 6
 _SPARE_KEY_BITS = 6
 """Bits of a key beyond those that number the queries: one bit of the bitmap in 32 to 64 is set."""
@@ -69,6 +71,8 @@ class QueryTable:
         self._earlier = [np.uint64(each) for each in earlier]
         self._max_distance = max_distance
         bits = self.key_bits(len(queries), mask.bit_count())
+        # Shifts the leading bits to the front, too.
+        self._multiplier = np.uint64(_MULTIPLIER << (64 - mask.bit_length()) & _ALL_BITS)
         self._shift = np.uint64(64 - bits)
         keys = self._keys(queries)
         words = (keys >> np.uint64(_WORD_BITS)).view(np.int64)
@@ -88,7 +92,7 @@ class QueryTable:
 
     def _keys(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:
         keys = fingerprints & self._mask
-        keys *= _MULTIPLIER
+        keys *= self._multiplier
         keys >>= self._shift
         return keys
 
@@ -162,7 +166,7 @@ def slices(
 
 
 def _example(table: type[QueryTable]) -> list[tuple[int, int, int]]:
-    queries = np.arange(40, dtype=np.uint64) * _MULTIPLIER
+    queries = np.arange(40, dtype=np.uint64) * np.uint64(_MULTIPLIER)
     found = table(queries, 0xFFFF, [0xFFFF << 48], 3).near(queries ^ np.uint64(1 << 48 | 3), 64)
     return sorted(row for part in found for row in zip(*(c.tolist() for c in part), strict=True))
 

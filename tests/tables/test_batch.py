@@ -76,6 +76,13 @@ def test_any_few_fingerprints(queries, scanned, changed, max_distance):
     assert found == pairs(queries, scanned, max_distance)
 
 
+@pytest.mark.parametrize("lowest", range(49))
+def test_no_two_values_of_a_block_share_a_key(lowest):
+    values = np.arange(0, 1 << 16, 7, dtype=np.uint64) << np.uint64(lowest)
+    table = querytable.PureQueryTable(values, 0xFFFF << lowest, [], 3)
+    assert len(np.unique(table._keys(values))) == len(values)
+
+
 def test_large_buckets_and_many_parts(monkeypatch):
     monkeypatch.setattr(batch, "COMPARED_AT_ONCE", 1000)
     short = type("Short", (batch.QueryTable,), {"scanned_at_once": 100})
