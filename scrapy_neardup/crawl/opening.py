@@ -40,11 +40,15 @@ def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
 def job_of(crawler: Crawler, uri: str) -> str | None:
     """Return what this crawl and a later run of it have in common; see `Detector`.
 
-    A file has one crawl at a time, so that the next one to open it goes on with this one. On a
-    server a crawl is known by a random name, which its ``JOBDIR`` holds.
+    A file has one crawl at a time, so that the next one to open it goes on with this one, and what
+    is in memory has no next one. On a server a crawl is known by a random name, which its
+    ``JOBDIR`` holds.
     """
-    if uri.partition(":")[0].lower() in {"memory", "sqlite"}:
-        return "one at a time"
+    match uri.partition(":")[0].lower():
+        case "memory":
+            return None
+        case "sqlite":
+            return "one at a time"
     if (folder := job_dir(crawler.settings)) is None:
         return None
     file = Path(folder, "neardup.job")
