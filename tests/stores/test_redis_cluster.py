@@ -255,6 +255,32 @@ def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
     assert set(renewed) == {Decision.DUPLICATE}
 
 
+def test_leases_are_renewed_together(monkeypatch):
+    """One after the other they would take as many round trips as a crawler has pages."""
+    under_way, most = 0, 0
+
+    class Counting(ClusterCalls):
+        async def call(self, verb, key, *arguments):
+            nonlocal under_way, most
+            under_way += 1
+            most = max(most, under_way)
+            reply = await super().call(verb, key, *arguments)
+            under_way -= 1
+            return reply
+
+    async def scenario(uri: str) -> None:
+        nonlocal most
+        async with open_store(uri, namespace="together") as store:
+            for number in range(1, 13):
+                await store.check_and_add(page(number, number * GOLDEN % 2**64))
+            most = 0
+            await store._renew()
+
+    monkeypatch.setattr(RedisClusterStore, "calls_class", Counting)
+    asyncio.run(scenario(shared_cluster().uri))
+    assert most >= 12
+
+
 def test_closed_while_calls_are_under_way():
     async def scenario(uri: str) -> None:
         store = open_store(uri, namespace="closed")
