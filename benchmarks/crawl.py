@@ -106,8 +106,12 @@ def crawl(url: str, folder: str, count: str, settings: str) -> None:
 
     class Reader(scrapy.Spider):
         name = "reader"
-        start_urls = tuple(url + path for path in sample(Path(folder), int(count)))
+        paths = tuple(sample(Path(folder), int(count)))
         started = ended = 0.0
+
+        async def start(self):
+            for path in self.paths:  # filtered, as requests for links are
+                yield scrapy.Request(url + path)
 
         @classmethod
         def from_crawler(cls, crawler, *args, **kwargs):
@@ -144,7 +148,7 @@ def crawl(url: str, folder: str, count: str, settings: str) -> None:
     print(json.dumps({
         "cpu": spider.ended - spider.started,
         "way": way_taken(),
-        "pages": len(spider.start_urls),
+        "pages": len(spider.paths),
         "responses": stats["response_received_count"],
         "items": stats.get("item_scraped_count", 0),
         "checked": stats.get("neardup/pages/checked", 0),

@@ -12,8 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from collections.abc import Callable, Coroutine, Generator
+from functools import partial
+from types import coroutine
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
@@ -79,8 +81,7 @@ class GuardedStore(Store):
 
     Notes
     -----
-    A store in memory answers without suspending: then a call costs one timer handle and
-    no task.
+    A store in memory answers without suspending: then a call costs neither timer nor task.
     """
 
     def __init__(
@@ -157,18 +158,17 @@ class GuardedStore(Store):
         """Post and read on the store's notice board, within the limits."""
         return await self._call(self._store.exchange, topic, member, value)
 
-    async def _call(self, method: Callable[[*A], Awaitable[T]], *arguments: *A) -> T:
+    async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
         probe = self._failures >= FAILURES_IN_A_ROW
         if probe:
             if self._probing or self._clock() < self._paused_until:
                 raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
             self._probing = True
         try:
-            async with asyncio.timeout(self._timeout):
-                if not self._opened:
-                    await self._store.open()
-                    self._opened = True
-                answer = await method(*arguments)
+            if self._opened:
+                answer = await self._within_time(method(*arguments))
+            else:
+                answer = await self._within_time(self._opened_for(method(*arguments)))
         except TimeoutError as error:
             detail = f"no answer from the store within {self._timeout:g} s"
             raise self._failed(Reason.TIMEOUT, detail) from error
@@ -184,6 +184,25 @@ class GuardedStore(Store):
             logger.info("The near-duplicate store answers again")
         self._failures = 0
         return answer
+
+    async def _opened_for(self, call: Coroutine[Any, Any, T]) -> T:
+        try:
+            await self._store.open()
+        except BaseException:
+            call.close()
+            raise
+        self._opened = True
+        return await call
+
+    async def _within_time(self, call: Coroutine[Any, Any, T]) -> T:
+        """Return what `call` returns; raise `TimeoutError` where it takes too long."""
+        try:
+            awaited = call.send(None)
+        except StopIteration as done:
+            answer: T = done.value
+            return answer
+        async with asyncio.timeout(self._timeout):
+            return await _rest(call, awaited)
 
     def _redacted(self, error: Exception) -> str:
         """Return what `error` says, without a password."""
@@ -208,6 +227,23 @@ class GuardedStore(Store):
         failure = StoreCallFailedError(reason, detail, refused=refused)
         self._on_failure(failure)
         return failure
+
+
+@coroutine
+def _rest(call: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
+    """Go on with a call that was begun, and awaits something."""
+    while True:
+        try:
+            sent = yield awaited
+        except BaseException as error:  # noqa: BLE001  (it is the call's)
+            resume = partial(call.throw, error)
+        else:
+            resume = partial(call.send, sent)
+        try:
+            awaited = resume()
+        except StopIteration as done:
+            answer: T = done.value
+            return answer
 
 
 class Faults:
