@@ -205,24 +205,21 @@ class Address(NamedTuple):
         path = parts.path[:_MAX_ADDRESS]
         if ";" in path or "(" in path:
             path = _SESSION_IN_PATH.sub("", path)
-        steps = [server, *filter(None, path.split("/"))]
-        if steps[-1].count(".") > 1 and (page := _PAGE_NAME.fullmatch(steps[-1])):
+        above, _, last = path.rstrip("/").rpartition("/")
+        steps = _sum_steps(server, above) if last else 0
+        last = last or server
+        if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             stem, before, extension, after = page.groups("")
-            steps[-1:] = [f"{before}{after}".lower(), stem + extension]
-        query = sorted(
-            [
-                part
-                for part in parts.query[:_MAX_ADDRESS].split("&")
-                if part and not _is_session(*part.partition("=")[::2])
-            ]
-        )
+            steps += _hash(f"{before}{after}".lower(), 4)
+            last = stem + extension
+        query = _parameters(parts.query) if parts.query else []
         return cls(
             server,
             f"{server}{path.rpartition('/')[0]}/",
             _hash(server + path, 8),
-            _hash(f"{steps[-1]}?{'&'.join(query)}", 2),
-            (sum(map(_hash_folder, steps[:-1])) + _hash(steps[-1], 4)) % 2**32,
-            _hash("&".join(part for part in query if not _ORDER.match(part)), 2),
+            _hash(f"{last}?{'&'.join(query)}", 2),
+            (steps + _hash(last, 4)) % 2**32,
+            _hash("&".join([part for part in query if not _ORDER.match(part)]), 2),
         )
 
 
@@ -265,6 +262,12 @@ _RANDOM = re.compile(r"(?i)(?:[0-9a-f]{16,}|(?=\D*\d)(?=[\d_-]*[a-z])[\w-]{20,})
 """Values that look like the id of a session."""
 
 
+def _parameters(query: str) -> list[str]:
+    """Return the parameters of a query in one order, without those of a session."""
+    parts = [part for part in query[:_MAX_ADDRESS].split("&") if part]
+    return sorted([part for part in parts if not _is_session(*part.partition("=")[::2])])
+
+
 def _is_session(name: str, value: str) -> bool:
     return bool(_SESSION_NAME.match(name) or _RANDOM.match(value))
 
@@ -278,9 +281,9 @@ def _hash(text: str, size: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def _hash_folder(step: str) -> int:
-    """Return the digest of a step that many addresses have."""
-    return _hash(step, 4)
+def _sum_steps(server: str, path: str) -> int:
+    """Return the sum of the hashed steps that lead to the pages of a folder."""
+    return sum([_hash(step, 4) for step in (server, *path.split("/"))])
 
 
 @cache
