@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 import numpy as np
 
-from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head, pack_planes
+from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head
 from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import Streams, shingle, streams
+from scrapy_neardup.evidence.shingling import Streams, sketch, streams
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.fingerprints import (
     digest,
@@ -28,7 +28,6 @@ from scrapy_neardup.fingerprints import (
 )
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
-from scrapy_neardup.fingerprints.minwise import owned_minima
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Block, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
@@ -124,6 +123,7 @@ class Analyser:
             ignore=tuple(parameters.ignore),
             language=str(parameters.scope).endswith("language"),
         )
+        self._filter = Filter(*parameters.features) if parameters.method != "simhash" else None
         self._detect = LanguageDetector() if parameters.detect_language else None
 
     def read(self, root: HtmlElement) -> Content:
@@ -213,23 +213,31 @@ class Analyser:
     ) -> AnalysedPage:
         """Return a page with a sketch, and with its path as the last feature."""
         settings = self.parameters
-        found = shingle(page, settings.shingle_size)
-        bins, bits = settings.sketch
-        minima, owners = owned_minima(found.shingles, found.owners, bins)
-        head = head._replace(places=page.places, text=int(found.shingles.sum()) >> 48)
-        weighted: tuple[NDArray[np.uint64], NDArray[np.float64] | None] = found.shingles, None
+        # The minima that features are made of come along where they are of one permutation.
+        kind = self._filter if settings.permutations == "one" else None
+        found = sketch(
+            page, settings.shingle_size, *settings.sketch, 0 if kind is None else kind.bins
+        )
+        head = head._replace(places=page.places, text=found.text)
+        shingled = Shingled(
+            shingles=found.shingles, owners=found.owners, minima=found.minima, texts=page.texts
+        )
+        fingerprint = found.simhash
         if settings.weights != "set":
             weighted = features(
                 page.tokens, shingle_size=settings.shingle_size, weights=settings.weights
             )
+            fingerprint = simhash_features(*weighted)
+        if kind is None:
+            minwise = self._minwise(shingled.rows())
+        else:
+            minwise = kind.digests(found.least).tolist()
         return AnalysedPage(
-            fingerprint=simhash_features(*weighted),
-            features=(*self._minwise(found.rows), path),
-            evidence=head.pack() + pack_planes(minima, owners, bits),
+            fingerprint=fingerprint,
+            features=(*minwise, path),
+            evidence=head.pack() + found.planes,
             head=head,
-            shingled=Shingled(
-                shingles=found.shingles, owners=found.owners, minima=minima, texts=page.texts
-            ),
+            shingled=shingled,
             **known,
         )
 
@@ -255,11 +263,11 @@ class Analyser:
 
     def _minwise(self, shingles: NDArray[np.uint64]) -> list[int]:
         """Return the min-wise features of some shingles: none where simhash alone is asked for."""
-        settings = self.parameters
-        if settings.method == "simhash":
+        if self._filter is None:
             return []
-        kind = Filter(*settings.features)
-        found: list[int] = kind.features_of(shingles, settings.permutations).tolist()
+        found: list[int] = self._filter.features_of(
+            shingles, self.parameters.permutations
+        ).tolist()
         return found
 
     def _shown(self, url: str | None) -> str | None:

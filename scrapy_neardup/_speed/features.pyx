@@ -7,8 +7,9 @@ Each function has its twin there, which says what its arguments and its result a
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 include "sorting.pxi"
 include "streams.pxi"
@@ -135,16 +136,10 @@ cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
 
 def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
     cdef uint8_t nobody = 0
-    sketch = np.full(bins, UINT64_MAX, np.uint64)
-    fill_minima(shingles, sketch, &nobody, &nobody, 0)
-    return sketch
-
-
-def owned_minima(const uint64_t[::1] shingles, const uint8_t[::1] owner, Py_ssize_t bins):
-    sketch, held = np.full(bins, UINT64_MAX, np.uint64), np.zeros(bins, np.uint8)
-    cdef uint8_t[::1] whose = held
-    fill_minima(shingles, sketch, &owner[0], &whose[0], 1)
-    return sketch, held
+    found = np.empty(bins, np.uint64)
+    cdef uint64_t[::1] sketch = found
+    fill_minima(&shingles[0], shingles.shape[0], &sketch[0], bins, &nobody, &nobody, 0)
+    return found
 
 
 cdef inline void keep_least(
@@ -158,16 +153,21 @@ cdef inline void keep_least(
 
 
 cdef void fill_minima(
-    const uint64_t[::1] shingles,
-    uint64_t[::1] least,
+    const uint64_t* shingles,
+    Py_ssize_t count,
+    uint64_t* least,
+    Py_ssize_t bins,
     const uint8_t* owner,
     uint8_t* held,
     Py_ssize_t step,
-) noexcept:
+) noexcept nogil:
     """Fill the bins of a sketch, and their owners; with a step of 0 all have one owner."""
-    cdef Py_ssize_t bins = least.shape[0], count = shingles.shape[0], left = bins, i, place
+    cdef Py_ssize_t left = bins, i, place
     cdef int shift = shift_of(bins)
     cdef uint64_t throw, value, tag
+    for place in range(bins):
+        least[place] = UINT64_MAX
+        held[place * step] = 0
     for i in range(count):
         value = shingles[i]
         place = value >> shift
@@ -221,24 +221,27 @@ def owners(
     return held
 
 
-def pack_planes(const uint64_t[::1] minima, const uint8_t[::1] owners, int bits):
-    cdef Py_ssize_t bins = minima.shape[0], size = bins // 8, i, place
+cdef bytes pack_planes(const uint64_t* minima, const uint8_t* owners, Py_ssize_t bins, int bits):
+    """Return the planes of a sketch; see `scrapy_neardup.evidence.layout`."""
+    cdef Py_ssize_t size = bins // 8, i
     cdef uint8_t value
     cdef int bit
-    packed = bytearray((bits + OWNER_BITS) * size)
-    cdef uint8_t[::1] planes = packed
+    cdef bytes packed = PyBytes_FromStringAndSize(NULL, (bits + OWNER_BITS) * size)
+    cdef uint8_t* planes = <uint8_t*>PyBytes_AS_STRING(packed)
+    memset(planes, 0, (bits + OWNER_BITS) * size)
     for i in range(bins):
         value = mix(minima[i])
         for bit in range(bits):
             planes[bit * size + i // 8] |= (value >> bit & 1) << i % 8
         for bit in range(OWNER_BITS):
             planes[(bits + bit) * size + i // 8] |= (owners[i] >> bit & 1) << i % 8
-    return bytes(packed)
+    return packed
 
 
-# ---- a page's shingles -----------------------------------------------------------------------
+# ---- a page's shingles, and what is made of them ---------------------------------------------
 
 cdef enum:
+    MAX_BINS = 1024  # as in `scrapy_neardup.kinds`
     OWNER_BITS = 3
     BORDER = 5  # as in `scrapy_neardup.evidence.layout`
     NAMED = 6
@@ -258,7 +261,42 @@ cdef inline Py_ssize_t add_stream(
     return count - size + 1
 
 
-def owned(
+cdef Py_ssize_t add_core(
+    Pair* pairs,
+    const uint64_t[::1] tokens,
+    const int64_t[::1] counts,
+    const uint8_t[::1] of_blocks,
+    const uint8_t[::1] starts,
+    Py_ssize_t size,
+) noexcept nogil:
+    """Add the shingles of a core, each with its owner; return their number."""
+    cdef Py_ssize_t total = tokens.shape[0], count = total - size + 1, block = 0, end = 0
+    cdef Py_ssize_t i, start, first
+    if counts.shape[0] < 2 or total < size:
+        return add_stream(pairs, tokens, size, 0)
+    for i in range(count):
+        pairs[i].hash, pairs[i].owner = shingle_at(&tokens[i], size), BORDER
+    # Row by row: the owner of a token is its block's.
+    while block < counts.shape[0]:
+        start = end
+        first = block
+        while True:
+            end += counts[block]
+            block += 1
+            if block == counts.shape[0] or starts[block]:
+                break
+        if end - start >= size:
+            own_row(pairs, counts, of_blocks, first, start, end - size + 1)
+        elif end > start:
+            while not counts[first]:
+                first += 1
+            pairs[count].hash = shingle_at(&tokens[start], end - start)
+            pairs[count].owner = of_blocks[first]
+            count += 1
+    return count
+
+
+def sketched(
     const uint64_t[::1] tokens,
     const int64_t[::1] counts,
     const uint8_t[::1] of_blocks,
@@ -266,56 +304,43 @@ def owned(
     const uint64_t[::1] named,
     const uint64_t[::1] links,
     Py_ssize_t size,
+    Py_ssize_t bins,
+    int bits,
+    Py_ssize_t feature_bins,
 ):
-    cdef Py_ssize_t total = tokens.shape[0], count = 0, kept, block, i, start, end, first
-    cdef Pair* pairs = pairs_of(2 * total + named.shape[0] + links.shape[0] + 1)
-    cdef uint64_t[::1] hashes, rows
-    cdef const uint8_t[::1] starts = starts_row.view(np.uint8)
+    cdef Py_ssize_t count, kept, i, of_rows = 0
+    cdef Pair* pairs = pairs_of(2 * tokens.shape[0] + named.shape[0] + links.shape[0] + 1)
+    cdef uint64_t* rows = <uint64_t*>pairs  # when the pairs aren't needed any more
+    cdef uint64_t[::1] hashes, minima, least
     cdef uint8_t[::1] owner
-    cdef Py_ssize_t of_rows = 0
+    cdef uint8_t[MAX_BINS] held
+    cdef uint8_t nobody = 0
+    cdef uint64_t text = 0
+    if bins > MAX_BINS:
+        raise ValueError(f"there are {MAX_BINS} bins at most")
     try:
-        if counts.shape[0] < 2 or total < size:
-            count = add_stream(pairs, tokens, size, 0)
-        else:
-            count = total - size + 1
-            for i in range(count):
-                pairs[i].hash, pairs[i].owner = shingle_at(&tokens[i], size), BORDER
-            # Row by row: the owner of a token is its block's.
-            block = end = 0
-            while block < counts.shape[0]:
-                start = end
-                first = block
-                while True:
-                    end += counts[block]
-                    block += 1
-                    if block == counts.shape[0] or starts[block]:
-                        break
-                if end - start >= size:
-                    own_row(pairs, counts, of_blocks, first, start, end - size + 1)
-                elif end > start:
-                    while not counts[first]:
-                        first += 1
-                    pairs[count].hash = shingle_at(&tokens[start], end - start)
-                    pairs[count].owner = of_blocks[first]
-                    count += 1
+        count = add_core(pairs, tokens, counts, of_blocks, starts_row.view(np.uint8), size)
         count += add_stream(pairs + count, named, size, NAMED)
         count += add_stream(pairs + count, links, size, LINKS)
         kept = sort_distinct(pairs, count)
         found, whose = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
-        hashes, owner = found, whose
+        sketch, features = np.empty(bins, np.uint64), np.empty(feature_bins, np.uint64)
+        hashes, owner, minima = found, whose, sketch
         for i in range(kept):
             hashes[i], owner[i] = pairs[i].hash, pairs[i].owner
-            of_rows += pairs[i].owner < BORDER
-        if not of_rows or of_rows == kept:
-            return found, whose, found
-        within = np.empty(of_rows, np.uint64)
-        rows = within
-        of_rows = 0
-        for i in range(kept):
-            if pairs[i].owner < BORDER:
-                rows[of_rows] = pairs[i].hash
-                of_rows += 1
-        return found, whose, within
+            text += hashes[i]
+        fill_minima(&hashes[0], kept, &minima[0], bins, &owner[0], held, 1)
+        if feature_bins:
+            least = features
+            for i in range(kept):
+                rows[of_rows] = hashes[i]
+                of_rows += owner[i] < BORDER
+            if of_rows:
+                fill_minima(rows, of_rows, &least[0], feature_bins, &nobody, &nobody, 0)
+            else:
+                fill_minima(&hashes[0], kept, &least[0], feature_bins, &nobody, &nobody, 0)
+        planes = pack_planes(&minima[0], held, bins, bits)
+        return found, whose, sketch, features, planes, text >> 48, _majority(hashes)
     finally:
         free(pairs)
 

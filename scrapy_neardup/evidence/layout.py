@@ -35,7 +35,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup._speed import has_twin
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 
 MAX_TITLE_WORDS: Final = 10
@@ -123,7 +122,6 @@ def bin_values(minima: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return PUBLIC.mix(minima.copy()).astype(np.uint8)
 
 
-@has_twin("features", np.arange(16, dtype=np.uint64), np.arange(16, dtype=np.uint8) % 8, 2)
 def pack_planes(minima: NDArray[np.uint64], owners: NDArray[np.uint8], bits: int) -> bytes:
     """Return the planes of a sketch.
 

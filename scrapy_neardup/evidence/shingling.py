@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED
+from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, pack_planes
 from scrapy_neardup.evidence.places import named_places, tracked
+from scrapy_neardup.fingerprints.charikar import majority
+from scrapy_neardup.fingerprints.minwise import minima_of, owned_minima
 from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
 from scrapy_neardup.text import Form
 
@@ -81,6 +83,34 @@ class Owned(NamedTuple):
     rows: NDArray[np.uint64]
 
 
+class Sketched(NamedTuple):
+    """What is made of a page's shingles.
+
+    Parameters
+    ----------
+    shingles, owners
+        See `Owned`.
+    minima
+        Of its sketch, shape (bins,), uint64.
+    least
+        The minima of its rows, of which its features are made, shape (feature_bins,), uint64.
+    planes
+        Of its sketch (`scrapy_neardup.evidence.layout`).
+    text
+        Sum of the shingles, its upper 16 bits.
+    simhash
+        Of the shingles, each of weight 1.
+    """
+
+    shingles: NDArray[np.uint64]
+    owners: NDArray[np.uint8]
+    minima: NDArray[np.uint64]
+    least: NDArray[np.uint64]
+    planes: bytes
+    text: int
+    simhash: int
+
+
 def streams(
     tokens: NDArray[np.uint64],
     counts: NDArray[np.int64],
@@ -115,6 +145,28 @@ def shingle(page: Streams, size: int) -> Owned:
         raise ConfigurationError(f"NEARDUP_SHINGLE_SIZE must be 1 or more, not {size}")
     core, named, links, counts, starts_row, owners, *_ = page
     return Owned(*owned(core, counts, owners, starts_row, named, links, size))
+
+
+def sketch(page: Streams, size: int, bins: int, bits: int, feature_bins: int) -> Sketched:
+    """Return what is made of a page's shingles, each of `size` tokens.
+
+    Parameters
+    ----------
+    page
+        At least one token.
+    bins, bits
+        Bins of its sketch, and bits that are kept of each.
+    feature_bins
+        Bins of its features, or 0.
+
+    Notes
+    -----
+    O(tokens log tokens + bins).
+    """
+    core, named, links, counts, starts_row, owners, *_ = page
+    return Sketched(
+        *sketched(core, counts, owners, starts_row, named, links, size, bins, bits, feature_bins)
+    )
 
 
 _SOME = np.arange(1, 140, dtype=np.uint64) ** np.uint64(13)
@@ -178,17 +230,7 @@ def _short_rows(
     return np.concatenate(found), np.concatenate(whose)
 
 
-@has_twin(
-    "features",
-    _SOME[:30],
-    np.array([8, 0, 2, 1, 9, 1, 9]),
-    np.array([0, 1, 2, 3, 4, 1, 0], np.uint8),
-    np.array([True, True, False, True, False, True, True]),
-    _SOME[5:12],
-    _SOME[20:40],
-    4,
-)
-def owned(  # noqa: PLR0917  (as the compiled twin takes them)
+def owned(  # noqa: PLR0917  (as `sketched` takes them)
     tokens: NDArray[np.uint64],
     counts: NDArray[np.int64],
     of_blocks: NDArray[np.uint8],
@@ -233,3 +275,36 @@ def owned(  # noqa: PLR0917  (as the compiled twin takes them)
     hashes, owners = hashes[first], owners[first]
     rows = hashes[owners < BORDER]
     return hashes, owners, rows if len(rows) else hashes
+
+
+@has_twin(
+    "features",
+    _SOME[:30],
+    np.array([8, 0, 2, 1, 9, 1, 9]),
+    np.array([0, 1, 2, 3, 4, 1, 0], np.uint8),
+    np.array([True, True, False, True, False, True, True]),
+    _SOME[5:12],
+    _SOME[20:40],
+    4,
+    64,
+    2,
+    16,
+)
+def sketched(  # noqa: PLR0917  (as the compiled twin takes them)
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    of_blocks: NDArray[np.uint8],
+    starts_row: NDArray[np.bool_],
+    named: NDArray[np.uint64],
+    links: NDArray[np.uint64],
+    size: int,
+    bins: int,
+    bits: int,
+    feature_bins: int,
+) -> tuple[Any, ...]:
+    """Return the fields of `Sketched`; see `sketch` and, for the parameters, `owned`."""
+    shingles, owners, rows = owned(tokens, counts, of_blocks, starts_row, named, links, size)
+    minima, held = owned_minima(shingles, owners, bins)
+    least = minima_of(rows, feature_bins) if feature_bins else _NOTHING
+    planes = pack_planes(minima, held, bits)
+    return shingles, owners, minima, least, planes, int(shingles.sum()) >> 48, majority(shingles)

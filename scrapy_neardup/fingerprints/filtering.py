@@ -39,6 +39,11 @@ class Filter(NamedTuple):
     size: int
     shared: int
 
+    @property
+    def bins(self) -> int:
+        """Number of bins into which the range of a single permutation is cut."""
+        return max(16, 1 << (self.features * self.size - 1).bit_length())
+
     def acceptance(self, resemblance: float) -> float:
         """Return how likely it accepts two pages of a resemblance; see `broder.acceptance`."""
         return acceptance(resemblance, *self)
@@ -67,17 +72,17 @@ class Filter(NamedTuple):
         NoFeaturesError
             There is no shingle.
         """
-        count = self.features * self.size
         if permutations == "independent":
-            least = minima(shingles, count)
-        elif permutations == "one":
-            bins = max(16, 1 << (count - 1).bit_length())
-            least = one_permutation_sketch(shingles, bins)[:count]
-        else:
-            raise ConfigurationError(
-                f"permutations must be 'independent' or 'one', not {permutations!r}"
-            )
-        return broder_features(least, self.features, self.size)
+            return self.digests(minima(shingles, self.features * self.size))
+        if permutations == "one":
+            return self.digests(one_permutation_sketch(shingles, self.bins))
+        raise ConfigurationError(
+            f"permutations must be 'independent' or 'one', not {permutations!r}"
+        )
+
+    def digests(self, least: Hashes) -> Hashes:
+        """Return the features that are made of these minima, the first k * s of them."""
+        return broder_features(least[: self.features * self.size], self.features, self.size)
 
 
 def checked_filter(numbers: tuple[int, int, int] | str) -> Filter:

@@ -201,7 +201,6 @@ def owners(
     return held
 
 
-@has_twin("features", _FEW, (_FEW % np.uint64(7)).astype(np.uint8), 64)
 def owned_minima(
     shingles: NDArray[np.uint64], owner: NDArray[np.uint8], bins: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import scrapy_neardup.analysis  # noqa: F401  (what chooses between twins)
@@ -16,8 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 _TWINS = (
-    "distinct", "hashes_of", "majority", "minima_of", "owned", "owned_minima", "owners",
-    "pack_planes", "parted",
+    "distinct", "hashes_of", "majority", "minima_of", "owners", "parted", "sketched",
 )  # fmt: skip
 
 
@@ -62,16 +61,13 @@ def test_shingles(seed, count, size):
 
 
 @given(seeds, st.one_of(st.integers(1, 40), sizes), st.sampled_from([16, 128, 512]))
-def test_minima_owners_and_planes(seed, size, bins):
+def test_minima_and_owners(seed, size, bins):
     values = np.unique(random_hashes(seed, size))
     minima = both("minima_of", values, bins)
     drawn = np.random.default_rng(seed)
     some = values[drawn.random(len(values)) < 0.5]
     owner = drawn.integers(1, 8, len(some)).astype(np.uint8)
-    held = both("owners", minima, some, owner)
-    both("owned_minima", values, drawn.integers(0, 8, len(values)).astype(np.uint8), bins)
-    for bits in (1, 2, 8):
-        both("pack_planes", minima, held, bits)
+    both("owners", minima, some, owner)
 
 
 @given(
@@ -79,9 +75,12 @@ def test_minima_owners_and_planes(seed, size, bins):
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4), st.booleans()), max_size=12),
     st.integers(0, 6),
     st.integers(0, 6),
-    st.integers(1, 5),
+    st.tuples(
+        st.integers(1, 5),
+        st.sampled_from([(16, 1, 0), (128, 2, 32), (512, 8, 128), (1024, 4, 1024)]),
+    ),
 )
-def test_shingles_and_where_they_stand(seed, blocks, named, links, size):
+def test_shingles_and_what_is_made_of_them(seed, blocks, named, links, sizes):
     counts = np.array([count for count, _, _ in blocks], np.int64)
     of_blocks = np.array([place for _, place, _ in blocks], np.uint8)
     starts_row = np.array([starts for _, _, starts in blocks], np.bool_)
@@ -89,7 +88,9 @@ def test_shingles_and_where_they_stand(seed, blocks, named, links, size):
     # Few different tokens: shingles come twice, with several owners.
     tokens = random_hashes(seed, int(counts.sum()) + named + links, 3 << 62)
     streams = np.split(tokens, [int(counts.sum()), int(counts.sum()) + named])
-    both("owned", streams[0], counts, of_blocks, starts_row, *streams[1:], size)
+    assume(len(tokens))
+    size, sketch = sizes
+    both("sketched", streams[0], counts, of_blocks, starts_row, *streams[1:], size, *sketch)
 
 
 _blocks = st.tuples(
