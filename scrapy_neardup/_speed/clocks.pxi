@@ -168,43 +168,40 @@ cdef inline bint is_near_clock(
     return is_counted_before(start, first)
 
 
-cdef inline bint has_numbers(const uint8_t* at, const uint8_t* end) noexcept nogil:
-    """Return whether a line may hold a digit; most lines hold none, and no other branch is here."""
-    cdef uint8_t found = 0
+cdef inline int numbers_in(const uint8_t* at, const uint8_t* end) noexcept nogil:
+    """Return 1 if a line holds a digit, plus 2 if it may hold one beyond ASCII; without a branch."""
+    cdef uint8_t digit = 0, other = 0
     cdef Py_ssize_t i
     for i in range(end - at):
-        found |= (<uint8_t>(at[i] - 48) < 10) | (at[i] >= FIRST_DECIMAL)
-    return found
+        digit |= <uint8_t>(at[i] - 48) < 10
+        other |= at[i] >= FIRST_DECIMAL
+    return digit + 2 * other
 
 
 cdef bint may_hold_clock(const uint8_t* start, const uint8_t* end) except -1:
     """Return whether a line may hold a clock, or has several lines and a digit."""
     cdef const uint8_t* at = start
-    cdef const uint8_t* first = NULL
-    cdef const uint8_t* after
+    cdef const uint8_t* after = end
+    cdef int found = numbers_in(start, end)
     cdef bint has_lines = False
-    if not has_numbers(start, end):
-        return False
-    while at < end:
-        if is_digit(at[0]):
-            first = at if first == NULL else first
-        elif at[0] >= FIRST_DECIMAL:
-            if at[0] == 0xE2:  # no digit, but U+2028
-                has_lines = has_lines or memcmp(at, PyBytes_AS_STRING(line_end), 3) == 0
-            elif not 0xE2 < at[0] < 0xEA and Py_UNICODE_ISDECIMAL(decode(at)):
-                return True
+    while found & 2 and at < end:
+        if at[0] == 0xE2:  # no digit, but U+2028
+            has_lines = has_lines or memcmp(at, PyBytes_AS_STRING(line_end), 3) == 0
+        elif at[0] >= FIRST_DECIMAL and not 0xE2 < at[0] < 0xEA and Py_UNICODE_ISDECIMAL(decode(at)):
+            return True
         at += 1
-    if first == NULL or has_lines:
-        return first != NULL
+    if not found & 1 or has_lines:
+        return found & 1
     at = start
-    after = end
     strip(&at, &after)
     if <size_t>(after - at) > max_line and characters(at, after) > max_line:
         return False
-    at = first
     while at < end:
+        if not is_digit(at[0]):
+            at += 1
+            continue
         after = at + digits(at, end)
-        if after > at and is_near_clock(start, at, after, end):
+        if is_near_clock(start, at, after, end):
             return True
         at = after + 1
     return False
