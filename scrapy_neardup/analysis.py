@@ -89,7 +89,7 @@ class Shingled:
         return found if len(found) else self.shingles
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
     """A page with what its site learns from it, which a store doesn't need.
 

@@ -98,7 +98,7 @@ class Detector:
         if name not in self._sites:
             await self._meet(name)
         site = self._sites[name]
-        page = replace(page, weighing=self._weighing(page, site))
+        page = page.weighed(self._weighing(page, site))
         if page.weighing.changing:
             page = self.analyser.without(page, page.weighing.changing)
         verdict = await self.store.check_and_add(page)

@@ -48,7 +48,7 @@ def helped(page: Page, verdict: Verdict, *, bins: int, bits: int) -> tuple[str, 
         kind
         for kind, nothing in _WITHOUT.items()
         if Comparison(
-            replace(page, weighing=replace(page.weighing, **nothing)), bins, bits
+            page.weighed(replace(page.weighing, **nothing)), bins, bits
         ).decide(stored)
         is None
     )
