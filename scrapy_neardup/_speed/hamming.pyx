@@ -27,7 +27,7 @@ cdef struct Lookup:
 
 cdef enum:
     AHEAD = 16  # buckets that are asked for together
-cdef Py_ssize_t LINES = 2, LINE = 64
+cdef Py_ssize_t LINES = 6, LINE = 64
 """Cache lines of a bucket that are asked for, and their bytes; the processor asks for more."""
 cdef Py_ssize_t FOUND_AT_ONCE = 1 << 16
 
