@@ -30,6 +30,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from scrapy_neardup import _speed
 from scrapy_neardup.fingerprints import (
     features,
     hamming_distance,
@@ -59,7 +60,9 @@ FRAME = (
     "<footer><p>Printed on paper that grew on trees</p></footer></body></html>"
 )
 FURNITURE = ["script", "style", "template", "noscript", "head", "nav", "footer"]
-TARGET_RATIO, TARGET_TOKENS = 8, 1_000
+TARGET_TOKENS = 1_000
+TARGET_RATIO = 8 if _speed.load("features") is None else 20
+"""How many times as fast as PyPI `simhash`: in numpy, and compiled."""
 
 
 def pages(count: int) -> list[str]:

@@ -40,8 +40,8 @@ from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.clustervalues import ClusterPage
 from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout, prefix
-from scrapy_neardup.stores.redis.values import ClusterPage
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3

@@ -19,7 +19,7 @@ from scrapy_neardup.stores.redis import cluster as redis_cluster
 from scrapy_neardup.stores.redis import protocol, shared
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.values import Attempt, ClusterPage
+from scrapy_neardup.stores.redis.clustervalues import Attempt, ClusterPage
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 BOTH = Matching(features=4, bins=128, bits=8)

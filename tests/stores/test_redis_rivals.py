@@ -10,15 +10,10 @@ from matching_pages import Known, like
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.redis.clustervalues import Attempt, AttemptEntry, Claims, ClusterPage
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.rivals import MAX_LOOKED_AT, Rivals
-from scrapy_neardup.stores.redis.values import (
-    Attempt,
-    AttemptEntry,
-    Claims,
-    ClusterPage,
-    feature_keys,
-)
+from scrapy_neardup.stores.redis.values import feature_keys
 from scrapy_neardup.verdict import Page, Weighing
 
 MATCHING = Matching(features=3, shared_features=2, bins=128, bits=4)

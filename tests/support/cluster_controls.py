@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.clustervalues import Attempt
 from scrapy_neardup.stores.redis.rivals import Kept, Rivals
-from scrapy_neardup.stores.redis.values import Attempt, matched, verdict
+from scrapy_neardup.stores.redis.values import matched, verdict
 from scrapy_neardup.verdict import Reason
 
 

@@ -28,8 +28,8 @@ from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis import protocol
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.clustervalues import Attempt
 from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.values import Attempt
 from scrapy_neardup.verdict import Decision, Page
 
 ROUNDING = 0.002

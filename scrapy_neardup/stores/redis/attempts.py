@@ -1,4 +1,4 @@
-"""The calls on what a Redis Cluster stores of attempts (`values.py`).
+"""The calls on what a Redis Cluster stores of attempts (`clustervalues.py`).
 
 Table 1 holds the entry of an attempt, the only place where its fate is decided; the other
 tables, and the lists of those that have a feature, hold claims, which only say where to look.
@@ -14,9 +14,7 @@ from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.stores.redis.calls import ClusterCalls
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.scripts import script
-from scrapy_neardup.stores.redis.values import (
+from scrapy_neardup.stores.redis.clustervalues import (
     TOKEN,
     Attempt,
     AttemptEntry,
@@ -24,9 +22,11 @@ from scrapy_neardup.stores.redis.values import (
     ClusterPage,
     Features,
     Met,
-    id_bytes,
     separate,
 )
+from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.scripts import script
+from scrapy_neardup.stores.redis.values import id_bytes
 
 _CLEARED = 4096
 """Maximum number of attempts of others that are remembered as cleared: those cleared last."""

@@ -17,11 +17,11 @@ from scrapy_neardup.stores.redis import protocol, shared
 from scrapy_neardup.stores.redis.attempts import Attempts, scripts
 from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.client import connect_cluster, explaining
+from scrapy_neardup.stores.redis.clustervalues import Attempt, ClusterPage
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.namespace import cluster_counts
 from scrapy_neardup.stores.redis.protocol import ClusterProtocol
 from scrapy_neardup.stores.redis.turns import Turns
-from scrapy_neardup.stores.redis.values import Attempt, ClusterPage
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Page, Verdict
 

@@ -13,17 +13,11 @@ import time
 from scrapy_neardup.stores.base import MAX_CONTRADICTED
 from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.attempts import Attempts
+from scrapy_neardup.stores.redis.clustervalues import Attempt, Claims, ClusterPage
 from scrapy_neardup.stores.redis.rivals import Kept, Rivals
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.stores.redis.turns import Turn
-from scrapy_neardup.stores.redis.values import (
-    Attempt,
-    Claims,
-    ClusterPage,
-    matched,
-    near_reason,
-    verdict,
-)
+from scrapy_neardup.stores.redis.values import matched, near_reason, verdict
 from scrapy_neardup.verdict import Match, Reason, Verdict
 
 ATTEMPT_LEASE = 2.0

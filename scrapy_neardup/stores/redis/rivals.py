@@ -18,17 +18,15 @@ from typing import NamedTuple
 from scrapy_neardup.evidence.decision import Comparison, Decided, Rule
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.values import (
+from scrapy_neardup.stores.redis.clustervalues import (
     Attempt,
     AttemptEntry,
     Claims,
     ClusterPage,
     Features,
-    contradict,
-    feature_keys,
-    id_bytes,
     separate,
 )
+from scrapy_neardup.stores.redis.values import contradict, feature_keys, id_bytes
 
 MAX_LOOKED_AT = MAX_CONTRADICTED + MAX_COMPARED
 """Maximum number of attempts that are read at once: the nearest ones."""
