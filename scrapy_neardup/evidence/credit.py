@@ -47,8 +47,6 @@ def helped(page: Page, verdict: Verdict, *, bins: int, bits: int) -> tuple[str, 
     return tuple(
         kind
         for kind, nothing in _WITHOUT.items()
-        if Comparison(
-            page.weighed(replace(page.weighing, **nothing)), bins, bits
-        ).decide(stored)
+        if Comparison(page.weighed(replace(page.weighing, **nothing)), bins, bits).decide(stored)
         is None
     )
