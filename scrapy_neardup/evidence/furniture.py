@@ -13,6 +13,7 @@ others have.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from operator import is_not
 from typing import Any
 
@@ -130,11 +131,11 @@ class SiteFurniture:
 
     def dump(self) -> str:
         """Return what was counted here for the site; see `Counts.dump`."""
-        return self.site.dump().hex()
+        return b64encode(self.site.dump()).decode()
 
     def add_others(self, dumps: list[str]) -> None:
         """Take over what others have counted, in place of what they had before."""
-        self._others = [Counts.load(bytes.fromhex(value)) for value in dumps]
+        self._others = [Counts.load(b64decode(value)) for value in dumps]
         self._found.pop("", None)
 
     def state(self) -> dict[str, Any]:
