@@ -11,10 +11,13 @@ estimated from one sketch: of the core those bins count whose minimum is in the 
 =========== ============ ================================== =====================================
 text        core         titles and addresses               decision
 =========== ============ ================================== =====================================
-alike       alike        say that it is one page            duplicate, `Rule.ALIKE`
+alike       alike        say that it is one page; by a      duplicate, `Rule.ALIKE`
+                         title alone, in a folder that is
+                         hardly known, only where cores
+                         are alike to 95 %
 less alike  rows equal,  say that it is one page            duplicate, `Rule.SAME_CORE`, if what
             long enough                                     the page has besides is little
-less alike  twice as     say so by more than a title        the same, if it is half as little
+less alike  more than    say so by more than a title        the same, if it is half as little
             alike
 alike to    alike to     differ                             duplicate, `Rule.ALIKE`
 99 %        99 %
@@ -23,10 +26,10 @@ equal       equal        say nothing, or differ, where      duplicate, `Rule.EQU
 anything else                                               new
 =========== ============ ================================== =====================================
 
-Alike is a resemblance of .9 (``NEARDUP_MIN_RESEMBLANCE``), twice as alike one of .95; what is long
-enough, and little, is in `DEMANDS`. Bins don't count in which both pages have the same value and
-it is *furniture* of the site (`scrapy_neardup.evidence.furniture`). Where only one of the pages
-has most of that furniture, as where the other is a printable version, none of its bins counts.
+Alike is a resemblance of .9 (``NEARDUP_MIN_RESEMBLANCE``); what is more than that, long enough,
+and little, is in `DEMANDS`. Bins don't count in which both pages have the same value and it is
+*furniture* of the site (`scrapy_neardup.evidence.furniture`). Where only one of the pages has most
+of that furniture, as where the other is a printable version, none of its bins counts.
 """
 
 from __future__ import annotations
@@ -80,9 +83,11 @@ class Names(IntEnum):
     """One page: they share a title of their own."""
     NAMESAKE = 4
     """One page: they share a title of their own, and the path or its last part."""
-    ADDRESS = 5
+    TRANSLATED = 5
+    """One page by its address, as with `ADDRESS`; but titles differ."""
+    ADDRESS = 6
     """One page: the address is the same but for parameters that were added, or for an edition."""
-    RESPONSE = 6
+    RESPONSE = 7
     """One page: the address is the same but for a session."""
 
 
@@ -102,6 +107,9 @@ class Demand(NamedTuple):
     named, links
         Maximum shares of the page in elements named as furniture, and in links, that are neither
         furniture of the site nor in the other page.
+    nearly
+        Maximum share of the core that differs where the page has half of that besides, as a share
+        of what may differ in alike ones; 0 where that isn't enough.
     """
 
     unlike: float
@@ -109,18 +117,24 @@ class Demand(NamedTuple):
     counted: int
     named: float
     links: float
+    nearly: float
 
 
 DEMANDS = {
-    Names.OTHER: Demand(0.1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.RETITLED: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.UNKNOWN: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.TITLE: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015),
-    Names.NAMESAKE: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
-    Names.ADDRESS: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02),
-    Names.RESPONSE: Demand(1, 0.1, MIN_CORE_BINS, 0.7, 0.7),
+    Names.OTHER: Demand(0.1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
+    Names.RETITLED: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
+    Names.UNKNOWN: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
+    Names.TITLE: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
+    Names.NAMESAKE: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02, 0.7),
+    Names.TRANSLATED: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.08, 0.02, 0.5),
+    Names.ADDRESS: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02, 0.7),
+    Names.RESPONSE: Demand(1, 0.1, MIN_CORE_BINS, 0.7, 0.7, 0.7),
 }
 """Names -> what two pages must have in common to be one although their texts aren't alike."""
+
+UNDER_ONE_TITLE = 0.5
+"""Maximum share of cores that differs, as a share of what may differ in alike ones, under a title
+alone in a folder that is hardly known: posts of one thread quote each other under its title."""
 
 
 class Compared(NamedTuple):
@@ -201,7 +215,7 @@ class Comparison:
             return None
         head = Head.unpack(stored)
         names = self._names(head)
-        if not same_embedded and names < Names.ADDRESS:
+        if not same_embedded and names < Names.TRANSLATED:
             return None
         if self._overlap is None:
             return None if names <= Names.RETITLED else Decided(Rule.EQUAL, None)
@@ -241,7 +255,15 @@ class Comparison:
         ):
             return self._equal(compared, names, same_text=same_text)
         demand = DEMANDS[names]
-        if compared.is_alike(demand.unlike * most):
+        differing, counted = compared.core
+        may_be_thread = (
+            names is Names.TITLE
+            and self._weighing.young_folder
+            and self._weighing.titles != "ignore"
+        )
+        if compared.is_alike(demand.unlike * most) and not (
+            may_be_thread and differing > UNDER_ONE_TITLE * most * counted
+        ):
             return Rule.ALIKE
         besides = max(
             count / (share * differ * self._bins)
@@ -249,16 +271,16 @@ class Comparison:
         )
         if besides > 1:
             return None
-        differing, counted = compared.rows if names >= Names.NAMESAKE else compared.core
-        if counted >= demand.counted and differing <= demand.differing * differ * counted:
-            return Rule.SAME_CORE
-        differing, counted = compared.core
         if (
-            names >= Names.NAMESAKE
+            demand.nearly
             and besides <= 0.5
             and counted >= demand.counted
-            and differing <= most / 2 * counted
+            and differing <= demand.nearly * most * counted
         ):
+            return Rule.SAME_CORE
+        if names >= Names.NAMESAKE:
+            differing, counted = compared.rows
+        if counted >= demand.counted and differing <= demand.differing * differ * counted:
             return Rule.SAME_CORE
         return None
 
@@ -280,19 +302,23 @@ class Comparison:
         *compared, beside = self._overlap.counts(stored, aside)
         return Compared(*compared), beside
 
-    def _names(self, head: Head) -> Names:  # noqa: PLR0911  (a table)
+    def _names(self, head: Head) -> Names:
         weighing, ours = self._weighing, self._head
-        if head.query == ours.query:
-            if head.path == ours.path:
-                return Names.RESPONSE if head.name == ours.name else Names.ADDRESS
-            if (ours.steps - head.steps) % 2**32 in weighing.editions:
-                return Names.ADDRESS
-        elif head.path == ours.path and not (head.query and ours.query):
-            return Names.ADDRESS
-        if weighing.titles == "ignore":
-            return Names.TITLE
         theirs = head.title - weighing.common
-        if self._title != theirs and head.title and ours.title:
+        ignored = weighing.titles == "ignore"
+        is_retitled = not ignored and self._title != theirs and head.title and ours.title
+        is_one = head.path == ours.path and not (head.query and ours.query)
+        if head.query == ours.query:
+            if head.path == ours.path and head.name == ours.name:
+                return Names.RESPONSE
+            is_one = head.path == ours.path or (
+                (ours.steps - head.steps) % 2**32 in weighing.editions
+            )
+        if is_one:
+            return Names.TRANSLATED if is_retitled else Names.ADDRESS
+        if ignored:
+            return Names.TITLE
+        if is_retitled:
             return Names.RETITLED if ours.name == head.name else Names.OTHER
         if not (self._title and theirs) or weighing.young_site:
             return Names.UNKNOWN

@@ -87,7 +87,7 @@ def test_where_only_what_is_no_content_differs_it_is_one_page():
     menus = owned(
         named=range(12), links=range(12, 24), border=range(24, 36), tracked=range(36, 60)
     )
-    few = int(min(DEMANDS[Names.TITLE][3:]) * UNLIKE * BINS)
+    few = int(min(DEMANDS[Names.TITLE][3:5]) * UNLIKE * BINS)
     for differing in (range(few), range(12, 12 + few)):
         assert rule(*pair(differing, menus), min_resemblance=0.995) is Rule.SAME_CORE
     # Not while the place isn't known to change.
@@ -125,11 +125,16 @@ def test_on_a_young_site_titles_have_to_agree():
 
 
 def test_in_a_young_folder_of_a_known_site_a_title_of_its_own_speaks():
-    assert rule(*pair(some(0.05)), young_folder=True) is Rule.ALIKE
-    assert rule(*pair(some(0.05), titles=TITLES[1]), young_folder=True) is None
+    assert rule(*pair(some(0.03)), young_folder=True) is Rule.ALIKE
+    assert rule(*pair(some(0.03), titles=TITLES[1]), young_folder=True) is None
     # A title that all pages have is none.
     common = frozenset({1, 2})
-    assert rule(*pair(some(0.05)), young_folder=True, common=common) is None
+    assert rule(*pair(some(0.03)), young_folder=True, common=common) is None
+    # Posts of a thread quote each other under its title.
+    assert rule(*pair(some(0.05)), young_folder=True) is None
+    assert rule(*pair(some(0.05), theirs=THERE | {"name": 7}), young_folder=True) is Rule.ALIKE
+    links = owned(links=some(0.05))
+    assert rule(*pair(some(0.05), links), young_folder=True) is Rule.ALIKE
 
 
 def test_titles_may_be_ignored():
@@ -180,6 +185,23 @@ def test_what_addresses_say(theirs, expected):
     ours, other = pair((), theirs=theirs)
     comparison = Comparison(page(ours, editions=frozenset({50, 2**32 - 50})), BINS, BITS)
     assert comparison._names(Head.unpack(other)) is expected
+    _, other = pair((), theirs=theirs, titles=(TITLE, OTHER_TITLE))
+    under_another = {
+        Names.ADDRESS: Names.TRANSLATED, Names.NAMESAKE: Names.RETITLED, Names.TITLE: Names.OTHER
+    }  # fmt: skip
+    assert comparison._names(Head.unpack(other)) is under_another.get(expected, expected)
+
+
+def test_an_edition_under_another_title_may_have_less_besides():
+    edition = {"theirs": THERE | {"steps": 150}}
+    for named, title, expected in (
+        (0.1, TITLE, Rule.SAME_CORE),
+        (0.1, OTHER_TITLE, None),
+        (0.05, OTHER_TITLE, Rule.SAME_CORE),
+    ):
+        beside, aside = owned(named=some(named)), owned(named=some(0.2))
+        two = pair(some(0.2), beside, other=aside, titles=(TITLE, title), **edition)
+        assert rule(*two, editions=frozenset({50, 2**32 - 50})) is expected
 
 
 def test_other_media_contradict_unless_the_address_is_the_same():

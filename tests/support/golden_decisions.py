@@ -18,6 +18,7 @@ from scrapy_neardup.evidence.decision import (
     EQUAL,
     MIN_BITS,
     MIN_CORE_BINS,
+    UNDER_ONE_TITLE,
     Names,
     Rule,
 )
@@ -50,6 +51,7 @@ NAMED_SO: dict[Names, dict[str, object]] = {
     Names.UNKNOWN: {"title": frozenset()},
     Names.TITLE: {},
     Names.NAMESAKE: {"name": 1},
+    Names.TRANSLATED: {"path": 1, "query": 0, "title": frozenset({1, 2})},
     Names.ADDRESS: {"path": 1, "query": 0},
     Names.RESPONSE: {"path": 1, "name": 1},
 }
@@ -108,6 +110,8 @@ def _alike() -> Iterator[Case]:
         nearly = DEMANDS[names].unlike * most * BINS
         yield from edge(f"alike, nearly, {names.name}", Rule.ALIKE, most=nearly, names=names)
     yield from edge("text and core", Rule.ALIKE, most=most * BINS)
+    thread = UNDER_ONE_TITLE * most * BINS
+    yield from edge("under one title", Rule.ALIKE, most=thread, young_folder=True)
     yield from edge("at .75", Rule.ALIKE, most=0.25 * DIFFER * BINS, min_resemblance=0.75)
     core = [0] * 112 + [LINKS] * 400
     yield from edge("a short core", Rule.ALIKE, most=most * 112, ours=core, theirs=core)
@@ -137,7 +141,7 @@ def _same_core() -> Iterator[Case]:
             differing=300,
             theirs=theirs,
         )
-        for owner, share in zip((NAMED, LINKS), DEMANDS[names][3:], strict=True):
+        for owner, share in zip((NAMED, LINKS), DEMANDS[names][3:5], strict=True):
             most = floor(share * DIFFER * BINS)
             for beside, rule in ((most, Rule.SAME_CORE), (most + 1, None)):
                 label = f"{beside} of owner {owner} beside, {names.name}"
@@ -155,7 +159,7 @@ def _core_and_rows() -> Iterator[Case]:
     """Yield cases of how much of the core may differ."""
     theirs = [LINKS] * 300
     for names in Names:
-        most = max(DEMANDS[names].differing, 0.05 * (names >= Names.NAMESAKE)) * DIFFER * 212
+        most = max(DEMANDS[names].differing, 0.1 * DEMANDS[names].nearly) * DIFFER * 212
         yield from edge(
             f"core, {names.name}", Rule.SAME_CORE, most=300 + most, names=names, theirs=theirs
         )
@@ -176,7 +180,7 @@ def _core_and_rows() -> Iterator[Case]:
             yield case(label, rule, names=names, differing=305, ours=ours, theirs=theirs)
 
 
-_ONE_ADDRESS = (Names.ADDRESS, Names.RESPONSE)
+_ONE_ADDRESS = (Names.TRANSLATED, Names.ADDRESS, Names.RESPONSE)
 
 
 def _equal_text() -> Iterator[Case]:

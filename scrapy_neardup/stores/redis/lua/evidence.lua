@@ -120,21 +120,21 @@ local function names_of(page, stored)
   local steps, path, query = struct.unpack('<I4HH', page.stored)
   local its_steps, its_path, its_query = struct.unpack('<I4HH', stored)
   local same_name = sub(stored, NAME, NAME + 1) == sub(page.stored, NAME, NAME + 1)
+  local same_path = its_path == path
+  local is_one = same_path and (its_query == 0 or query == 0)
   if its_query == query then
-    if its_path == path then return same_name and NAMES.RESPONSE or NAMES.ADDRESS end
+    if same_path and same_name then return NAMES.RESPONSE end
     local step = struct.pack('<I4', (steps - its_steps) % 4294967296)
-    if holds(page.editions, step) then return NAMES.ADDRESS end
-  elseif its_path == path and (its_query == 0 or query == 0) then
-    return NAMES.ADDRESS
+    is_one = same_path or holds(page.editions, step)
   end
-  if page.titles_ignored then return NAMES.TITLE end
+  if page.titles_ignored then return is_one and NAMES.ADDRESS or NAMES.TITLE end
   page.title = page.title or title_of(page.stored, page.common)
   local theirs = title_of(stored, page.common)
-  if page.title ~= theirs and has_title(stored) and has_title(page.stored) then
-    return same_name and NAMES.RETITLED or NAMES.OTHER
-  end
+  local is_retitled = page.title ~= theirs and has_title(stored) and has_title(page.stored)
+  if is_one then return is_retitled and NAMES.TRANSLATED or NAMES.ADDRESS end
+  if is_retitled then return same_name and NAMES.RETITLED or NAMES.OTHER end
   if page.title == '' or theirs == '' or page.young_site then return NAMES.UNKNOWN end
-  return (same_name or its_path == path) and NAMES.NAMESAKE or NAMES.TITLE
+  return (same_name or same_path) and NAMES.NAMESAKE or NAMES.TITLE
 end
 
 -- Number of bins in both planes; in the first if there is no other.
@@ -202,7 +202,7 @@ end
 local function decide(page, stored, same_embedded)
   if #stored ~= #page.stored then return nil end
   local names = names_of(page, stored)
-  if not same_embedded and names < NAMES.ADDRESS then return nil end
+  if not same_embedded and names < NAMES.TRANSLATED then return nil end
   if not page.values then return names > NAMES.RETITLED and RULE.EQUAL or nil end
   local owners = planes_in(stored, BITS, OWNER_BITS)
   local differing, counted, in_core = compare(page, stored, owners)
@@ -220,14 +220,19 @@ local function decide(page, stored, same_embedded)
   local most = page.most
   local demand = DEMANDS[names]
   local unlike = demand[1] * most
-  if text <= unlike * of_text and core <= unlike * of_core then return decided(RULE.ALIKE) end
+  local may_be_thread = names == NAMES.TITLE and page.young_folder and not page.titles_ignored
+  if text <= unlike * of_text and core <= unlike * of_core
+    and not (may_be_thread and core > UNDER_ONE_TITLE * most * of_core) then
+    return decided(RULE.ALIKE)
+  end
   local besides = besides_of(page, differing, demand)
   if besides > 1 then return nil end
+  if demand[6] > 0 and besides <= 0.5 and of_core >= demand[3]
+    and core <= demand[6] * most * of_core then
+    return decided(RULE.SAME_CORE)
+  end
   local these, of_these = core, of_core
   if names >= NAMES.NAMESAKE then
-    if besides <= 0.5 and of_core >= demand[3] and core <= most / 2 * of_core then
-      return decided(RULE.SAME_CORE)
-    end
     local rows = rows_of(page, owners, in_core)
     these, of_these = count(differing, rows), count(counted, rows)
   end
