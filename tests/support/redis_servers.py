@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Self
 
 import redis
+from redis._parsers.commands import AsyncCommandsParser
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -181,6 +182,24 @@ def running_cluster(*options: str, masters: int = 3, replicas: int = 0, binary: 
         yield cluster
 
 
+def _read_commands_once() -> None:
+    """Let all clients of clusters know what the first one was told of the commands.
+
+    redis-py asks each time it connects, and parses a reply of 10,000 lines in pure Python: that
+    takes longer than most tests.
+    """
+    initialize = AsyncCommandsParser.initialize
+    known = {}
+
+    async def initialize_once(self, node=None):
+        if not known:
+            await initialize(self, node)
+            known.update(self.commands)
+        self.node, self.commands = node or self.node, known
+
+    AsyncCommandsParser.initialize = initialize_once
+
+
 @cache
 def shared_server() -> RedisServer:
     """Return the one server of this test process; it ends with it."""
@@ -192,6 +211,7 @@ def shared_server() -> RedisServer:
 @cache
 def shared_cluster() -> RedisCluster:
     """Return the one cluster of this test process, three masters; it ends with it."""
+    _read_commands_once()
     stack = ExitStack()
     atexit.register(stack.close)
     return stack.enter_context(running_cluster())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib.resources import files
 
 from scrapy_neardup.evidence import decision
@@ -18,6 +19,7 @@ from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER
 from scrapy_neardup.stores.redis.layout import MAX_PREFIX, PAGE_DEPTH, Layout
 
 
+@lru_cache(maxsize=64)
 def script(layout: Layout, *parts: str, record: str) -> str:
     """Return the text of a script for this layout: its parts, the verb last.
 
