@@ -13,6 +13,8 @@ BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes 
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000
+# More than a small machine has cores, as some tests wait; what a file's tests share is made once.
+PROCESSES := -n 3 --dist loadfile
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes tuning)
 
 .DEFAULT_GOAL := help
@@ -38,13 +40,13 @@ site: $(VENV)/.ready-base ## serve that site, to crawl it by hand
 
 test: $(VENV)/.ready-test ## run the tests
 	@$(BIN)/python -m scrapy_neardup._speed
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest $(PROCESSES)
 
 test-bench: $(VENV)/.ready-test ## test that the benchmarks run
 	@$(BIN)/python -m pytest -n 2 -m benchmark
 
 test-pure: $(VENV)/.ready-test ## run the tests of what is compiled once more, in pure Python
-	@NEARDUP_PURE=1 $(BIN)/python -m pytest -n 2 -q tests/text tests/fingerprints tests/evidence tests/detector tests/stores/test_rowmap.py
+	@NEARDUP_PURE=1 $(BIN)/python -m pytest $(PROCESSES) -q tests/text tests/fingerprints tests/evidence tests/detector tests/stores/test_rowmap.py
 
 lint: $(VENV)/.ready-test $(VENV)/.ready-lint ## check style, types and the layers of the package
 	$(BIN)/ruff check .
@@ -66,7 +68,7 @@ bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
 		$(BIN)/python $$script --quick; done
 
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
-	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 -m stress
+	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 -m "stress or hypothesis" --hypothesis-profile many
 
 sanitize: $(VENV)/.ready-test ## run the tests of what is compiled with every wrong use of memory noticed
 	@$(BIN)/python tools/sanitizer.py

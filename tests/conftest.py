@@ -3,5 +3,8 @@
 from hypothesis import HealthCheck, settings
 
 # No test depends on how fast a machine is, or on what else it does at the time.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A test that is dear says fewer itself; `make stress` takes the profile "many".
+settings.register_profile("some", untimed, max_examples=50)
+settings.register_profile("many", untimed, max_examples=500)
+settings.load_profile("some")

@@ -134,7 +134,7 @@ def test_what_a_page_takes_is_what_redis_takes(call):
     assert "estimate" in call("plan").stdout
 
 
-@pytest.mark.parametrize("preset", ["best", "compact"])
+@pytest.mark.parametrize("preset", ["best", pytest.param("compact", marks=pytest.mark.stress)])
 def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
     pages, chance = 10_000, random.Random(1)
     matching = Parameters.of_preset(preset).matching

@@ -13,10 +13,12 @@ from store_registry import PLACES, keys, page
 
 from scrapy_neardup.cli import main
 from scrapy_neardup.evidence.layout import stored_size
-from scrapy_neardup.stores import Matching, open_store
+from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis.layout import Layout
 
 NAMES = ("shop.default", "a:b*c", "名")
+PAGES = 400
+"""Their keys are more than a batch."""
 
 
 async def fill(uri: str) -> None:
@@ -75,22 +77,24 @@ def test_features_evidence_and_urls_are_weighed_and_cleared(name):
 
     async def fill(uri: str) -> None:
         async with open_store(uri, matching=matching) as store:
-            for number in range(700):  # more than a batch of keys
-                made = page(
-                    number << 54,
-                    number * 0x9E3779B97F4A7C15 % 2**64,
-                    features=(number + 1, number + 2),
-                    evidence=own_evidence(number, matching),
-                    url=url,
-                )
-                await store.check_and_add(made)
-                await store.confirm(number << 54)
+            await asyncio.gather(*(keep(store, number) for number in range(PAGES)))
+
+    async def keep(store: Store, number: int) -> None:
+        made = page(
+            number << 54,
+            number * 0x9E3779B97F4A7C15 % 2**64,
+            features=(number + 1, number + 2),
+            evidence=own_evidence(number, matching),
+            url=url,
+        )
+        await store.check_and_add(made)
+        await store.confirm(number << 54)
 
     with PLACES[name]() as place:
         asyncio.run(fill(place.uri))
         words = ("--store", place.uri, "--namespace", "default")
         found = json.loads(run("stats", *words, "--json").output)
-        assert found["pages"] == 700
+        assert found["pages"] == PAGES
         memory = found["memory"]
         tables = len(Layout.choose(3, 1_000_000).tables)
         for kind, least in {
@@ -100,7 +104,7 @@ def test_features_evidence_and_urls_are_weighed_and_cleared(name):
             "sketches": 2 * 8 + stored_size(64, 8),
             "rest": len(url),
         }.items():
-            assert 700 * least < memory[kind] < 700 * (least + 250), kind
+            assert PAGES * least < memory[kind] < PAGES * (least + 250), kind
         assert found["memory_bytes"] == sum(memory.values())
         assert found["parameters"]["bins"] == "64"
         assert run("clear", *words, "--yes").exit_code == 0

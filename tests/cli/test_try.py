@@ -28,7 +28,7 @@ def ended(process, status=0):
     return out, err
 
 
-def test_a_site_is_tried_and_reported(start, pages, tmp_path):
+def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
     agents = set()
 
     def article(handler):
@@ -56,6 +56,9 @@ def test_a_site_is_tried_and_reported(start, pages, tmp_path):
     assert {line["action"] for line in lines} == {"keep", "flag"}
     assert all("text" in line for line in lines)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.jsonl", "report.html"]
+    # The report of a trial can be made again.
+    assert "4 pages: 1 repeat another" in call("report", "kept.jsonl", "--output", "x").stderr
+    assert Path("x").exists()
 
 
 def test_it_ends_after_so_many_pages_and_leaves_the_host_alone(start, pages):
@@ -174,9 +177,3 @@ def test_what_is_lost_is_what_only_dropped_pages_lead_to():
     assert paths.lost() == (["/e"], ["/c", "/d"])
     paths.dropped.clear()
     assert paths.lost() == ([], [])
-
-
-def test_the_report_of_a_trial_can_be_made_again(start, pages, call):
-    ended(start("try", pages.url, *QUICK, "--audit", "kept.jsonl"))
-    assert "4 pages: 1 repeat another" in call("report", "kept.jsonl", "--output", "x").stderr
-    assert Path("x").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.clusters import canonical
@@ -27,7 +27,6 @@ def test_rules(rule, expected):
     assert canonical(LABELS, rule, urls=URLS, lengths=LENGTHS).tolist() == expected
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4)), max_size=30))
 def test_longest_text_of_any_clusters(pages):
     labels = np.array([label for label, _ in pages], dtype=np.int64)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from collections_of_sets import planted
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.clusters import GreedyClusters
@@ -45,7 +45,6 @@ def test_planted_clusters(threshold):
     assert len({leader for leader, _ in found}) < 350
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.frozensets(st.integers(0, 9), max_size=7), max_size=20),
     st.sampled_from(THRESHOLDS),

@@ -47,7 +47,7 @@ def test_same_clusters_as_in_memory(threshold, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     st.lists(st.frozensets(st.integers(0, 9), max_size=7), max_size=14),
     st.sampled_from([0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1]),

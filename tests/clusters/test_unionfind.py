@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.clusters import UnionFind, cluster, members
@@ -38,7 +38,6 @@ def ends(edges):
     return np.array(edges, dtype=np.int64).reshape(-1, 2).T
 
 
-@settings(max_examples=200, deadline=None)
 @given(graphs, st.integers(1, 40))
 def test_components_in_any_batches(graph, batch):
     count, edges = graph

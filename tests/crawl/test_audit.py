@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from crawl_spiders import Visit
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from site_server import page, text
 
@@ -101,7 +101,6 @@ def test_nothing_is_lost_without_closing(tmp_path):
     audit.close()
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.text())
 def test_a_text_is_packed_whole(content):
     assert unpack_text(pack_text(content)) == content.encode(errors="replace").decode()

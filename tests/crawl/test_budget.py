@@ -6,7 +6,7 @@ import json
 import pytest
 import scrapy
 from crawl_spiders import Visit
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from redis_servers import shared_cluster, shared_server
 from site_server import Answer, page, text
@@ -24,7 +24,6 @@ names = (f"budget{number}" for number in itertools.count())
 ENTRY = 1000
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.integers(1, 6), st.lists(st.integers(0, 9), max_size=40))
 def test_the_first_pages_of_a_group_are_kept_however_often_they_come(pages, arrivals):
     keeper = GroupBudget(pages)

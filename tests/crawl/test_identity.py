@@ -1,7 +1,7 @@
 """A page of a collection has the id that a crawl gives to its URL."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scrapy import Request
 from scrapy.utils.request import fingerprint
@@ -23,7 +23,6 @@ def test_it_is_scrapys_fingerprint(url):
     assert identity(url) == fingerprint(Request(url))
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_it_is_scrapys_fingerprint_of_whatever_can_be_requested(rest):
     url = f"http://a.test/{rest}"

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from crawl_stores import ToyStore
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
@@ -139,7 +139,6 @@ refetched = st.builds(Fate, st.integers(0, 2), a_few, a_few, st.booleans(), st.i
 ways = st.lists(a_few, min_size=1, max_size=20)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(fates, max_size=20).map(numbered), ways)
 def test_no_page_is_dropped_for_one_that_was_not_confirmed(fates, ways):
     crawl = asyncio.run(Crawl(fates, ways).run())
@@ -153,17 +152,15 @@ def test_no_page_is_dropped_for_one_that_was_not_confirmed(fates, ways):
         assert all(fate.fails for fate in fates if fate.content == content)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(refetched, max_size=20), ways)
 def test_nor_is_one_for_a_page_that_was_fetched_again_with_other_content(fates, ways):
     asyncio.run(Crawl(fates, ways).run())
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(0, 60), ways)
 def test_the_store_is_asked_twice_about_a_page_and_once_more_for_each_failure(failures, ways):
     """Of 60 equal pages the first ones fail, each while all others wait."""
-    fates = [Fate(0, 0, 1000, fails=place < failures) for place in range(60)]
+    fates = [Fate(0, 0, 200, fails=place < failures) for place in range(60)]
     crawl = asyncio.run(Crawl(numbered(fates), ways).run())
     assert len(crawl.ended["failed"]) <= failures
     assert crawl.checks <= 2 * len(fates) + failures

@@ -3,7 +3,7 @@
 import pytest
 import scrapy
 from crawl_spiders import Visit
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 from site_server import page, text
@@ -42,7 +42,6 @@ def test_a_near_duplicate_is_lowered_from_nothing_at_the_threshold_to_all_at_equ
     assert [wider.priority(KEEP, new(each)) for each in (0.7, 0.8, 0.85)] == [0, 0, -250]
 
 
-@settings(deadline=None)
 @given(shares, shares, shares)
 def test_whatever_resembles_more_is_lowered_as_much_or_more(one, other, lower):
     scored = actions(lower=lower)

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 from crawl_texts import first_heading
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
@@ -100,7 +100,6 @@ def test_deny(value, expected):
     assert patterns(read(DENY=value)) == expected
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.text(alphabet="ab{}[]()\\d, ", min_size=1, max_size=6), max_size=3))
 def test_a_list_is_taken_as_it_is(entries):
     assert read(IGNORE=entries).parameters.ignore == tuple(entries)
@@ -223,7 +222,6 @@ def test_namespaces():
             name_of(wrong)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.text(min_size=1).filter(lambda text: "%(" not in text))
 def test_a_namespace_is_made_of_safe_characters_and_stays_distinct(text):
     encoded = name_of(text)

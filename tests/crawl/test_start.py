@@ -54,8 +54,7 @@ def test_the_add_on_leaves_middlewares_where_the_project_has_them(crawl):
     assert sum(text.count("NearDuplicate") for text in enabled) == 2
 
 
-@pytest.mark.parametrize("settings", [{}, BY_HAND])
-@pytest.mark.parametrize("off", [False, "False", "0"])
+@pytest.mark.parametrize(("settings", "off"), [({}, False), ({}, "0"), (BY_HAND, "False")])
 def test_off_is_off(crawl, settings, off):
     outcome = crawl(Visit, "/a/1", "/a/2", settings=settings | {"NEARDUP_ENABLED": off})
     assert outcome.notes == ["/a/1", "/a/2"]

@@ -54,7 +54,7 @@ def words(count, first=0):
 
 
 @presets
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(sizes, min_size=2, max_size=12))
 def test_pages_without_a_word_in_common_are_kept(preset, counts):
     pages = [html(words(count, 1000 * n)) for n, count in enumerate(counts)]
@@ -62,7 +62,7 @@ def test_pages_without_a_word_in_common_are_kept(preset, counts):
 
 
 @presets
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(sizes, st.sampled_from([str.upper, str.title, lambda text: text.replace(" ", ", ")]))
 def test_equal_pages_are_dropped_however_they_are_written(preset, count, written):
     plain = html(words(count))
@@ -83,7 +83,7 @@ OTHER = ({"title": "Another"}, {"image": "/b.png"}, {"data": "2"})
 
 
 @presets
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(MIN_JUDGED_TOKENS, MIN_TOKENS - 1), st.sampled_from(OTHER))
 def test_a_short_text_with_another_title_picture_or_data_is_kept(preset, count, other):
     _, verdict = judged(preset, html(words(count)), html(words(count), **other))
@@ -91,7 +91,7 @@ def test_a_short_text_with_another_title_picture_or_data_is_kept(preset, count, 
 
 
 @pytest.mark.parametrize("preset", ["best", "compact"])
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(sizes, st.sampled_from(OTHER[1:]))
 def test_a_text_with_another_title_and_other_pictures_or_data_is_kept(preset, count, other):
     _, verdict = judged(preset, html(words(count)), html(words(count), **OTHER[0], **other))
@@ -99,7 +99,7 @@ def test_a_text_with_another_title_and_other_pictures_or_data_is_kept(preset, co
 
 
 @presets
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(MIN_JUDGED_TOKENS + 1, MIN_TOKENS - 1), st.data())
 def test_a_short_text_with_another_word_is_kept(preset, count, data):
     text = words(count)
@@ -111,7 +111,7 @@ def test_a_short_text_with_another_word_is_kept(preset, count, data):
 
 
 @pytest.mark.parametrize("preset", ["best"])
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(MIN_TOKENS, 48), st.data())
 def test_of_48_words_no_inner_one_may_differ(preset, count, data):
     """A word is in four shingles: of 45 at most 41 are shared, a resemblance of .84."""

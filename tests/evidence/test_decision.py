@@ -4,7 +4,7 @@ from operator import and_
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_evidence import BINS, BITS, FULL, changed, drawn, evidence, page, plane
 from matching_pages import Known
@@ -236,7 +236,6 @@ def made(values, owners, places):
     return evidence(np.array(values, np.uint8), np.array(owners, np.uint8), places=places)
 
 
-@settings(max_examples=300)
 @given(MADE, MADE, st.tuples(KNOWN, KNOWN), MARKED, st.tuples(MARKED, VALUES))
 def test_bins_are_counted_as_defined(ours, theirs, places_known, furniture, lacked):
     (changing, constant), (absent, values) = places_known, lacked
@@ -271,7 +270,6 @@ def test_bins_are_counted_as_defined(ours, theirs, places_known, furniture, lack
     assert beside == (named, links)
 
 
-@settings(max_examples=300)
 @given(MADE, MADE, KNOWN)
 def test_what_does_not_ask_which_page_came_first_is_symmetric(ours, theirs, changing):
     """All is but what only the page at hand has besides, and constant places."""

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.evidence.counts import MIN_PAGES, Counts
@@ -48,7 +48,6 @@ def test_memory_is_bounded():
     assert len(counts.shingles) <= 8192 + 8 * 5000
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=1, max_size=7))
 def test_counts_are_exact_while_few_pages_are_known(pages):
     counts = Counts()
@@ -79,7 +78,6 @@ def counted_by_definition(pages):
     return total, counts
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(0.01, 0.9), min_size=1, max_size=40), st.integers(1, 150), st.data())
 def test_counts_are_as_defined(shares, number, data):
     random = np.random.default_rng(data.draw(st.integers(0, 2**32)))

@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_evidence import plane
 from resembling_sets import HASH_SETS
@@ -27,7 +27,6 @@ def test_what_is_in_both_sets(ours, theirs):
     assert common(shingles(*ours), shingles(*theirs)).tolist() == sorted(ours & theirs)
 
 
-@settings(deadline=None, max_examples=40)
 @given(HASH_SETS, HASH_SETS, st.integers(0, 2**32), st.sampled_from((16, 128, 512)))
 def test_the_bins_of_furniture_are_those_that_change_without_it(text, others, seed, bins):
     random = np.random.default_rng(seed)
@@ -41,7 +40,6 @@ def test_the_bins_of_furniture_are_those_that_change_without_it(text, others, se
     assert marks.is_most() is (len(rest) < 29)
 
 
-@settings(deadline=None, max_examples=40)
 @given(HASH_SETS, HASH_SETS, st.integers(0, 2**32), st.sampled_from((64, 512)))
 def test_the_bins_of_furniture_that_is_lacked_are_those_that_change_with_it(
     text, others, seed, bins

@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from resembling_sets import HASH_SETS
 
@@ -86,7 +86,6 @@ def by_definition(blocks, named, links, size):
 ASIDE = st.lists(TOKENS, max_size=12)
 
 
-@settings(deadline=None)
 @given(ROWS, ASIDE, ASIDE, st.integers(2, 5))
 def test_owners_are_as_defined(blocks, named, links, size):
     page = page_of(blocks, named, links)
@@ -105,7 +104,6 @@ def test_owners_are_as_defined(blocks, named, links, size):
     assert page.owners.max(initial=0) <= len(page.places)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(TOKENS, min_size=1, max_size=9), min_size=2, max_size=12), st.randoms())
 def test_rows_are_the_same_in_any_order(rows, chance):
     def found(rows):
@@ -136,7 +134,6 @@ def test_a_tracked_place_is_told_by_its_text():
 
 
 @pytest.mark.parametrize("bins", [16, 128, 512])
-@settings(deadline=None, max_examples=40)
 @given(shingles=HASH_SETS, seed=st.integers(0, 2**32))
 def test_the_owner_of_a_bin_is_that_of_its_minimum(bins, shingles, seed):
     chance = np.random.default_rng(seed)

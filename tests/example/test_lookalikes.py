@@ -2,7 +2,7 @@
 
 from docsite.library import Module
 from docsite.lookalikes import ALIKE, lookalikes, shingles
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -26,7 +26,6 @@ def test_the_boundary_belongs_to_those_alike():
     assert lookalikes(library) == {"all": {"more"}, "more": {"all", "less"}, "less": {"more"}}
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=14), max_size=7))
 def test_equal_to_comparing_all_pairs(texts):
     library = {str(number): module("", *text) for number, text in enumerate(texts)}

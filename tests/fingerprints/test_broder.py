@@ -27,7 +27,6 @@ def minima_by_definition(shingles, count):
 
 
 @given(HASH_SETS, st.integers(1, 90))
-@settings(deadline=None, max_examples=40)
 def test_minima_are_those_of_exact_arithmetic(shingles, count):
     assert minima(shingles, count).tolist() == minima_by_definition(shingles.tolist(), count)
 
@@ -48,7 +47,7 @@ def test_permutations_have_inverses():
 
 
 @given(HASH_SETS, HASH_SETS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_minima_of_a_union_and_in_any_order(ours, theirs):
     a, b = minima(ours), minima(theirs)
     assert np.array_equal(minima(np.concatenate([theirs, ours])[::-1]), np.minimum(a, b))
@@ -107,7 +106,6 @@ def brute_acceptance(rho, features, size, threshold):
     st.floats(0, 1), st.integers(1, 6).flatmap(lambda k: st.tuples(st.just(k), st.integers(1, k))),
     st.integers(1, 20),
 )  # fmt: skip
-@settings(deadline=None, max_examples=50)
 def test_acceptance_counts_the_outcomes(rho, filter_, size):
     features, threshold = filter_
     assert acceptance(rho, features, size, threshold) == float(

@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from resembling_sets import fixed, resembling, uniform
 
@@ -84,7 +84,6 @@ def test_filters_accept_as_often_as_their_curve_says(permutations):
     assert abs(accepted - expected) <= 4 * sqrt(expected * (1 - expected / 250))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(*[st.integers(0, 2)] * 4), min_size=2, max_size=12), st.integers(1, 4))
 def test_mega_shingles_are_equal_where_features_are_shared(rows, shared):
     features = np.array(rows, np.uint64)

@@ -9,7 +9,7 @@ from pydoc_data.topics import topics
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints import HASH_VERSION, digest, token_hashes
@@ -121,7 +121,6 @@ def test_the_same_in_another_process():
     assert done.stdout.strip() == here
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.text(max_size=3), max_size=4), st.lists(st.text(max_size=3), max_size=4))
 def test_digest_keeps_parts_apart(a, b):
     assert (digest(*a) == digest(*b)) == (a == b)
@@ -149,7 +148,6 @@ def test_normalize_is_what_is_hashed():
     assert token_hashes(text).tolist() == [one(t) for t in normalize(text).decode().split()]
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.text(max_size=20), st.just(f"a {_MARK}\u0301 {_MARK.upper()}"))))
 def test_tokens_are_counted_text_by_text(texts):
     tokens, counts = token_hashes_of_each(texts)

@@ -42,7 +42,7 @@ def estimate(a, b, bits):
 
 
 @given(HASH_SETS, BINS)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_a_sketch_is_what_was_thrown_first(shingles, bins):
     assert one_permutation_sketch(shingles, bins).tolist() == throw_by_throw(
         shingles.tolist(), bins
@@ -57,7 +57,7 @@ def test_so_it_is_for_few_and_many_shingles(count):
 
 
 @given(HASH_SETS, st.randoms(use_true_random=False), BINS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_order_does_not_matter(shingles, random, bins):
     shuffled = shingles.tolist()
     random.shuffle(shuffled)
@@ -68,7 +68,7 @@ def test_order_does_not_matter(shingles, random, bins):
 
 
 @given(HASH_SETS, HASH_SETS, BINS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_of_a_union_each_bin_comes_from_one_of_the_sets(ours, theirs, bins):
     # This makes P(equal) the resemblance: the bin's shingle has to be in both.
     union = one_permutation_sketch(np.union1d(ours, theirs), bins)
@@ -91,7 +91,6 @@ def test_sketches_stay_as_they_are(count, bins, expected):
 
 
 @given(HASH_SETS, st.integers(0, 2**32), BINS)
-@settings(deadline=None, max_examples=80)
 def test_a_bin_is_held_by_what_it_would_change_without(shingles, seed, bins):
     shingles = np.array(sorted(shingles), np.uint64)
     part = np.random.default_rng(seed).random(len(shingles)) < (seed % 4) / 3

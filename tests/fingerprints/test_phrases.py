@@ -1,7 +1,7 @@
 """Stop words and phrases as features."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
@@ -43,7 +43,6 @@ def test_a_phrase_takes_the_place_of_its_words():
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=12), st.sets(st.tuples(*[st.integers(0, 3)] * 2)))
 def test_phrases_are_joined_from_left_to_right(numbers, pairs):
     tokens = np.array(numbers, np.uint64)

@@ -8,13 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 import reference_simhash as reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints import features, simhash, simhash_features, token_hashes
 from scrapy_neardup.text import normalize
-
-examples = settings(deadline=None, max_examples=150)
 
 # Characters that are treated in some special way, often enough to meet each other.
 SPECIAL = (
@@ -33,27 +31,23 @@ TEXTS = st.one_of(
 KEYS = st.none() | st.binary(max_size=80)
 
 
-@examples
 @given(TEXTS)
 def test_tokens(text):
     assert normalize(text).decode().split() == reference.tokens(text)
 
 
-@examples
 @given(TEXTS, KEYS)
 def test_token_hashes(text, key):
     expected = [reference.token_hash(token, key) for token in reference.tokens(text)]
     assert token_hashes(text, key=key).tolist() == expected
 
 
-@examples
 @given(st.text(alphabet="aé漢", min_size=1, max_size=100), KEYS)
 def test_token_hashes_of_long_tokens(text, key):
     expected = [reference.token_hash(token, key) for token in reference.tokens(text)]
     assert token_hashes(text, key=key).tolist() == expected
 
 
-@examples
 @given(TEXTS, st.integers(1, 8))
 def test_features(text, size):
     counts = reference.shingles(text, size)
@@ -64,7 +58,6 @@ def test_features(text, size):
     assert dict(zip(hashes.tolist(), weights.tolist(), strict=True)) == counts
 
 
-@examples
 @given(TEXTS, st.integers(1, 8), st.sampled_from(["set", "tf", "sqrt", "log"]), KEYS)
 def test_simhash(text, size, weights, key):
     if reference.tokens(text):
@@ -72,7 +65,6 @@ def test_simhash(text, size, weights, key):
         assert simhash(text, shingle_size=size, weights=weights, key=key) == expected
 
 
-@examples
 @given(
     st.dictionaries(
         st.integers(0, 2**64 - 1),

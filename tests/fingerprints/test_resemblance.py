@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from resembling_sets import HASH_SETS, fixed, resembling, uniform
 
@@ -28,7 +28,6 @@ SOME = st.sets(st.integers(0, 30)).map(lambda found: np.array(sorted(found), np.
 
 
 @given(SOME, SOME)
-@settings(deadline=None)
 def test_measures_are_those_of_sets(a, b):
     ours, theirs = a.tolist(), b.tolist()
     assert resemblance(a, b[::-1]) == joins.resemblance(ours, theirs) == resemblance(b, a)
@@ -37,7 +36,6 @@ def test_measures_are_those_of_sets(a, b):
 
 
 @given(SOME, SOME, st.integers(1, 40))
-@settings(deadline=None)
 def test_the_sample_is_of_the_union(a, b, size):
     sample = set(sorted({*a.tolist(), *b.tolist()})[:size])
     expected = len(sample & {*a.tolist()} & {*b.tolist()}) / len(sample) if sample else 0
@@ -51,7 +49,6 @@ def test_the_sample_is_of_the_union(a, b, size):
 
 
 @given(HASH_SETS, st.integers(1, 150), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_a_bottom_sketch_is_the_beginning_of_the_sorted_set(hashes, size, random):
     shuffled = hashes.tolist()
     random.shuffle(shuffled)
@@ -99,7 +96,6 @@ def test_mod_sketches_are_unbiased_with_the_error_stated(moduli):
 
 
 @given(SOME, SOME, st.integers(1, 40))
-@settings(deadline=None)
 def test_containment_is_estimated_as_far_as_both_sketches_reach(a, b, size):
     sketches = [bottom_sketch(each[::-1], size) for each in (a, b)]
     reach = min([each[-1] for each in sketches if len(each) == size], default=31)
@@ -127,7 +123,6 @@ def test_estimated_containment_is_unbiased(factor):
 
 
 @given(SOME, SOME)
-@settings(deadline=None)
 def test_containment_follows_from_resemblance_and_sizes(a, b):
     found = containment_of(resemblance(a, b), len(a), len(b))
     assert found == pytest.approx(containment(a, b), abs=1e-12)
@@ -136,7 +131,6 @@ def test_containment_follows_from_resemblance_and_sizes(a, b):
 
 
 @given(st.lists(st.integers(0, 6), max_size=30), st.lists(st.integers(0, 6), max_size=30))
-@settings(deadline=None)
 def test_numbered_occurrences_are_multisets(ours, theirs):
     hashes = fixed(7)
     a, b = Counter(ours), Counter(theirs)

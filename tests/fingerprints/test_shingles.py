@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from resembling_sets import uniform
 
@@ -13,7 +13,6 @@ HASHES = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9) | st.integers(2*
 
 
 @given(HASHES)
-@settings(deadline=None, max_examples=100)
 def test_ascending_and_distinct(hashes):
     given_, before = np.array(hashes, np.uint64), np.array(hashes, np.uint64)
     assert ascending(given_).tolist() == sorted(hashes)

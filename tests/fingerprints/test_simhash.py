@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference_simhash as reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
@@ -45,7 +45,6 @@ def test_rounding_makes_ties():
     assert simhash_features(hashes, np.array([1.0, 1.0 + 2**-16])) == 0b10
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.floats(0.01, 1e3)), min_size=1))
 def test_order_of_features_does_not_matter(pairs):
     hashes = np.array([h for h, _ in pairs], np.uint64)
@@ -54,7 +53,6 @@ def test_order_of_features_does_not_matter(pairs):
     assert simhash_features(hashes, None) == simhash_features(hashes[::-1], None)
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=300))
 def test_weights_of_one_change_nothing(values):
     hashes = np.array(values, np.uint64)
@@ -148,7 +146,6 @@ def test_logarithms_are_far_from_where_they_round():
     assert np.abs(units - np.floor(units) - 0.5).min() > 1e-8
 
 
-@settings(deadline=None, max_examples=100)
 @given(*[st.integers(0, 2**64 - 1)] * 3)
 def test_hamming_distance(a, b, c):
     assert (

@@ -7,7 +7,7 @@ from math import nextafter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.joins import containment, resemblance
@@ -24,7 +24,6 @@ def arrays(*values):
     return [np.array([value], dtype=np.int64) for value in values]
 
 
-@settings(max_examples=300, deadline=None)
 @given(thresholds, sizes, sizes)
 def test_jaccard_requires_what_doubles_say(threshold, x, y):
     measure = jaccard(threshold)
@@ -41,7 +40,6 @@ def test_jaccard_requires_what_doubles_say(threshold, x, y):
     assert (smallest - 1) / x < threshold
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.fractions(0, 1, max_denominator=100).filter(bool), sizes, sizes)
 def test_cosine_requires_what_fractions_say(threshold, x, y):
     measure = cosine(float(threshold))
@@ -72,7 +70,6 @@ def test_ties_and_their_neighbours(factory):
         assert factory(float(ratio)).required(66, 66) == factory(ratio).required(66, 66)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from([jaccard, cosine]), thresholds, sizes)
 def test_prefixes_follow_from_the_least_overlap_of_any_partner(factory, threshold, x):
     measure = factory(threshold)

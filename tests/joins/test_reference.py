@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.joins.reference import symmetric_difference_bound
@@ -10,7 +10,6 @@ from scrapy_neardup.joins.reference import symmetric_difference_bound
 token_lists = st.sets(st.integers(0, 30), max_size=20).map(sorted)
 
 
-@settings(max_examples=500, deadline=None)
 @given(token_lists, token_lists, st.integers(0, 25), st.integers(0, 6))
 def test_the_bound_rules_out_no_pair_within_it(x, y, most, max_depth):
     difference = len(set(x) ^ set(y))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from collections_of_sets import (
     planted,
     real_texts,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
@@ -49,14 +50,31 @@ def algorithms(measure):
 small_sets = st.lists(st.frozensets(st.integers(0, 12), max_size=9), max_size=25)
 
 
+@cache
+def of_planted(threshold, measure):
+    """Return sets, and their pairs by brute force, once for both ways."""
+    sets = planted(150, seed=threshold.numerator)
+    return sets, brute_self_join(sets, threshold, measure)
+
+
+@cache
+def of_texts(size, threshold):
+    """Return the words of real texts, and the pairs of their shingles by brute force."""
+    documents = [words(text) for text in real_texts()]
+    sets = [
+        {tuple(document[k : k + size]) for k in range(max(len(document) - size, 0) + 1)}
+        for document in documents
+    ]
+    return documents, brute_self_join(sets, Fraction(str(threshold)), "jaccard")
+
+
 def found(pairs):
     return list(zip(pairs.i.tolist(), pairs.j.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(("measure", "threshold"), CASES)
 def test_self_joins_equal_brute_force(measure, threshold):
-    sets = planted(150, seed=threshold.numerator)
-    expected = brute_self_join(sets, threshold, measure)
+    sets, expected = of_planted(threshold, measure)
     for algorithm in algorithms(measure):
         # As a user writes it: a float, not the exact ratio.
         pairs = self_join(sets, float(threshold), measure=measure, algorithm=algorithm)
@@ -74,7 +92,6 @@ def test_joins_of_two_collections_equal_brute_force(measure, threshold):
         assert found(pairs) == expected, algorithm
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     small_sets,
     st.sampled_from([(*case, name) for case in CASES for name in algorithms(case[0])]),
@@ -94,12 +111,7 @@ def test_any_small_collection(sets, case, max_depth, cut):
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.95])
 def test_real_texts(size, threshold):
-    documents = [words(text) for text in real_texts()]
-    sets = [
-        {tuple(document[k : k + size]) for k in range(max(len(document) - size, 0) + 1)}
-        for document in documents
-    ]
-    expected = brute_self_join(sets, Fraction(str(threshold)), "jaccard")
+    documents, expected = of_texts(size, threshold)
     assert len(expected) > 100
     encoded = shingles(documents, size)
     for algorithm in ALGORITHMS:
@@ -170,12 +182,13 @@ def test_containment_in_much_larger_sets():
 
 def test_sets_of_very_different_sizes():
     sets = [set(range(size)) for size in (1, 2, 3, 50, 51, 3000, 3001, 70_000, 70_001)]
+    encoded = encode(sets)
     for measure, threshold in (
         ("jaccard", 0.98), ("cosine", 0.99), ("overlap", 50), ("containment", 0.7)
     ):  # fmt: skip
         expected = brute_self_join(sets, Fraction(str(threshold)), measure)
         for algorithm in algorithms(measure):
-            pairs = self_join(sets, threshold, measure=measure, algorithm=algorithm)
+            pairs = self_join(encoded, threshold, measure=measure, algorithm=algorithm)
             assert found(pairs) == expected
 
 

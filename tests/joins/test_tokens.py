@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
@@ -40,7 +40,6 @@ def check_form(sets):
     assert counted.tolist() == sets.frequency.tolist()
 
 
-@settings(max_examples=100, deadline=None)
 @given(documents, st.integers(1, 6))
 def test_shingles_are_runs_of_tokens(docs, size):
     sets = shingles(docs, size)
@@ -52,7 +51,6 @@ def test_shingles_are_runs_of_tokens(docs, size):
     assert isomorphic(sets, expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(documents, st.integers(1, 3))
 def test_multisets_are_numbered(docs, size):
     sets = shingles(docs, size, multiset=True)
@@ -65,7 +63,6 @@ def test_multisets_are_numbered(docs, size):
     assert isomorphic(sets, expected)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=12), max_size=10), st.integers(1, 5))
 def test_qgrams_are_padded_and_numbered(strings, q):
     sets = qgrams(strings, q)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dask import config
 from distributed import Client, LocalCluster
 from fingerprint_sets import clustered
 
@@ -42,10 +43,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 
 @contextmanager
-def running(folder):
+def running(folder, *, workers=2):
     with (
+        # A task that kills two workers is given up: each that starts anew takes a second.
+        config.set({"distributed.scheduler.allowed-failures": 1}),
         LocalCluster(
-            n_workers=2,
+            n_workers=workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address="127.0.0.1:0",  # not 8787, which another may have
@@ -63,11 +66,17 @@ def client(tmp_path_factory):
         yield client
 
 
-@pytest.fixture
-def mortal(tmp_path):
-    """A scheduler for one test, which kills its workers."""
-    with running(tmp_path / "dask") as client:
+@pytest.fixture(scope="module")
+def wounded(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("dask")) as client:
         yield client
+
+
+@pytest.fixture
+def mortal(wounded):
+    """A scheduler whose workers a test kills; both are there."""
+    wounded.wait_for_workers(2, timeout=60)
+    return wounded
 
 
 @pytest.fixture
@@ -137,7 +146,6 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(mortal, tmp_path):
 def test_pairs_with_a_worker_killed_in_the_middle(mortal, files):
     job = PairJob(collection=source(files, "a", "b"))
     expected = pairs(job)
-    mortal.wait_for_workers(2, timeout=30)
     processes = mortal.run(os.getpid)
     found = []
     for number, part in enumerate(in_small_tasks(mortal, job).run()):
@@ -145,7 +153,7 @@ def test_pairs_with_a_worker_killed_in_the_middle(mortal, files):
             os.kill(next(iter(processes.values())), signal.SIGKILL)
         found += zip(*(column.tolist() for column in part[:3]), strict=True)
     assert sorted(found) == expected
-    mortal.wait_for_workers(2, timeout=30)
+    mortal.wait_for_workers(2, timeout=60)
     assert mortal.run(os.getpid) != processes
 
 
@@ -158,12 +166,13 @@ def test_a_task_that_kills_its_workers_is_an_error(mortal):
         list(Cluster(mortal)(always_die, [1], jobs=1, start=list, arguments=()))
 
 
-def test_workers_that_are_all_gone_are_an_error(mortal, monkeypatch):
+def test_workers_that_are_all_gone_are_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(neardup_dask, "LONGEST_ALONE", 0.5)
-    mortal.cluster.scale(0)
-    work = Cluster(mortal)(echo, [1, 2], jobs=1, start=dict, arguments=())
-    with pytest.raises(NeardupError, match="has had no workers for"):
-        next(work)
+    with running(tmp_path, workers=1) as client:
+        client.cluster.scale(0)
+        work = Cluster(client)(echo, [1, 2], jobs=1, start=dict, arguments=())
+        with pytest.raises(NeardupError, match="has had no workers for"):
+            next(work)
 
 
 def echo(_state, task):
@@ -283,8 +292,6 @@ def test_the_command(client, files, monkeypatch):
 
 
 def test_nobody_there():
-    from dask import config
-
     with (
         config.set({"distributed.comm.timeouts.connect": "200ms"}),
         pytest.raises(NeardupError, match="no Dask scheduler answers"),

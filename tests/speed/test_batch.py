@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from fingerprint_sets import KINDS, pairs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
@@ -33,7 +33,6 @@ def found(table, queries, scanned, masks, k, *, at_once):
     return set(rows)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(sorted(KINDS)),
     st.integers(0, 2**32),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
@@ -38,7 +38,6 @@ def rows(parts):
         yield from zip(*(column.tolist() for column in part), strict=True)
 
 
-@settings(deadline=None)
 @given(designs, st.sampled_from([1, 3, 31, 1021]), st.none() | st.integers(1, 9), operations)
 def test_any_operations(design, count, limit, operations):
     masks = [table.prefix_mask for table in design.tables]

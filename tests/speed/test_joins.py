@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from collections_of_sets import planted
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
@@ -42,7 +42,6 @@ def both_ways(sets, measure, boundary):
     return found
 
 
-@settings(deadline=None, max_examples=200)
 @given(collections, measures, st.none() | st.integers(0, 40))
 def test_any_measure_and_sides(sets, measure, boundary):
     assert measure.rule is not None

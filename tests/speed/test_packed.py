@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from encoded_parts import reopened
 from fingerprint_sets import KINDS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
@@ -37,7 +37,6 @@ def table_of(values):
     return EliasFano(encoded.parameters, reopened(encoded.parts, "a table"))
 
 
-@settings(deadline=None)
 @given(
     sets_of_values,
     st.integers(0, 2**64 - 1),

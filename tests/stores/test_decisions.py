@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from golden_decisions import CASES, MATCHING, arrival, stored_page
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from matching_pages import Known, evidence
 from packed_bases import base_of
@@ -144,7 +144,6 @@ def pairs(draw):
     return Matching(features=1, bins=bins, bits=bits), page, theirs
 
 
-@settings(deadline=None, max_examples=150)
 @given(pairs(), st.booleans())
 def test_scripts_decide_as_python_does(pair, same):
     matching, page, stored = pair

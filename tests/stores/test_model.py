@@ -15,15 +15,19 @@ from store_registry import FEW_EXAMPLES, PLACES, Place, check_refusal, page
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.verdict import Decision
 
+TIMES = pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.stress)])
+"""How long a crawl is."""
 
+
+@TIMES
 @pytest.mark.parametrize("k", range(9))
-def test_a_long_crawl_agrees_with_the_model(k, place):
+def test_a_long_crawl_agrees_with_the_model(k, times, place):
     async def scenario() -> None:
         rng = random.Random(k)
         model = ModelStore(k)
         centres = [rng.getrandbits(64) for _ in range(6)]
         async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
-            for _ in range(200 if place.shared else 400):
+            for _ in range(times * (100 if place.shared else 200)):
                 flips = sum({1 << rng.randrange(64) for _ in range(rng.randrange(k + 4))})
                 arrival = page(
                     rng.randrange(150),
@@ -50,6 +54,7 @@ def test_a_long_crawl_agrees_with_the_model(k, place):
         asyncio.run(scenario())
 
 
+@TIMES
 @pytest.mark.parametrize("name", sorted(PLACES))
 @pytest.mark.parametrize(
     "matching",
@@ -63,14 +68,14 @@ def test_a_long_crawl_agrees_with_the_model(k, place):
     ],
     ids=str,
 )
-def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, name):
-    async def scenario(place: Place, seed: int) -> None:
-        site = Site(seed, matching)
+def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, name, times):
+    async def scenario(place: Place) -> None:
+        site = Site(times, matching)
         model = ModelStore(3, matching)
         seen = set()
         for _ in range(3):
             async with open_store(place.uri, matching=matching, expected_pages=1000) as store:
-                for _ in range(120 if place.shared else 250):
+                for _ in range(times * (100 if place.shared else 150)):
                     arrival = site.page()
                     ours, theirs = await store.check_and_add(arrival), model.check_and_add(arrival)
                     if name == "redis-cluster" and ours.match and not ours.match.distance:
@@ -94,14 +99,13 @@ def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, name):
             model.reopen(restores=not place.shared)
         assert seen == {Decision.NEW, Decision.DUPLICATE, Decision.SEEN}
 
-    for seed in range(1 if name in FEW_EXAMPLES else 3):
-        with PLACES[name]() as place:
-            asyncio.run(scenario(place, seed))
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place))
 
 
 @pytest.mark.parametrize("name", sorted(PLACES))
 def test_every_sequence_of_calls_agrees_with_the_model(name):
-    play(machine(name), FEW_EXAMPLES.get(name, 60))
+    play(machine(name), FEW_EXAMPLES.get(name, 30))
 
 
 @pytest.mark.stress

@@ -167,7 +167,7 @@ def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False)
 @on_every_binary
 @pytest.mark.parametrize("matching", MATCHINGS, ids=str)
 @pytest.mark.parametrize(
-    ("pages", "known"), [(600, 60), pytest.param(6000, 100, marks=pytest.mark.stress)]
+    ("pages", "known"), [(300, 40), pytest.param(6000, 100, marks=pytest.mark.stress)]
 )
 def test_verdicts_are_those_of_the_model_and_nothing_is_left(
     pages, known, matching, binary, monkeypatch
@@ -223,7 +223,7 @@ def test_chunks_follow_each_other():
 def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
     async def scenario(server: RedisServer) -> None:
         async with open_store(server.uri, matching=CONFIRMED, retention=1) as store:
-            for number in range(100):
+            for number in range(30):
                 each = in_turn(number)
                 await store.check_and_add(each)
                 if number % 2:
@@ -233,7 +233,7 @@ def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
             again = replace(in_turn(1), id=1, fingerprint=0)
             assert (await store.check_and_add(again)).decision is Decision.DUPLICATE
             await asyncio.sleep(2.1)
-            for number in range(100):
+            for number in range(30):
                 await store.confirm(number)
             for number in (0, 1):
                 again = replace(in_turn(number), id=1000 + number, fingerprint=0)
@@ -303,7 +303,7 @@ def test_a_server_that_forgets_keys_keeps_answering(binary):
     async def scenario(server: RedisServer) -> None:
         client, chance = server.client(), random.Random(1)
         async with open_store(server.uri, matching=CONFIRMED) as store:
-            for number in range(800):
+            for number in range(300):
                 each = in_turn(number, short=number % 2 == 1)
                 assert (await store.check_and_add(each)).decision is Decision.NEW
                 if chance.random() < 0.5:

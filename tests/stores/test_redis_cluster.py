@@ -92,7 +92,9 @@ def test_a_long_storm(name, record_property):
     record_property("tried", row(f"storm on a cluster: {name}", findings.pages))
 
 
-@pytest.mark.parametrize("matching", [Matching(), CONFIRMED], ids=str)
+@pytest.mark.parametrize(
+    "matching", [Matching(), pytest.param(CONFIRMED, marks=pytest.mark.stress)], ids=str
+)
 @pytest.mark.parametrize("control", [ProbeThenAdd, DropIfAnythingWasSeen, NeverWound])
 def test_the_judge_finds_what_simple_protocols_do_wrong(control, matching):
     storm = Storm(seed=6, pages=150, matching=matching, forget=0, replace=0)
@@ -144,7 +146,7 @@ def test_scripts_flushed_in_a_storm():
         time.sleep(0.02)
 
     with meanwhile(flush):
-        check(Storm(seed=8, pages=150, matching=BY_FEATURES), FOUR, cluster)
+        check(Storm(seed=8, pages=80, matching=BY_FEATURES), FOUR, cluster)
 
 
 def test_a_master_is_killed_and_its_replica_takes_over():

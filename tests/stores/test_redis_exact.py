@@ -97,7 +97,7 @@ async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[i
 
 
 @on_every_binary
-@pytest.mark.parametrize("pages", [4_000, pytest.param(40_000, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("pages", [2_000, pytest.param(40_000, marks=pytest.mark.stress)])
 def test_every_verdict_is_that_of_brute_force(pages, binary):
     prints = collection(pages)
     wanted = brute_force(prints)

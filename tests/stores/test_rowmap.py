@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.stores.embedded.rowmap import RowMap
@@ -30,7 +30,6 @@ def check(rowmap: RowMap, column: array, rows: set[int]) -> None:
     st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), min_size=1, max_size=60),
     st.data(),
 )
-@settings(deadline=None, max_examples=60)
 def test_any_sequence_of_calls(values, data):
     column = array("Q", values)
     rowmap = RowMap(column)

@@ -96,7 +96,7 @@ def all_said(act) -> str:
     raise AssertionError("there is nobody there")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.sampled_from(sorted(PLACES)), PASSWORDS)
 def test_no_error_says_it(scheme, password):
     async def opened(uri: str) -> None:

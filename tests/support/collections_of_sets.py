@@ -1,12 +1,11 @@
 """Collections to join: random ones with planted near-duplicates, and real texts.
 
-Brute force here is the oracle of the joins: Python's sets and exact fractions, no filters.
+Brute force here is the oracle of the joins: Python's sets and whole numbers, no filters.
 """
 
 from __future__ import annotations
 
 import inspect
-from fractions import Fraction
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -42,19 +41,20 @@ def real_texts():
 
 
 def similarity_reaches(a, b, threshold, measure):
-    """Whether two sets reach a threshold, which is a Fraction, without any rounding."""
+    """Whether two sets reach a threshold, which is a Fraction, in whole numbers alone."""
     common = len(a & b)
     if not common:
         return False
     match measure:
         case "jaccard":
-            return Fraction(common, len(a | b)) >= threshold
+            return common * threshold.denominator >= threshold.numerator * len(a | b)
         case "cosine":
-            return Fraction(common**2, len(a) * len(b)) >= threshold**2
+            shares = common**2 * threshold.denominator**2
+            return shares >= threshold.numerator**2 * len(a) * len(b)
         case "overlap":
             return common >= threshold
         case "containment":
-            return Fraction(common, len(a)) >= threshold
+            return common * threshold.denominator >= threshold.numerator * len(a)
 
 
 def brute_self_join(sets, threshold, measure):

@@ -68,7 +68,7 @@ def redis_cluster() -> Iterator[Place]:
     yield Place(cluster.uri, survives=True, shared=True, most_distance=6)
 
 
-FEW_EXAMPLES = {"redis": 15, "redis-cluster": 4}
+FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3}
 """Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from fingerprint_sets import KINDS, clustered, pairs, uniform
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
@@ -59,7 +59,6 @@ def test_no_design_changes_the_answer(design):
     assert scan(BatchSearch(queries, 3, design=design), scanned) == pairs(queries, scanned, 3)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.integers(0, 2**64 - 1), max_size=12),
     st.lists(st.integers(0, 2**64 - 1), max_size=12),

@@ -3,7 +3,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
@@ -65,7 +65,6 @@ def test_tables_of_unequal_prefix_may_be_cut_further_in_different_ways():
     assert design.prefix_bits == 32
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     bits=st.integers(4, 20),
     max_distance=st.integers(1, 3),
@@ -129,7 +128,6 @@ def test_a_design_promises_no_more_than_k(design):
     assert any(missed)
 
 
-@settings(deadline=None)
 @given(k=st.integers(0, 8), data=st.data())
 def test_every_listed_design_finds_every_pair(k, data):
     flipped = data.draw(st.sets(st.integers(0, 63), max_size=k))

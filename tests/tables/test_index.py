@@ -106,7 +106,6 @@ def test_the_expected_size_changes_no_answer(k, expected):
         assert index.query(query) == within(k, stored.tolist(), query)
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     k=st.integers(0, 8),
     stored=st.lists(fingerprints, max_size=40),
@@ -227,7 +226,6 @@ class TestBoundedBuckets:
         assert index.add(0x0123_4567_89AB_BEEF)
         index._check()
 
-    @settings(deadline=None, max_examples=40)
     @given(
         k=st.integers(0, 6),
         most=st.integers(1, 4),
@@ -316,7 +314,7 @@ class IndexMachine(RuleBasedStateMachine):
 
 def test_any_operations():
     run_state_machine_as_test(
-        IndexMachine, settings=settings(deadline=None, max_examples=25, stateful_step_count=25)
+        IndexMachine, settings=settings(max_examples=25, stateful_step_count=25)
     )
 
 

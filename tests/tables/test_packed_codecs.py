@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from encoded_parts import reopened
 from fingerprint_sets import KINDS, uniform
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
@@ -77,7 +77,6 @@ def test_a_bucket_of_very_many_values():
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@settings(max_examples=40, deadline=None)
 @given(st.sets(WORDS | st.integers(0, 300), max_size=60))
 def test_round_trip(codec, values):
     values = np.array(sorted(values), np.uint64)
@@ -141,7 +140,6 @@ def test_a_table_without_ranks_has_none_or_the_right_ones(codec):
             table.rank(key ^ 1)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(WORDS, max_size=1200), st.lists(WORDS, min_size=1, max_size=20), st.integers(0, 60)
 )
@@ -180,7 +178,6 @@ def test_interpolation_looks_at_few_keys():
     assert Counted.looks / len(wanted) < 13, "bisection looks at 18"
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 56), st.lists(WORDS, max_size=200))
 def test_fixed_width_items(width, values):
     values = np.array(values, np.uint64) & np.uint64((1 << width) - 1)
@@ -190,7 +187,6 @@ def test_fixed_width_items(width, values):
         assert bits.read_fixed(data, 3 * width, 1, width)[0] == values[3]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(1, 64).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, 2**n - 1))))
 )
@@ -205,7 +201,6 @@ def test_items_of_any_width(items):
     assert whole >> int(sizes.sum()) == 0
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 10**9) | st.integers(0, 3), max_size=64))
 def test_huffman_codes_are_complete_and_bounded(counts):
     lengths = huffman.code_lengths(counts)

@@ -2,7 +2,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
@@ -16,7 +16,6 @@ def moved_bit_by_bit(order, fingerprint):
     return int(bits, 2)
 
 
-@settings(deadline=None)
 @given(order=st.permutations(range(64)), fingerprint=fingerprints)
 def test_any_order_does_what_moving_each_bit_does(order, fingerprint):
     permutation = Permutation(order)
@@ -25,7 +24,6 @@ def test_any_order_does_what_moving_each_bit_does(order, fingerprint):
     assert permutation.invert(permuted) == fingerprint
 
 
-@settings(deadline=None)
 @given(
     order=st.integers(1, 64).flatmap(lambda bits: st.permutations(range(bits))),
     seed=st.integers(0, 1000),

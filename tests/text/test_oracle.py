@@ -9,7 +9,7 @@ from html import escape
 import pytest
 import reference_simhash as reference
 from bs4 import BeautifulSoup, Comment
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.text import Extractor, normalize, parse_html
@@ -44,7 +44,6 @@ def visible(node):
     return text if tag in WITHIN_TEXT else f"\n{text}\n"
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(NODES, max_size=6))
 def test_generated_pages(nodes):
     """What was written is what is read."""

@@ -116,7 +116,7 @@ def test_unassigned_characters_are_letters_but_for_symbols():
     assert words("a\U0001fbffb") == ["a", "b"]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.text(alphabet="ab é\u0301漢\u200b.\n", max_size=30), st.integers(1, 5))
 def test_chunks_are_the_whole(text, repeats):
     """Also where a text is so long that it is read in chunks."""
@@ -139,7 +139,6 @@ def test_a_long_text_without_spaces():
     assert words(text) == [*"漢字" * 200_000, "é" * 200_000]
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.text(alphabet="ab.é漢\u0301 ", max_size=200), max_size=3), st.integers(1, 8))
 def test_has_tokens(texts, minimum):
     assert has_tokens(texts, minimum) == (len(words("\n".join(texts))) >= minimum)
