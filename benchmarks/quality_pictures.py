@@ -9,6 +9,7 @@ fingerprints and are not repeated here.
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections.abc import Iterator
 from math import comb
 from pathlib import Path
@@ -19,11 +20,12 @@ import numpy as np
 from matplotlib.figure import Figure
 from named_sites import add_site_options, named
 from sites import Source, load
-from trials import Outcome, Reader, Trial, play_all, pooled, preset
+from trials import Outcome, Reader, Trial, crawl, play, play_all, pooled, preset, seeded
 
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Page, Verdict
 
-DISTANCES = tuple(range(9))
+DISTANCES = tuple(range(11))
+"""Values of k, as in Figure 1 of Manku et al.; stores take 8 at most."""
 CURVES = {
     "3-shingles": preset("paper"),
     "4-shingles": preset("paper", shingle_size=4),
@@ -36,21 +38,22 @@ BLUE, ORANGE, GREY = "#1f5fa8", "#d9730d", "#8a8a8a"
 def precision_recall(sources: list[Source], seeds: int) -> Figure:
     """Draw precision and recall of simhash alone over k, and of the presets."""
     queue = [
-        Trial(label, source, parameters, seed, distances=DISTANCES)
+        Trial(label, source, parameters, seed)
         for label, parameters in CURVES.items()
         for seed in range(seeds)
         for source in sources
     ]
-    queue += [
+    presets = [
         Trial(f"preset {name}", source, preset(name), seed)
         for name in ("best", "compact")
         for seed in range(seeds)
         for source in sources
     ]
     found: dict[tuple[str, int], list[Outcome]] = {}
-    for outcomes in play_all(queue):
-        for outcome in outcomes:
-            found.setdefault((outcome.label, outcome.k), []).append(outcome)
+    for trials, way in ((queue, exhaustive), (presets, play)):
+        for outcomes in play_all(trials, way):
+            for outcome in outcomes:
+                found.setdefault((outcome.label, outcome.k), []).append(outcome)
     scores = {key: pooled(outcomes) for key, outcomes in found.items()}
     points = {
         key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
@@ -72,10 +75,52 @@ def precision_recall(sources: list[Source], seeds: int) -> Figure:
             axes.plot(*point, mark, color="black", markersize=11, label=label)
     axes.plot(0.75, 0.75, "s", mfc="none", mec="black",
               label="Manku et al. 2007, k = 3: both near .75")  # fmt: skip
-    axes.set(xlabel="recall", ylabel="precision", xlim=(0.7, 1.005), ylim=(0.35, 1.02))
+    axes.set(xlabel="recall", ylabel="precision", xlim=(0.7, 1.005), ylim=(0.25, 1.02))
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, loc="lower left")
     return figure
+
+
+def exhaustive(trial: Trial) -> list[Outcome]:
+    """Compare each page of a site with all that were kept, for every k."""
+    site = load(trial.source)
+    parameters = seeded(trial.parameters, trial.seed)
+    reader, (order,) = Reader.of(site, parameters), site.orders(0)
+    pages = reader.all_pages()
+    stored = asyncio.run(crawl(reader, order))
+    assert within(pages, parameters.max_distance) == stored.keys(), "a store judges otherwise"
+    return [
+        Outcome(
+            label=trial.label,
+            site=site.name,
+            seed=trial.seed,
+            order=0,
+            k=k,
+            score=site.judge(order, within(pages, k)),
+        )
+        for k in DISTANCES
+    ]
+
+
+def within(pages: list[Page | Verdict], k: int) -> set[int]:
+    """Return which pages, met in this order, are at distance k at most of one that was kept."""
+    kept, count = np.empty(len(pages), np.uint64), 0
+    short: set[int] = set()
+    dropped = set()
+    for number, page in enumerate(pages):
+        if isinstance(page, Verdict):
+            continue
+        value = page.fingerprint
+        if page.exact:
+            if value in short:
+                dropped.add(number)
+            short.add(value)
+        elif np.any(np.bitwise_count(kept[:count] ^ np.uint64(value)) <= k):
+            dropped.add(number)
+        else:
+            kept[count] = value
+            count += 1
+    return dropped
 
 
 def fingerprints(sources: list[Source]) -> Figure:
