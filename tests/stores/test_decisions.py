@@ -70,11 +70,12 @@ def test_a_packed_base_decides_as_the_table_says():
 
 def decided_by_script(matching: Matching, page: Page, stored: bytes, *, same: bool):
     """Return the rule and the resemblance that the script comes to."""
-    script = text_of(Layout(3, 4, matching=matching), "evidence", record="") + (
+    then = (
         "local comparison, decide = evidence_functions()\n"
         "local page = comparison(ARGV[1], ARGV[2])\n"
         "return { decide(page, ARGV[3], ARGV[4] == '1') }"
     )
+    script = text_of(Layout(3, 4, matching=matching), "evidence", record="", then=then)
     words = page.evidence, weighing(page, matching), stored, int(same)
     found = shared_server().client().eval(script, 0, *words)
     if not found:

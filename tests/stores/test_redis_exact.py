@@ -8,6 +8,8 @@ import random
 import numpy as np
 import pytest
 from full_buckets import check_full_buckets
+from hypothesis import given
+from hypothesis import strategies as st
 from redis_servers import RedisServer, shared_server
 from store_registry import on_every_binary, page
 
@@ -43,6 +45,22 @@ def test_scripts_permute_as_python_does(k, expected_pages):
         word for key in keys for each in layout.permuted(key) for word in (each, key.to_bytes(8))
     ]
     assert reply == wanted
+
+
+@given(st.data())
+def test_near_keys_in_one_bucket_have_a_part_in_common(data):
+    k = data.draw(st.integers(0, 6))
+    layout = Layout.choose(k, data.draw(st.sampled_from((1000, 10**7))))
+    table = data.draw(st.sampled_from(range(len(layout.tables))))
+    parts = [
+        [int(end) for end in each.split(",")]
+        for each in layout.compared.strip("{}").split("},{")
+    ][table]
+    low_bits = st.integers(0, 63 - layout.prefixes[table])
+    flipped = sum(1 << bit for bit in data.draw(st.sets(low_bits, max_size=k)))
+    suffix = flipped.to_bytes(8, "big")[2:]
+    ends = zip(parts[::2], parts[1::2], strict=True)
+    assert any(not any(suffix[first - 1 : last]) for first, last in ends)
 
 
 def collection(pages: int) -> list[int]:

@@ -15,6 +15,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from redis.asyncio import Redis
+
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect, explaining
@@ -160,7 +162,7 @@ async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
         As `client.explained`.
     """
     clustered = uri.partition(":")[0].lower().endswith("+cluster")
-    client: Any = connect_cluster(uri) if clustered else connect(uri)
+    client: Any = connect_cluster(uri) if clustered else connect(uri, Redis)
     try:
         with explaining(uri):
             yield RedisAdmin(client, clustered=clustered)

@@ -259,6 +259,8 @@ def scripts(layout: Layout, record: str) -> dict[str, str]:
         The digest of the namespace's parameters.
     """
     return {
-        verb: script(layout, *(f"cluster/{part}" for part in (*parts, verb)), record=record)
+        verb: script(
+            layout, "changes", *(f"cluster/{part}" for part in (*parts, verb)), record=record
+        )
         for verb, parts in _VERBS.items()
     }

@@ -6,6 +6,7 @@ what to do, and none shows a password.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,32 @@ RECORD_LOST = "NEARDUPLOST"
 """Start of a script's error reply where the namespace's record is missing, or another crawl's."""
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Redis)
+
+
+class PatientRedis(Redis):
+    """A client that bounds the time of a command as a whole, by ``socket_timeout``.
+
+    redis-py bounds each write and each read by itself, with tasks that take almost as much of the
+    crawler's time as all else that a command costs.
+
+    Attributes
+    ----------
+    patience
+        Seconds; None: no bound. A pipeline isn't bound by it.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        made_with = self.connection_pool.connection_kwargs
+        self.patience: float | None = made_with.get("socket_timeout")
+        made_with["socket_timeout"] = None
+
+    async def execute_command(self, *arguments: Any, **options: Any) -> Any:
+        """Execute a command; raise TimeoutError if it takes longer than `patience`."""
+        execute: Any = super().execute_command
+        async with asyncio.timeout(self.patience):
+            return await execute(*arguments, **options)
 
 
 async def disconnect(client: Redis | RedisCluster) -> None:
@@ -47,8 +74,8 @@ async def disconnect(client: Redis | RedisCluster) -> None:
         await sentinel.aclose()
 
 
-def connect(uri: str) -> Redis:
-    """Return a client for `uri`; no connection is made yet.
+def connect(uri: str, kind: type[R]) -> R:
+    """Return a client for `uri`, of that kind; no connection is made yet.
 
     ``redis://HOST[:PORT]/DB``, with TLS ``rediss://``; ``unix://PATH?db=DB``;
     ``redis+sentinel://HOST[:PORT],HOST[:PORT]/SERVICE[/DB]`` asks sentinels for the master.
@@ -63,19 +90,23 @@ def connect(uri: str) -> Redis:
     read = RedisURI.read(uri)
     options = _patience() | read.parameters
     if read.scheme == "redis+sentinel":
-        return _connect_by_sentinel(uri, read.hosts, read.path, options)
+        return _connect_by_sentinel(uri, kind, read.hosts, read.path, options)
     if read.scheme == "unix":
-        return _made(uri, Redis, unix_socket_path=read.path, **options)
+        return _made(uri, kind, unix_socket_path=read.path, **options)
     if len(read.hosts) > 1:
         raise _miswritten(uri, f"{read.scheme}://HOST:PORT/DB, with one host")
     host, port = read.hosts[0] if read.hosts else ("localhost", None)
     options = {"db": _database(uri, read.path)} | options
-    return _made(uri, Redis, host=host, port=port or 6379, ssl=read.scheme == "rediss", **options)
+    return _made(uri, kind, host=host, port=port or 6379, ssl=read.scheme == "rediss", **options)
 
 
 def _connect_by_sentinel(
-    uri: str, hosts: list[tuple[str, int | None]], path: str, options: dict[str, Any]
-) -> Redis:
+    uri: str,
+    kind: type[R],
+    hosts: list[tuple[str, int | None]],
+    path: str,
+    options: dict[str, Any],
+) -> R:
     service, _, database = path.partition("/")
     if not hosts or not service:
         raise _miswritten(uri, "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE/DB")
@@ -90,7 +121,8 @@ def _connect_by_sentinel(
         [(host, port or 26379) for host, port in hosts],
         sentinel_kwargs=_patience() | asked,
     )
-    master: Redis = sentinel.master_for(service, db=_database(uri, database), **options)
+    place = {"db": _database(uri, database), "redis_class": kind}
+    master: R = sentinel.master_for(service, **place, **options)
     return master
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
@@ -37,6 +37,8 @@ MAX_PREFIX = 40
 
 _MIN_PREFIX = 16
 """Minimum number of leading bits of a table: a bucket holds all entries that share them."""
+_SUFFIX = 6
+"""Number of bytes of a key that an entry of a bucket begins with."""
 _MAX_TABLES = 32
 """Maximum number of tables, and so of calls or look-ups for a page."""
 
@@ -141,6 +143,12 @@ class Layout:
         return "{{" + "},{".join(written) + "}}"
 
     @property
+    def compared(self) -> str:
+        """For each table, first and last bytes of the parts of a suffix, in Lua (`_parts`)."""
+        parts = (_parts(prefix, self.max_distance) for prefix in self.prefixes)
+        return "{{" + "},{".join(",".join(map(str, each)) for each in parts) + "}}"
+
+    @property
     def depth(self) -> int:
         """Levels that a table may be split: all that share a prefix stay in one bucket."""
         if not self.matching.by_distance:
@@ -176,6 +184,20 @@ def _halved() -> TableDesign:
         for table in half.tables
     )
     return TableDesign("C(3,2) of each half", tables, 3)
+
+
+def _parts(prefix: int, max_distance: int) -> list[int]:
+    """Return parts of a suffix, one of which is equal in any two keys within `max_distance` bits.
+
+    The keys share a prefix. A suffix is bytes 3 to 8 of a key; a part is its first and its last
+    byte there, counted from 1.
+    """
+    if whole := (prefix - _MIN_PREFIX) // 8:
+        return [1, whole]
+    if max_distance >= _SUFFIX:
+        return [1, 0]  # no bytes at all: equal in any two
+    ends = [_SUFFIX * part // (max_distance + 1) for part in range(max_distance + 2)]
+    return [byte for first, last in pairwise(ends) for byte in (first + 1, last)]
 
 
 def _missed(tables: Sequence[Table]) -> tuple[int, int]:

@@ -10,28 +10,42 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
+from typing import Final
 
 from scrapy_neardup.evidence import decision
 from scrapy_neardup.evidence import layout as evidence_layout
 from scrapy_neardup.evidence.decision import Names, Rule
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.layout import MAX_PREFIX, PAGE_DEPTH, Layout
+from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout
+
+_WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
+    "evidence": (("evidence",), "comparison, decide"),
+    "changing": (
+        ("changes", "single/changes", "single/remember"),
+        "{ rewrite = rewrite, withdraw = withdraw, remember = remember }",
+    ),
+}
+"""Part -> its files, and what the function returns that makes what they define."""
 
 
 @lru_cache(maxsize=64)
-def script(layout: Layout, *parts: str, record: str) -> str:
+def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
     """Return the text of a script for this layout: its parts, the verb last.
 
-    `record` is the digest of the namespace's parameters (`namespace.py`): scripts of crawls with
-    other parameters differ by it, so that neither finds the other's on a server.
+    Parameters
+    ----------
+    record
+        Digest of the namespace's parameters (`namespace.py`): scripts of crawls with other
+        parameters differ by it, so that neither finds the other's on a server.
+    then
+        Lua to follow the parts, instead of a verb.
     """
-    ranges = ",".join(str(2 ** (MAX_PREFIX - prefix)) for prefix in layout.prefixes)
     trees = ",".join(f"'t{number}:'" for number in range(1, len(layout.tables) + 1))
     values = {
         "RECORD_DIGEST": f"'{record}'",
         "TABLES": len(layout.prefixes),
-        "RANGES": f"{{{ranges}}}",
+        "PARTS": layout.compared,
         "TREES": f"{{{trees}}}",
         "EARLIER": layout.earlier,
         "UNSEEN": f"{{{','.join(map(str, layout.unseen))}}}",
@@ -48,10 +62,12 @@ def script(layout: Layout, *parts: str, record: str) -> str:
         "SHARED_FEATURES": layout.matching.shared_features,
         **evidence_constants(layout.matching),
     }
-    text = "".join(map(_part, ("buckets", *parts)))
+    used = [part for part in parts if part != "single/bodies" or layout.has_bodies]
+    texts = [_part("buckets"), *map(_part, used)]
     if "single/pages" in parts:
-        text = permuting(layout) + text
-    return _with_constants(text, values)
+        texts.insert(0, permuting(layout))
+    texts[-1] += then
+    return _nested([_with_constants(text, values) for text in texts])
 
 
 def permuting(layout: Layout) -> str:
@@ -101,18 +117,26 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
 
 
 def _with_constants(text: str, values: Mapping[str, object]) -> str:
-    """Return a script with the values of its constants in place of their names.
+    """Return a part of a script with the values of its constants in place of their names.
 
-    Locals would cost time at every call: a closure looks for each local that it captures among all
-    that other closures capture. Tables are locals all the same, as each mention of a literal would
-    make the table again.
+    Tables are locals, as each mention of a literal would make the table again.
     """
     written = {name: str(value) for name, value in values.items()}
-    tables = {name: value for name, value in written.items() if value.startswith("{")}
-    head = "".join(f"local {name} = {value}\n" for name, value in tables.items())
-    literals = {name: value for name, value in written.items() if name not in tables}
-    names = "|".join(map(re.escape, sorted(literals, key=len, reverse=True)))
-    return head + re.sub(rf"(?<![\w.])(?:{names})\b", lambda name: literals[name[0]], text)
+    longest_first = map(re.escape, sorted(written, key=len, reverse=True))
+    names = re.compile(rf"(?<![\w.])(?:{'|'.join(longest_first)})\b")
+    tables = {name for name in names.findall(text) if written[name].startswith("{")}
+    head = "".join(f"local {name} = {written[name]}\n" for name in sorted(tables))
+    return head + names.sub(lambda name: name[0] if name[0] in tables else written[name[0]], text)
+
+
+def _nested(parts: list[str]) -> str:
+    """Return parts of a script, each as a function within the one before it.
+
+    Lua looks for each local that a closure captures among all that were captured in the same
+    function, one after the other, and for those of an outer function not at all: so nested, the
+    closures of a call take .01 ms instead of .04.
+    """
+    return "\nreturn (function()\n".join(parts) + "\nend)()" * (len(parts) - 1)
 
 
 def _chain(name: str, tables: list[list[tuple[int, int]]]) -> str:
@@ -150,11 +174,11 @@ def _source(name: str) -> str:
 
 
 def _part(name: str) -> str:
-    """Return a part of a script; evidence.lua becomes a function, as few pages need it."""
-    if name == "evidence":
-        return (
-            f"local function evidence_functions()\n{_source(name)}return comparison, decide\nend\n"
-        )
+    """Return a part of a script; those that few pages need become a function that makes them."""
+    if name in _WHEN_NEEDED:
+        parts, made = _WHEN_NEEDED[name]
+        text = "".join(map(_source, parts))
+        return f"local function {name}_functions()\n{text}return {made}\nend\n"
     return _source(name)
 
 

@@ -13,7 +13,13 @@ from typing import Any
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
 from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.calls import Scripts
-from scrapy_neardup.stores.redis.client import RecordLostError, check_server, connect, explaining
+from scrapy_neardup.stores.redis.client import (
+    PatientRedis,
+    RecordLostError,
+    check_server,
+    connect,
+    explaining,
+)
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.namespace import counts
 from scrapy_neardup.stores.redis.scripts import script
@@ -30,8 +36,11 @@ _SWEEP_FIELDS = 16
 _MAX_SWEPT = 64
 """Maximum number of entries that a step withdraws: some 3 ms of the server's time."""
 _VERBS: dict[str, tuple[str, ...]] = {
-    "check_and_add": ("single/pages", "single/bodies", "evidence"),
-    **dict.fromkeys(("confirm", "forget", "sweep"), ("single/pages", "single/bodies")),
+    "check_and_add": ("single/pages", "single/bodies", "evidence", "changing"),
+    **dict.fromkeys(
+        ("confirm", "forget", "sweep"),
+        ("single/pages", "single/bodies", "changes", "single/changes"),
+    ),
     "renew": ("single/pages",),
 }
 """Verb -> parts of Lua that its script needs."""
@@ -52,7 +61,7 @@ class RedisStore(SharedStore):
     _calls: Scripts
 
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
-        super().__init__(uri, options, connect(uri), layout)
+        super().__init__(uri, options, connect(uri, PatientRedis), layout)
         self._retention = math.ceil(options.retention)
         self._held: set[int] = set()
         self._calls = Scripts(self._client, uri)
@@ -104,7 +113,7 @@ class RedisStore(SharedStore):
         )
         self._agreed += 1
 
-    async def _call(self, verb: str, word: Page | bytes | str, *common: Any) -> Any:
+    async def _call(self, verb: str, word: Page | bytes, *common: Any) -> bytes:
         """Call a script; where the server was emptied, agree on the parameters again first.
 
         Raises
@@ -116,20 +125,16 @@ class RedisStore(SharedStore):
         """
         agreed = self._agreed
         try:
-            return await self._call_once(verb, word, common)
+            return await self._calls.call(verb, self._packed(word), self._prefix, *common)
         except RecordLostError:
             async with self._agreeing:
                 if agreed == self._agreed:
                     with explaining(self._uri):
                         await self._load_scripts()
-            return await self._call_once(verb, word, common)
+            return await self._calls.call(verb, self._packed(word), self._prefix, *common)
 
-    async def _call_once(
-        self, verb: str, word: Page | bytes | str, common: tuple[Any, ...]
-    ) -> Any:
-        if isinstance(word, Page):
-            word = arrival_words(word, self._layout)
-        return await self._calls.call(verb, word, self._prefix, *common)
+    def _packed(self, word: Page | bytes) -> bytes:
+        return arrival_words(word, self._layout) if isinstance(word, Page) else word
 
     async def _renew(self) -> None:
         lease, ids = int(shared.LEASE * 1000), map(id_bytes, tuple(self._held))
@@ -137,4 +142,4 @@ class RedisStore(SharedStore):
 
     async def _sweep(self) -> None:
         pause = int(_SWEEP_PAUSE * 1000)
-        await self._call("sweep", str(_MAX_SWEPT), self._retention, pause, _SWEEP_FIELDS)
+        await self._call("sweep", b"%d" % _MAX_SWEPT, self._retention, pause, _SWEEP_FIELDS)

@@ -15,7 +15,7 @@
 -- Put in place of these names by scripts.py, from the table design:
 --   RECORD_DIGEST  digest of all parameters of the namespace
 --   TABLES      number of tables
---   RANGES      for each table 2^(40 - p), the number of values of bytes 3-5 with one p-bit prefix
+--   PARTS       for each table, parts of a suffix: the first and the last byte of each in turn
 --   TREES       for each table the start of its hashes' names, behind the namespace's prefix
 --   EARLIER     for each table the masks of the prefixes of the tables before it, in its own order
 --               of bits: bytes 3-5, then bytes 6-8
@@ -39,16 +39,7 @@ local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4
 -- kind 2 a head and planes.
 local function evidence_size(kind) return kind > 0 and EVIDENCE_HEAD + (kind - 1) * PLANES_BYTES or 0 end
 
--- A number as that many bytes, most significant first; `number` reads it.
-local function u(n, bytes)
-  local out = {}
-  for i = bytes, 1, -1 do
-    out[i] = char(n % 256)
-    n = floor(n / 256)
-  end
-  return concat(out)
-end
-
+-- The bytes of a string as a number, most significant first; `u` makes them of it.
 local function number(s, from, to)
   local n = 0
   for i = from, to do n = n * 256 + byte(s, i) end
@@ -89,96 +80,48 @@ local function lower_bound(s, width, high, low)
   return a * width
 end
 
--- Offset of the first entry that is not smaller than f.
-local function find(s, width, f)
-  local q, r, t, v, w, x = byte(f, 3, 8)
-  return lower_bound(s, width, q * 65536 + r * 256 + t, v * 65536 + w * 256 + x)
-end
-
--- Offset of an entry that starts with the suffix, or nil; faster than `find`.
+-- Offset of an entry that starts with the suffix, or nil; faster than `lower_bound`.
 local function offset_of(s, width, suffix)
   local at = search(s, suffix, 1, true)
   while at and (at - 1) % width > 0 do at = search(s, suffix, at + 1, true) end
   return at and at - 1
 end
 
--- Write bucket s of f at a level, split if it has grown too long, removed if it is empty.
-local function store(key, name, level, f, width, depth, s)
-  if #s == 0 then return call('HDEL', key, name) end
-  if #s <= SPLIT * width or level >= depth then return call('HSET', key, name, s) end
-  -- Sorted entries that share 16 + level bits: those whose next bit is 0 come first.
-  local place = 3 + floor(level / 8)
-  local half = 2 ^ (7 - level % 8)
-  local cut = #s
-  for o = 0, #s - 1, width do
-    if byte(s, o + place - 2) % (2 * half) >= half then
-      cut = o
-      break
-    end
-  end
-  call('HSET', key, name, '\1')
-  for side = 0, 1 do
-    local part = side == 0 and sub(s, 1, cut) or sub(s, cut + 1)
-    if #part > 0 then
-      local g = sub(f, 1, 2) .. sub(part, 1, 6)
-      store(key, field(g, level + 1), level + 1, g, width, depth, part)
-    end
-  end
+-- Distance of f and the entry at an offset, in bits: they have the first two bytes in common.
+local function distance_at(s, o, f)
+  local a, b, c, d, e, g = byte(s, o + 1, o + 6)
+  local q, r, t, v, w, x = byte(f, 3, 8)
+  return byte(POPCOUNT, bxor(a, q) + 1) + byte(POPCOUNT, bxor(b, r) + 1)
+    + byte(POPCOUNT, bxor(c, t) + 1) + byte(POPCOUNT, bxor(d, v) + 1)
+    + byte(POPCOUNT, bxor(e, w) + 1) + byte(POPCOUNT, bxor(g, x) + 1)
 end
 
--- Bucket s with another entry at offset o.
-local function joined(s, o, f, payload)
-  return sub(s, 1, o) .. sub(f, 3, 8) .. payload .. sub(s, o + 1)
-end
-
-local function insert(key, f, payload, depth)
-  local s, name, level = bucket(key, f)
-  local width = 6 + #payload
-  store(key, name, level, f, width, depth, joined(s, find(s, width, f), f, payload))
-end
-
--- Remove the entry of f that has this payload.
-local function remove(key, f, payload, depth)
-  local width = 6 + #payload
-  local s, name, level = bucket(key, f)
-  local wanted = sub(f, 3, 8) .. payload
-  local o = find(s, width, f)
-  while o < #s and sub(s, o + 1, o + 6) == sub(f, 3, 8) do
-    if sub(s, o + 1, o + width) == wanted then
-      return store(key, name, level, f, width, depth, sub(s, 1, o) .. sub(s, o + width + 1))
-    end
-    o = o + width
-  end
-end
-
--- The entries of bucket s that share f's prefix and are within `limit` bits of it, in the bucket's
--- order: offset and distance of each in turn; nil if there are none.
-local function probe(s, width, f, range, limit)
-  local q1, q2, q3, q4, q5, q6 = byte(f, 3, 8)
-  local near, from, to = nil, 0, #s
-  if range < 16777216 then
-    local high = q1 * 65536 + q2 * 256 + q3
-    local first = high - high % range
-    from = lower_bound(s, width, first, 0)
-    to = from
-    while to < #s and number(s, to + 1, to + 3) < first + range do to = to + width end
-  end
-  for o = from, to - 1, width do
-    -- Two in three entries are too far away by their first byte alone.
-    local d = byte(POPCOUNT, bxor(byte(s, o + 1), q1) + 1)
-    if d <= limit then
-      local y, z = byte(s, o + 2, o + 3)
-      d = d + byte(POPCOUNT, bxor(y, q2) + 1) + byte(POPCOUNT, bxor(z, q3) + 1)
-      if d <= limit then
-        local v, w, t = byte(s, o + 4, o + 6)
-        d = d + byte(POPCOUNT, bxor(v, q4) + 1) + byte(POPCOUNT, bxor(w, q5) + 1)
-          + byte(POPCOUNT, bxor(t, q6) + 1)
-        if d <= limit then
-          near = near or {}
-          near[#near + 1] = o
-          near[#near + 1] = d
-        end
+-- The entries of bucket s of table i that are within `limit` bits of f, those that share its prefix
+-- at least: offset and distance of each in turn; nil if there are none.
+--
+-- Such an entry has all bytes of one of the table's PARTS in common with f, as there are more parts
+-- than bits that may differ. So what has them is looked for, and nothing else is compared.
+local function probe(s, width, i, f, limit)
+  local near, parts = nil, PARTS[i]
+  for n = 1, #parts, 2 do
+    local from = parts[n]
+    local wanted = sub(f, from + 2, parts[n + 1] + 2)
+    local at = search(s, wanted, from, true)
+    while at and at <= #s do -- no bytes at all are found behind the end, too
+      local o = at - from
+      local skew = o % width
+      local is_new = skew == 0
+      for m = 1, n - 2, 2 do -- what an earlier part has found
+        local first, last = parts[m], parts[m + 1]
+        is_new = is_new and sub(s, o + first, o + last) ~= sub(f, first + 2, last + 2)
       end
+      local d = is_new and distance_at(s, o, f)
+      if is_new and d <= limit then
+        near = near or {}
+        near[#near + 1] = o
+        near[#near + 1] = d
+      end
+      at = search(s, wanted, at - skew + width, true)
     end
   end
   return near

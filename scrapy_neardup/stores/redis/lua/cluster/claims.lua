@@ -6,7 +6,7 @@
 local function claim(key, i, width, f, attempt, limit, payload, told)
   local s, name, level = bucket(key, f)
   local reply, mine = { 'claimed' }, false
-  local near = probe(s, width, f, RANGES[i], limit)
+  local near = probe(s, width, i, f, limit)
   for n = 1, near and #near or 0, 2 do
     local o = near[n]
     local other, its = sub(f, 1, 2) .. sub(s, o + 1, o + 6), sub(s, o + 7, o + 6 + #attempt)

@@ -1,5 +1,5 @@
 -- What a page's record has no room for, features and evidence, and the tree that finds a body by a
--- feature.
+-- feature. Scripts have this part only where pages have such.
 --
 -- A body is a page's id, its features and its evidence (evidence/layout.py). Its kind V is 0 for a
 -- page without evidence, 1 for a short page, which has no features, and 2 for any other. Bodies of
@@ -18,8 +18,6 @@
 -- were a key of 8 bytes. Whether the rest of the feature is the same is read from the body.
 
 local CHUNK_BYTES = 65500 -- with the server's header just below 64 KiB, a size of allocators
-local MAX_BODIES = 2 ^ 28
-local FEATURE_DEPTH = 16 -- levels: the bits in the start of a feature, less two bytes
 local NO_BODY = 15 -- V * 2 + 1 of a page that has neither features nor evidence
 
 -- End of the features in a body of kind v.
@@ -61,37 +59,7 @@ local function features_in(body, v) return sub(body, ID + 1, head_of(v)) end
 
 local function evidence_in(body, v) return sub(body, head_of(v) + 1) end
 
-local function kind_of(evidence) return evidence == '' and 0 or #evidence == EVIDENCE_HEAD and 1 or 2 end
-
--- Keep a body and return its place; nil if there are too many.
-local function add_body(id, features, evidence, listed)
-  if not HAS_BODIES then return '' end
-  if features == '' and evidence == '' then return u(NO_BODY, 4) end
-  local v = kind_of(evidence)
-  if features == '' then features = string.rep('\0', head_of(v) - ID) end
-  local free = PREFIX .. 'free:' .. v
-  local left = call('LINDEX', free, -1)
-  local n = left and tonumber(left) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1
-  if n == MAX_BODIES then
-    call('HINCRBY', PREFIX .. 'bodies', v, -1)
-    return nil
-  end
-  local key, o = locate(v, n)
-  call('SETRANGE', key, o, id .. features .. evidence)
-  -- Not before that write: a full server refuses a script's first write if it takes memory, and
-  -- no later one.
-  if left then call('RPOP', free) end
-  return u(n * 16 + v * 2 + (listed and 0 or 1), 4)
-end
-
-local function free_body(place)
-  local n, v = place_at(place)
-  call('RPUSH', PREFIX .. 'free:' .. v, n)
-end
-
 -- ---- features --------------------------------------------------------------------------
-
-local function start_of(f) return sub(f, 1, 4) end
 
 -- The entries under a feature: their bucket, their offset there, their number; then the hash, field
 -- and level of the bucket.
@@ -115,44 +83,4 @@ local function shared_by(features, others)
     if sub(features, i, i + 7) == sub(others, i, i + 7) then count = count + 1 end
   end
   return count
-end
-
--- ---- the end of an entry ---------------------------------------------------------------
-
--- Number of tables that list a page with these digests. The lowest bit of the tag marks exact
--- pages, which are always found by their keys.
-local function tables_of(digests)
-  return (BY_DISTANCE or byte(digests, 2) % 2 == 1) and TABLES or 0
-end
-
--- Remove an entry and all that leads to it; return the number of pages dropped for it.
-local function withdraw(id)
-  local r = record_of(id)
-  if not r then
-    call('ZREM', PENDING, id)
-    return 0
-  end
-  local key = key_of(id, r)
-  local listed = not HAS_BODIES or select(3, place_at(r.place))
-  for i = 1, key and listed and tables_of(r.digests) or 0 do
-    local f = permuted(i, key)
-    remove(table_hash(i, f), f, i == 1 and id or '', DEPTH)
-  end
-  remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
-  local body, v
-  if HAS_BODIES then body, v = body_of(id, r) end
-  if body then
-    for i = ID + 1, head_of(v), 8 do
-      local f = sub(body, i, i + 3) .. r.place
-      remove(hash('f', f), f, '', FEATURE_DEPTH)
-    end
-    free_body(r.place)
-  end
-  if call('ZREM', PENDING, id) == 0 then
-    call('HINCRBY', PREFIX .. 'counters', 'confirmed', -1)
-  end
-  call('HDEL', hash('url', id), id)
-  local collapsed = tonumber(call('HGET', PREFIX .. 'collapsed', id) or 0)
-  if collapsed > 0 then call('HDEL', PREFIX .. 'collapsed', id) end
-  return collapsed
 end

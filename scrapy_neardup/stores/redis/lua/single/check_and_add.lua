@@ -1,7 +1,7 @@
 -- Judge pages, one after the other, and remember each that is new: the rule of stores/base.py, in
 -- one step a page.
 --
--- ARGV: prefix, lease (ms), retention (s, 0: none); then pages. A page is one string:
+-- ARGV: prefix, lease (ms), retention (s, 0: none), pages. A page is one string:
 --   limit + 1 (limit in bits; 0: no entry is near enough), 1 byte
 --   2 * the kind of its evidence (buckets.lua), + 1 if it has features, 1 byte
 --   page id 8, digests 6 (tag, title, content), the key in the order of each table, 8 each
@@ -18,45 +18,51 @@
 -- bins that differ and that count, of texts and of cores, 4 each; these are absent for short pages
 -- and where nothing has to be confirmed.
 
-local LEASE, RETENTION = tonumber(ARGV[2]), tonumber(ARGV[3])
+local RETENTION = tonumber(ARGV[3])
 local KEYS_AT = 17
 local FEATURES_AT = KEYS_AT + 8 * TABLES
 local p -- the page being judged
 local comparison, decide -- of evidence.lua, made for the first candidate
+local changes -- what changes entries, made for the first page that does (remember.lua)
+
+local function changing()
+  changes = changes or changing_functions()
+  return changes
+end
 
 local function read(words)
-  local flags = byte(words, 2)
-  local has_features, kind = flags % 2, floor(flags / 2)
-  local evidence_at = FEATURES_AT + has_features * 8 * FEATURES
-  local weighing_at = evidence_at + evidence_size(kind) + 4
-  local url_at = weighing_at + number(words, weighing_at - 4, weighing_at - 1)
   p = {
     words = words,
     limit = byte(words, 1) - 1,
     id = sub(words, 3, 10),
     digests = sub(words, 11, 16),
     key = sub(words, KEYS_AT, KEYS_AT + 7),
-    features = sub(words, FEATURES_AT, evidence_at - 1),
-    evidence = sub(words, evidence_at, weighing_at - 5),
-    weighing = sub(words, weighing_at, url_at - 1),
-    url = sub(words, url_at),
     found = {}, -- page id -> entry that the page may repeat, or false once it was judged
     nearest = 65, -- distance of the nearest entry that wasn't judged, in bits
     contradicted = 0, -- entries within the limit that are other pages by their digests
     comparisons = 0,
-    crowded = false, -- it has more candidates than a page is compared with: it is new
-    listed = true, -- tables are to list it
-    stale = false, -- something was withdrawn since `buckets` and `lists` were read
-    candidate = '', -- evidence of the nearest candidate
-    buckets = {}, -- table -> hash, bucket, field, level
-    lists = {}, -- of each feature: what `under_feature` found
+    buckets = {}, -- for each table: key in its order, hash, bucket, field, level
+    -- url, features, evidence, weighing: where it has such
+    -- old: its own entry of an earlier fetch
+    -- candidate: evidence of the nearest candidate
+    -- match, matched, why: see judge_nearest
+    -- crowded: it has more candidates than a page is compared with: it is new
+    -- unlisted: no table is to list it
+    -- lists: of each feature, what `under_feature` found
+    -- stale: something was withdrawn since `buckets` and `lists` were read
   }
-  p.tables = tables_of(p.digests)
-  p.is_exact = byte(p.digests, 2) % 2 == 1
+  local url_at = FEATURES_AT + 4
+  if HAS_BODIES then
+    local flags = byte(words, 2)
+    local evidence_at = FEATURES_AT + flags % 2 * 8 * FEATURES
+    local weighing_at = evidence_at + evidence_size(floor(flags / 2)) + 4
+    url_at = weighing_at + number(words, weighing_at - 4, weighing_at - 1)
+    p.features = sub(words, FEATURES_AT, evidence_at - 1)
+    p.evidence = sub(words, evidence_at, weighing_at - 5)
+    p.weighing = sub(words, weighing_at, url_at - 1)
+  end
+  if url_at <= #words then p.url = sub(words, url_at) end
 end
-
--- The page's key in the order of a table.
-local function key_in(table) return sub(p.words, KEYS_AT + 8 * table - 8, KEYS_AT + 8 * table - 1) end
 
 -- Whether an entry is of the page's kind and scope, and its digests don't contradict the page.
 local function fits(r)
@@ -72,38 +78,31 @@ local function evidence_of(other, r)
   return body and evidence_in(body, v) or ''
 end
 
--- The rule by which the page repeats an entry, and the counts; nil if it doesn't.
+-- Why the page repeats an entry, as it is replied; nil if it doesn't.
 local function judged(stored, r)
-  if p.weighing == '' then return { RULE.WITHIN_K } end
-  if not decide then comparison, decide = evidence_functions() end
-  p.comparison = p.comparison or comparison(p.evidence, p.weighing)
-  local found = { decide(p.comparison, stored, sub(p.digests, 5, 6) == sub(r.digests, 5, 6)) }
-  return found[1] and found or nil
-end
-
-local function packed(why)
-  local rule, a, b, c, d = unpack(why)
-  return char(#rule) .. rule .. (a and struct.pack('>BI4I4I4I4', 16, a, b, c, d) or '\0')
+  local rule, a, b, c, d = RULE.WITHIN_K, nil, nil, nil, nil
+  if HAS_BODIES and p.weighing ~= '' then
+    if not decide then comparison, decide = evidence_functions() end
+    p.comparison = p.comparison or comparison(p.evidence, p.weighing)
+    rule, a, b, c, d = decide(p.comparison, stored, sub(p.digests, 5, 6) == sub(r.digests, 5, 6))
+  end
+  return rule and char(#rule) .. rule .. (a and struct.pack('>BI4I4I4I4', 16, a, b, c, d) or '\0')
 end
 
 -- Keep an entry that was met from expiring; written 16 times in a retention at most.
 local function touch(other, r)
   if RETENTION == 0 or now() - number(r.seen, 1, 4) <= RETENTION / 16 then return end
-  r.seen = u(now(), 4)
-  rewrite(other, r)
+  r.seen = struct.pack('>I4', now())
+  changing().rewrite(other, r)
 end
 
 local function drop(other)
   p.stale = true
-  withdraw(other)
+  changing().withdraw(other)
 end
 
 -- Page ids aren't compared as strings: that depends on the locale of the server.
-local function entry_of(other, d, r, stored)
-  return {
-    id = other, d = d, r = r, stored = stored,
-  }
-end
+local function entry_of(other, d, r, stored) return { id = other, d = d, r = r, stored = stored } end
 
 local function is_nearer(a, b)
   if a.d ~= b.d then return a.d < b.d end
@@ -157,7 +156,9 @@ local function judge_nearest(below)
       drop(entry.id)
     elseif p.comparisons == MAX_COMPARED then
       -- Exact pages are found by nothing else.
-      p.crowded, p.listed = true, entry.d > p.limit or (p.is_exact and #order < MAX_CONTRADICTED)
+      local is_exact = byte(p.digests, 2) % 2 == 1
+      p.crowded, p.unlisted = true,
+        entry.d <= p.limit and not (is_exact and #order < MAX_CONTRADICTED)
       break
     else
       p.comparisons = p.comparisons + 1
@@ -176,8 +177,8 @@ local function is_judged() return p.match or p.crowded or p.contradicted == MAX_
 
 -- 1. Is it the same page again? Returns the reply if so.
 local function seen_again()
-  local id, old = p.id, nil
-  old, p.page_key, p.page_bucket, p.page_field, p.page_level = record_of(id)
+  local id = p.id
+  local old = record_of(id)
   local old_key = old and key_of(id, old)
   if old and not (old_key and alive(id, old, RETENTION)) then
     drop(id)
@@ -192,7 +193,7 @@ local function seen_again()
     local why = like and judged(body and evidence_in(body, v) or '', old)
     if why then
       touch(id, old)
-      return 's' .. char(d) .. packed(why)
+      return 's' .. char(d) .. why
     end
   end
   p.found[id] = false
@@ -213,14 +214,17 @@ end
 -- 2. Is there a page like it? First its near entries, table by table: an entry that shares features
 -- and is no farther than the limit is one of them, so that it can't be nearer than their nearest.
 local function look_in_tables()
-  for i = 1, p.tables do
-    local f = key_in(i)
+  local buckets = p.buckets
+  for i = 1, tables_of(p.digests) do
+    local at = KEYS_AT + 8 * i
+    local f = sub(p.words, at - 8, at - 1)
     local key = table_hash(i, f)
     local s, name, level = bucket(key, f)
-    local near = probe(s, i == 1 and 6 + ID or 6, f, RANGES[i], p.limit)
-    p.buckets[i] = { key, s, name, level }
-    for n = 1, near and #near or 0, 2 do
-      local o, d = near[n], near[n + 1]
+    local near = probe(s, i == 1 and 6 + ID or 6, i, f, p.limit)
+    local n = 5 * i - 4
+    buckets[n], buckets[n + 1], buckets[n + 2], buckets[n + 3], buckets[n + 4] = f, key, s, name, level
+    for m = 1, near and #near or 0, 2 do
+      local o, d = near[m], near[m + 1]
       if i == 1 then
         meet(sub(s, o + 7, o + 14), d)
       elseif not was_met(i, f, s, o) then
@@ -235,13 +239,14 @@ end
 -- Then the entries that share features with it. If matches are confirmed, the last feature is the
 -- page's path, and the entries there are read in any case: returns the evidence of the nearest.
 local function look_under_features()
-  local id, features = p.id, p.features
+  local id, features, lists = p.id, p.features, {}
+  p.lists = lists
   local path = BINS > 0 and features ~= '' and #features - 7 or #features + 1
   local sharing, witness = {}, nil
   for i = p.match and path or 1, #features, 8 do
     local f = sub(features, i, i + 7)
     local s, o, count, key, name, level = under_feature(f)
-    p.lists[#p.lists + 1] = { f, count, o, s, key, name, level }
+    lists[#lists + 1] = { f, count, o, s, key, name, level }
     for at = o + 3, o + 6 * count, 6 do
       local place = sub(s, at, at + 3)
       sharing[place] = (sharing[place] or 0) + 1
@@ -264,72 +269,23 @@ local function look_under_features()
   return witness and witness.stored
 end
 
--- 3. It is new: remember it, and return whether there is room. In a crowd whose nearest members it
--- doesn't repeat, no table lists it, which bounds look-ups by distance: only features lead to it.
-local function remember()
-  local id = p.id
-  local tables_of_it = p.listed and #p.buckets or 0
-  local full = p.contradicted == MAX_CONTRADICTED
-  for i = 1, tables_of_it do full = full or #p.buckets[i][2] >= CAP * (i == 1 and 6 + ID or 6) end
-  local place = not full and add_body(id, p.features, p.evidence, p.listed)
-  if not place then
-    call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
-    return false
-  end
-  if p.old then drop(id) end
-  local written = record(p.key, p.digests, place)
-  for i = 1, tables_of_it do
-    local f, payload = key_in(i), i == 1 and id or ''
-    local key, s, name, level = unpack(p.buckets[i])
-    if p.stale then
-      insert(key, f, payload, DEPTH)
-    else
-      local width = 6 + #payload
-      store(key, name, level, f, width, DEPTH, joined(s, find(s, width, f), f, payload))
-    end
-  end
-  local written_to = {} -- two of a page's features may share a bucket
-  for _, list in ipairs(p.lists) do
-    local f, count, o, s, key, name, level = unpack(list)
-    f = start_of(f) .. place
-    if count < MAX_UNDER_FEATURE then
-      if p.stale or written_to[key .. name] then
-        insert(key, f, '', FEATURE_DEPTH)
-      else
-        if count > 0 then o = find(s, 6, f) end
-        store(key, name, level, f, 6, FEATURE_DEPTH, joined(s, o, f, ''))
-        written_to[key .. name] = true
-      end
-    end
-  end
-  if p.stale then
-    insert(p.page_key, id, written, PAGE_DEPTH)
-  else
-    store(p.page_key, p.page_field, p.page_level, id, 6 + RECORD, PAGE_DEPTH,
-      joined(p.page_bucket, find(p.page_bucket, 6 + RECORD, id), id, written))
-  end
-  call('ZADD', PENDING, now_ms() + LEASE, id)
-  if p.url ~= '' then call('HSET', hash('url', id), id, p.url) end
-  return true
-end
-
-return replies_to(3, function(words)
+return (replies_to(function(words)
   read(words)
   local seen = seen_again()
   if seen then return seen end
   look_in_tables()
-  local witness = look_under_features()
+  local witness = HAS_BODIES and look_under_features()
   if not is_judged() then judge_nearest(65) end
-  witness = witness or p.candidate
+  witness = witness or p.candidate or ''
   local match = p.match
   if match then
     local count = call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
     touch(match.id, p.matched)
-    if p.old then withdraw(p.id) end
+    if p.old then drop(p.id) end
     local url = call('HGET', hash('url', match.id), match.id) or ''
-    return 'd' .. char(match.d) .. packed(p.why) .. match.id
+    return 'd' .. char(match.d) .. p.why .. match.id
       .. struct.pack('>I4I4', count, #url) .. url .. witness
   end
-  if not remember() then return 'o' end
+  if not changing().remember(p) then return 'o' end
   return (p.old and 'c' or 'n') .. witness
-end)
+end))

@@ -40,11 +40,16 @@ local function distance(f, g)
   return d
 end
 
--- The replies of a verb to its words, which follow the first `shared` ones of ARGV.
-local function replies_to(shared, verb)
-  local replies = {}
-  for i = shared + 1, #ARGV do replies[i - shared] = verb(ARGV[i]) end
-  return replies
+-- The replies of a verb to the words in the last of ARGV, which are joined as they are (calls.py), and
+-- their number.
+local function replies_to(verb)
+  local joined, replies, at, word, reply = ARGV[#ARGV], {}, 1, nil, nil
+  while at <= #joined do
+    word, at = struct.unpack('>I4c0', joined, at)
+    reply = verb(word)
+    replies[#replies + 1] = struct.pack('>I4c0', #reply, reply)
+  end
+  return concat(replies), #replies
 end
 
 -- ---- entries of pages ------------------------------------------------------------------
@@ -70,12 +75,6 @@ local function record_at(s, o)
   }
 end
 
-local function payload_of(r) return r.start .. r.digests .. r.seen .. r.place end
-
-local function record(key, digests, place)
-  return payload_of({ start = sub(key, 1, START), digests = digests, seen = u(now(), 4), place = place })
-end
-
 -- The record of a page, nil if there is none; then its place, or the place where it would be: hash,
 -- bucket, field, level; then its offset there, if there is one.
 local function record_of(id)
@@ -83,12 +82,6 @@ local function record_of(id)
   local s, name, level = bucket(key, id)
   local o = offset_of(s, 6 + RECORD, sub(id, 3, 8))
   return o and record_at(s, o), key, s, name, level, o
-end
-
--- Write a record that was changed.
-local function rewrite(id, r)
-  local known, key, s, name, _, o = record_of(id)
-  if known then call('HSET', key, name, sub(s, 1, o + 6) .. payload_of(r) .. sub(s, o + 7 + RECORD)) end
 end
 
 -- The whole key of a page. Table 1 has it, among the keys with its start; these share a bucket, as
@@ -109,4 +102,10 @@ local function alive(id, r, retention)
   if retention > 0 and number(r.seen, 1, 4) + retention < now() then return false end
   local lease = call('ZSCORE', PENDING, id)
   return not lease or tonumber(lease) >= now_ms()
+end
+
+-- Number of tables that list a page with these digests. The lowest bit of the tag marks exact
+-- pages, which are always found by their keys.
+local function tables_of(digests)
+  return (BY_DISTANCE or byte(digests, 2) % 2 == 1) and TABLES or 0
 end

@@ -1,0 +1,49 @@
+-- Remember the page that check_and_add.lua has judged, and return whether there is room. In a crowd
+-- whose nearest members it doesn't repeat, no table lists it, which bounds look-ups by distance: only
+-- features lead to it.
+local function remember(p)
+  local id = p.id
+  local last_bucket = p.unlisted and 0 or #p.buckets
+  local full = p.contradicted == MAX_CONTRADICTED
+  for n = 1, last_bucket, 5 do
+    full = full or #p.buckets[n + 2] >= CAP * (n == 1 and 6 + ID or 6)
+  end
+  local place = not full and add_body(id, p.features, p.evidence, not p.unlisted)
+  if not place then
+    call('HINCRBY', PREFIX .. 'counters', 'overflowed', 1)
+    return false
+  end
+  if p.old then
+    p.stale = true
+    withdraw(id)
+  end
+  local written = record(p.key, p.digests, place)
+  for n = 1, last_bucket, 5 do
+    local payload = n == 1 and id or ''
+    local f, key, s, name, level = unpack(p.buckets, n, n + 4)
+    if p.stale then
+      insert(key, f, payload, DEPTH)
+    else
+      local width = 6 + #payload
+      store(key, name, level, f, width, DEPTH, joined(s, find(s, width, f), f, payload))
+    end
+  end
+  local written_to = {} -- two of a page's features may share a bucket
+  for _, list in ipairs(p.lists or {}) do
+    local f, count, o, s, key, name, level = unpack(list)
+    f = sub(f, 1, 4) .. place
+    if count < MAX_UNDER_FEATURE then
+      if p.stale or written_to[key .. name] then
+        insert(key, f, '', FEATURE_DEPTH)
+      else
+        if count > 0 then o = find(s, 6, f) end
+        store(key, name, level, f, 6, FEATURE_DEPTH, joined(s, o, f, ''))
+        written_to[key .. name] = true
+      end
+    end
+  end
+  insert(hash('page', id), id, written, PAGE_DEPTH)
+  call('ZADD', PENDING, now_ms() + tonumber(ARGV[2]), id)
+  if p.url then call('HSET', hash('url', id), id, p.url) end
+  return true
+end
