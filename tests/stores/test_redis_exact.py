@@ -53,8 +53,7 @@ def test_near_keys_in_one_bucket_have_a_part_in_common(data):
     layout = Layout.choose(k, data.draw(st.sampled_from((1000, 10**7))))
     table = data.draw(st.sampled_from(range(len(layout.tables))))
     parts = [
-        [int(end) for end in each.split(",")]
-        for each in layout.compared.strip("{}").split("},{")
+        [int(end) for end in each.split(",")] for each in layout.compared.strip("{}").split("},{")
     ][table]
     low_bits = st.integers(0, 63 - layout.prefixes[table])
     flipped = sum(1 << bit for bit in data.draw(st.sets(low_bits, max_size=k)))
