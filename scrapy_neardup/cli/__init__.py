@@ -66,8 +66,20 @@ class Verbs(click.Group):
             raise  # click ends quietly: the reader of our output has closed it
         except (NeardupError, OSError) as error:
             raise failure(error) from error
-        except click.UsageError as error:  # may quote an argument
-            raise click.UsageError(escaped(error.format_message()), error.ctx) from error
+        except click.UsageError as error:
+            raise _escaped(error) from error
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what comes in front of the verb."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise _escaped(error) from error
+
+
+def _escaped(error: click.UsageError) -> click.UsageError:
+    """Return an error, which may quote an argument, as a terminal can be given it."""
+    return click.UsageError(escaped(error.format_message()), error.ctx)
 
 
 @click.group(

@@ -2,8 +2,10 @@
 
 import logging
 
+from scrapy import Spider
+from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse
-from scrapy.utils.test import get_crawler
+from scrapy.statscollectors import MemoryStatsCollector
 
 from scrapy_neardup.crawl.actions import KEEP, Judged
 from scrapy_neardup.crawl.journal import SLOW_SECONDS, Journal
@@ -13,7 +15,8 @@ NEW = Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1)
 
 
 def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog):
-    crawler = get_crawler()
+    crawler = Crawler(Spider)
+    crawler.stats = MemoryStatsCollector(crawler)
     journal = Journal(crawler)
     caplog.clear()
     caplog.set_level(logging.INFO)
