@@ -288,7 +288,9 @@ class Comparison:
         if names <= Names.RETITLED and self._weighing.young_site:
             return None
         differing, counted = compared.text
-        if differing <= EQUAL * counted and (same_text or counted * self._bits >= MIN_BITS):
+        # Of a page that is furniture throughout the text says nothing against another title.
+        is_told = counted * self._bits >= MIN_BITS or (same_text and names > Names.RETITLED)
+        if differing <= EQUAL * counted and is_told:
             return Rule.EQUAL_TEXT
         return None
 

@@ -199,7 +199,8 @@ def _equal_text() -> Iterator[Case]:
         for left in (MIN_BITS // BITS, MIN_BITS // BITS - 1, 0):
             shared = Known(sum(1 << bin_ for bin_ in range(left, BINS)))
             for text in (1, 2):
-                tells = left * BITS >= MIN_BITS or text == 1
+                says_same = text == 1 and names > Names.RETITLED
+                tells = left * BITS >= MIN_BITS or says_same
                 yield case(
                     f"{left} bins are no furniture, text {text}, {names.name}",
                     Rule.EQUAL_TEXT if tells else None,

@@ -212,7 +212,8 @@ local function decide(page, stored, same_embedded)
   if names <= NAMES.UNKNOWN and (page.young_folder or of_core * BITS < MIN_BITS) then
     if names <= NAMES.RETITLED and page.young_site then return nil end
     local same_text = sub(stored, TEXT, TEXT + 1) == sub(page.stored, TEXT, TEXT + 1)
-    if text <= EQUAL * of_text and (same_text or of_text * BITS >= MIN_BITS) then
+    local is_told = of_text * BITS >= MIN_BITS or (same_text and names > NAMES.RETITLED)
+    if text <= EQUAL * of_text and is_told then
       return decided(RULE.EQUAL_TEXT)
     end
     return nil
