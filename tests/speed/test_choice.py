@@ -25,7 +25,10 @@ def test_a_twin_that_agrees_is_taken(monkeypatch):
     assert _speed.faster(double, "features", 21) is twin
 
 
-@pytest.mark.parametrize("twin", [lambda value: value, float, lambda value: (2 * value,), None])
+@pytest.mark.parametrize(
+    "twin",
+    [lambda value: value, float, lambda value: (2 * value,), lambda value, more: value, None],
+)
 def test_a_twin_that_differs_is_refused_with_one_line(monkeypatch, caplog, twin):
     compiled_as(monkeypatch, twin)
     assert _speed.faster(double, "features", 21) is double
