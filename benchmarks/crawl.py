@@ -2,11 +2,12 @@
 
 A spider asks for a sample of each site's pages, served by another process, and takes the title
 and all links of each by CSS selectors. Every crawl runs in a process of its own, whose CPU time
-counts from the first response to the last. In each round every contestant crawls once, in an
-order of chance, and the ratio to the crawl without the plugin in the same round is taken, so
-that a machine that changes its pace doesn't decide. Contestants are presets and stores, and with
-``--pure`` the pure code beside the compiled extension. Checked: each page is answered and checked
-once, and reaches the callback unless it is dropped.
+counts from the first response to the last. In each round all contestants crawl at the same time,
+on one core, which goes from one to the next every few milliseconds: a machine that changes its
+pace changes it for all of them. Their ratio to the crawl without the plugin in the same round is
+taken. Contestants are presets and stores, and with ``--pure`` the pure code beside the compiled
+extension. Checked: each page is answered and checked once, and reaches the callback unless it is
+dropped.
 
     python benchmarks/crawl.py SITE...
     python benchmarks/crawl.py SITE... --preset best --store memory: sqlite redis
@@ -21,7 +22,6 @@ import gc
 import itertools
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -143,6 +143,8 @@ def crawl(url: str, folder: str, count: str, settings: str) -> None:
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)
     gc.collect()
+    print("ready", flush=True)
+    sys.stdin.readline()
     process.start()
     spider, stats = crawler.spider, crawler.stats.get_stats()
     print(json.dumps({
@@ -156,27 +158,36 @@ def crawl(url: str, folder: str, count: str, settings: str) -> None:
     }))  # fmt: skip
 
 
-def measure(one: Contestant, uri: str, run: str, arguments: list[str]) -> dict[str, float]:
-    """Crawl in a process of its own; check what it has counted."""
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Let what is started within the block run on one core, where the system can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def start(one: Contestant, uri: str, run: str, arguments: list[str]) -> subprocess.Popen:
+    """Start a crawl in a process of its own; it waits for a line."""
     settings = {
         "ADDONS": {"scrapy_neardup.Addon": 500},
         "NEARDUP_PRESET": one.preset,
         "NEARDUP_STORE": uri.format(run=run),
         "NEARDUP_NAMESPACE": run,
     }
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, __file__, "--crawl", *arguments,
          json.dumps({} if one == WITHOUT else settings)],
-        check=True,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env=environment(one.way),
     )  # fmt: skip
-    found = json.loads(done.stdout)
-    assert found["responses"] == found["pages"], found
-    assert found["items"] == found["pages"] - found["dropped"], found
-    assert found["checked"] == (0 if one == WITHOUT else found["pages"]), found
-    return found
 
 
 def compare(
@@ -184,14 +195,30 @@ def compare(
 ) -> dict[Contestant, list[dict[str, float]]]:
     """Crawl one site in rounds; return what each contestant took, round by round."""
     found = {one: [] for one in contestants}
-    order = list(contestants)
     with served(folder, options.pages) as url:
+        arguments = [url, str(folder), str(options.pages)]
         for _ in range(options.rounds):
-            random.shuffle(order)
-            for one in order:
-                run = f"run-{next(runs)}"
-                arguments = [url, str(folder), str(options.pages)]
-                found[one].append(measure(one, contestants[one], run, arguments))
+            with on_one_core():
+                crawls = {
+                    one: start(one, uri, f"run-{next(runs)}", arguments)
+                    for one, uri in contestants.items()
+                }
+            for process in crawls.values():
+                assert process.stdout.readline() == "ready\n"
+            for process in crawls.values():
+                process.stdin.write("\n")
+                process.stdin.flush()
+            for one, process in crawls.items():
+                printed, _ = process.communicate()
+                found[one].append(checked(one, json.loads(printed)))
+    return found
+
+
+def checked(one: Contestant, found: dict[str, float]) -> dict[str, float]:
+    """Return what a crawl has counted, which must add up."""
+    assert found["responses"] == found["pages"], found
+    assert found["items"] == found["pages"] - found["dropped"], found
+    assert found["checked"] == (0 if one == WITHOUT else found["pages"]), found
     return found
 
 

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, pack_planes
 from scrapy_neardup.evidence.places import named_places, tracked
 from scrapy_neardup.fingerprints.charikar import majority
@@ -134,19 +133,6 @@ def streams(
     return Streams(*parted(tokens, counts, forms, places, joined))
 
 
-def shingle(page: Streams, size: int) -> Owned:
-    """Return the shingles of a page, each of `size` tokens.
-
-    Notes
-    -----
-    O(tokens log tokens).
-    """
-    if size < 1:
-        raise ConfigurationError(f"NEARDUP_SHINGLE_SIZE must be 1 or more, not {size}")
-    core, named, links, counts, starts_row, owners, *_ = page
-    return Owned(*owned(core, counts, owners, starts_row, named, links, size))
-
-
 def sketch(page: Streams, size: int, bins: int, bits: int, feature_bins: int) -> Sketched:
     """Return what is made of a page's shingles, each of `size` tokens.
 
@@ -238,8 +224,8 @@ def owned(  # noqa: PLR0917  (as `sketched` takes them)
     named: NDArray[np.uint64],
     links: NDArray[np.uint64],
     size: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.uint64]]:
-    """Return the distinct shingles, their owners, and those within rows; see `Owned`.
+) -> Owned:
+    """Return the distinct shingles of a page.
 
     Parameters
     ----------
@@ -274,7 +260,7 @@ def owned(  # noqa: PLR0917  (as `sketched` takes them)
     np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
     hashes, owners = hashes[first], owners[first]
     rows = hashes[owners < BORDER]
-    return hashes, owners, rows if len(rows) else hashes
+    return Owned(hashes, owners, rows if len(rows) else hashes)
 
 
 @has_twin(

@@ -11,7 +11,7 @@ from resembling_sets import HASH_SETS
 
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED
 from scrapy_neardup.evidence.places import named_places, tracked
-from scrapy_neardup.evidence.shingling import shingle, streams
+from scrapy_neardup.evidence.shingling import owned, streams
 from scrapy_neardup.fingerprints.minwise import held_by, one_permutation_sketch, owners
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.text import Form
@@ -38,6 +38,12 @@ def page_of(blocks, named=(), links=()):
         words[1:1], forms[1:1], places[1:1], joined[1:1] = [aside], [form], [1], [False]
     counts = np.array([*map(len, words)], np.int64)
     return streams(tokens(chain.from_iterable(words)), counts, forms, places, joined)
+
+
+def shingles_of(page, size):
+    """The shingles of a page, each of `size` tokens."""
+    core, named, links, counts, starts_row, owners, *_ = page
+    return owned(core, counts, owners, starts_row, named, links, size)
 
 
 def hashed(words):
@@ -89,7 +95,7 @@ ASIDE = st.lists(TOKENS, max_size=12)
 @given(ROWS, ASIDE, ASIDE, st.integers(2, 5))
 def test_owners_are_as_defined(blocks, named, links, size):
     page = page_of(blocks, named, links)
-    found = shingle(page, size)
+    found = shingles_of(page, size)
     core = [word for block, *_ in blocks for word in block]
     if len(core) < min(40, (len(core) + len(named) + len(links)) / 2):
         # Too little beside the rest: all of the text is the core. Links stand in reverse order.
@@ -108,7 +114,7 @@ def test_owners_are_as_defined(blocks, named, links, size):
 def test_rows_are_the_same_in_any_order(rows, chance):
     def found(rows):
         blocks = [(row, 1, False) for row in rows]
-        return shingle(page_of(blocks), 4).rows.tolist()
+        return shingles_of(page_of(blocks), 4).rows.tolist()
 
     shuffled = list(rows)
     chance.shuffle(shuffled)
@@ -118,7 +124,7 @@ def test_rows_are_the_same_in_any_order(rows, chance):
 
 def test_cells_of_a_row_are_one_row():
     cells = [([1, 2], 1, False), ([3, 4], 1, True), ([5, 6], 1, False), ([7, 8], 1, True)]
-    found = shingle(page_of(cells), 4)
+    found = shingles_of(page_of(cells), 4)
     assert found.rows.tolist() == sorted([hashed([1, 2, 3, 4]), hashed([5, 6, 7, 8])])
 
 
