@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -60,15 +61,20 @@ def warc(headers: bytes, body: bytes | None, *, end: bytes = b"") -> bytes:
     return gzip.compress(head + http + body + b"\r\n\r\n")
 
 
-PAGE = bomb(b"<!doctype html><p>")
+@cache
+def a_page() -> bytes:
+    return bomb(b"<!doctype html><p>")
+
+
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 BOMBS = {
-    "x.html.gz": lambda: PAGE,
+    "x.html.gz": a_page,
     "plain.warc.gz": lambda: warc(b"", None),
-    "coded.warc.gz": lambda: warc(b"Content-Encoding: gzip\r\n", PAGE),
+    "coded.warc.gz": lambda: warc(b"Content-Encoding: gzip\r\n", a_page()),
     "chunked.warc.gz": lambda: warc(CHUNKED + b"\r\n%x\r\n" % LENGTH, None, end=b"\r\n0\r\n\r\n"),
     "both.warc.gz": lambda: warc(
-        b"Content-Encoding: gzip\r\n" + CHUNKED, b"%x\r\n%s\r\n0\r\n\r\n" % (len(PAGE), PAGE)
+        b"Content-Encoding: gzip\r\n" + CHUNKED,
+        b"%x\r\n%s\r\n0\r\n\r\n" % (len(a_page()), a_page()),
     ),
 }
 WITHOUT_END = {
@@ -91,7 +97,14 @@ def scanned(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # Each coding is undone apart from the other: what is both is one after the other.
+        pytest.param(name, marks=pytest.mark.stress if name == "both.warc.gz" else ())
+        for name in BOMBS
+    ],
+)
 def test_a_page_that_is_too_long_is_not_judged_and_said_to_be(tmp_path, name):
     result = scanned(tmp_path, name, BOMBS[name]())
     assert result.returncode == 0, result.stderr

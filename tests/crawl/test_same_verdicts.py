@@ -121,7 +121,7 @@ def test_every_store_tells_the_same(name, expected):
 @pytest.mark.parametrize(
     ("name", "stops"),
     [
-        ("sqlite", (7,)),
+        pytest.param("sqlite", (7,), marks=pytest.mark.stress),
         ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
         ("redis", (40, 101, 230)),
     ],

@@ -28,8 +28,8 @@ NOT_YET = [
 """Families that lose pages, or of which too few repetitions are found, with the code as it is."""
 
 JUDGED = [name for name, family in FAMILIES.items() if not family.numbers_alone]
-LAST_OF_ITS_KIND = {name.rpartition("-")[0] or name: name for name in JUDGED}.values()
-"""Of families whose names differ in the last word only, one."""
+LAST_OF_ITS_KIND = {name.partition("-")[0]: name for name in JUDGED}.values()
+"""Of families whose names have the first word in common, one."""
 
 
 def families():

@@ -1,9 +1,7 @@
-import os
-import signal
-
 import numpy as np
 import pytest
 from fingerprint_sets import KINDS, clustered, pairs, self_pairs, uniform
+from pool_tasks import add, start
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
 from scrapy_neardup.offline.fpfiles import ArraySource, RawFile
@@ -142,23 +140,11 @@ def test_collections_that_cannot_be_compared():
         PairJob(collection=three, existing=three, group_equal=True)
 
 
-def _start(base):
-    return base
-
-
-def _add(base, task):
-    if task == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    if task == "fail":
-        raise ConfigurationError("it failed")
-    return base + task
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_pool_keeps_the_order_and_passes_errors_on(jobs):
-    options = {"jobs": jobs, "start": _start, "arguments": (100,)}
-    assert list(parallel(_add, iter(range(30)), **options)) == list(range(100, 130))
-    results = parallel(_add, [1, "fail", 2], **options)
+    options = {"jobs": jobs, "start": start, "arguments": (100,)}
+    assert list(parallel(add, iter(range(30)), **options)) == list(range(100, 130))
+    results = parallel(add, [1, "fail", 2], **options)
     assert next(results) == 101
     with pytest.raises(ConfigurationError, match="it failed"):
         next(results)
@@ -166,13 +152,13 @@ def test_a_pool_keeps_the_order_and_passes_errors_on(jobs):
 
 def test_a_pool_notices_a_death():
     with pytest.raises(NeardupError, match="was killed"):
-        list(parallel(_add, [1, "die", 2], jobs=2, start=_start, arguments=(0,)))
+        list(parallel(add, [1, "die", 2], jobs=2, start=start, arguments=(0,)))
 
 
 def test_a_pool_runs_only_a_few_tasks_ahead():
     taken = []
     tasks = (taken.append(task) or task for task in range(100))
-    results = parallel(_add, tasks, jobs=2, start=_start, arguments=(0,))
+    results = parallel(add, tasks, jobs=2, start=start, arguments=(0,))
     assert next(results) == 0
     assert len(taken) < 10
     results.close()

@@ -18,7 +18,7 @@ def test_near_means_at_most_k_bits(k, place):
     async def scenario() -> None:
         rng = random.Random(k)
         async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
-            for number in range(4 if place.shared else 20):
+            for number in range(2 if place.shared else 8):
                 fingerprint = rng.getrandbits(64)
                 await store.check_and_add(page(1000 * number, fingerprint))
                 for distance in range(12):

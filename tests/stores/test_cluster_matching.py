@@ -326,8 +326,14 @@ class Mourners:
         return died
 
 
-@pytest.mark.parametrize("executes_last", [False, True])
-@pytest.mark.parametrize("story", LIKE)
+@pytest.mark.parametrize(
+    ("story", "executes_last"),
+    [
+        *((story, False) for story in LIKE),
+        ("new", True),
+        *(pytest.param(story, True, marks=pytest.mark.stress) for story in LIKE if story != "new"),
+    ],
+)
 def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
     story, executes_last, monkeypatch
 ):

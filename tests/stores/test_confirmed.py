@@ -10,6 +10,7 @@ from matching_pages import CONFIRMED, FAR, NEAR_CONFIRMED, ZEROS, like, with_one
 from store_registry import on_store, outcome, page
 
 from scrapy_neardup.evidence.layout import Head
+from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.verdict import Decision, Page, Reason, Weighing
 
 
@@ -45,13 +46,13 @@ async def test_the_nearest_that_is_confirmed_wins(store):
 @on_store(matching=NEAR_CONFIRMED)
 async def test_a_page_among_many_that_are_near_and_not_alike_is_kept(store):
     rng = random.Random(1)
-    for number in range(200):
+    for number in range(MAX_COMPARED + 20):
         digits = f"{rng.getrandbits(64):016x}"
         new = page(number, 0, **like(digits))
         assert await outcome(store, new) == (Decision.NEW, None)
     assert (await store.stats()).overflowed == 0
-    again = page(199, 0, **like(digits))
-    assert await outcome(store, again) == (Decision.SEEN, 199)
+    again = page(number, 0, **like(digits))
+    assert await outcome(store, again) == (Decision.SEEN, number)
 
 
 # The page itself
@@ -146,7 +147,7 @@ async def test_many_short_pages_of_one_text_and_titles_of_their_own_are_kept(sto
         head = Head(title=frozenset({title}), path=title)
         return page(number, FAR[1], exact=True, evidence=head.pack())
 
-    for number in range(1, 120):
+    for number in range(1, MAX_COMPARED + 10):
         assert await outcome(store, short(number, number)) == (Decision.NEW, None)
     verdict = await store.check_and_add(short(1000, 5))
     assert (verdict.match.page_id, verdict.rule, verdict.match.resemblance) == (5, "equal", None)

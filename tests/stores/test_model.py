@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from matching_pages import Site
@@ -17,10 +18,23 @@ from scrapy_neardup.verdict import Decision
 
 TIMES = pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.stress)])
 """How long a crawl is."""
+MATCHINGS = [
+    Matching(by_distance=False, features=4),
+    Matching(features=4, shared_features=2),
+    Matching(features=1, bins=128, bits=4),
+    Matching(by_distance=False, features=4, bins=64, bits=1),
+    Matching(features=5, bins=256, bits=2),
+    Matching(features=6, shared_features=2, bins=128, bits=8),
+]
+OF_ALL = [*product(MATCHINGS, ["memory"]), *product(MATCHINGS[::2] + MATCHINGS[5:], ["redis"])]
+OF_ALL += [*product((MATCHINGS[0], MATCHINGS[5]), ["redis-cluster", "sqlite"])]
+"""Each matching, and of each store both kinds: features alone, and with fingerprints and texts."""
 
 
 @TIMES
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize(
+    "k", [k if k in {0, 3, 6, 8} else pytest.param(k, marks=pytest.mark.stress) for k in range(9)]
+)
 def test_a_long_crawl_agrees_with_the_model(k, times, place):
     async def scenario() -> None:
         rng = random.Random(k)
@@ -55,16 +69,11 @@ def test_a_long_crawl_agrees_with_the_model(k, times, place):
 
 
 @TIMES
-@pytest.mark.parametrize("name", sorted(PLACES))
 @pytest.mark.parametrize(
-    "matching",
+    ("matching", "name"),
     [
-        Matching(by_distance=False, features=4),
-        Matching(features=4, shared_features=2),
-        Matching(features=1, bins=128, bits=4),
-        Matching(by_distance=False, features=4, bins=64, bits=1),
-        Matching(features=5, bins=256, bits=2),
-        Matching(features=6, shared_features=2, bins=128, bits=8),
+        pytest.param(*case, marks=() if case in OF_ALL else pytest.mark.stress)
+        for case in product(MATCHINGS, sorted(PLACES))
     ],
     ids=str,
 )

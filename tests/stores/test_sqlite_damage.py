@@ -165,7 +165,7 @@ def test_a_truncated_file(whole, tmp_path):
         refuse(path)
 
 
-@pytest.mark.parametrize("flip", [0x01, 0x80])
+@pytest.mark.parametrize("flip", [0x01, pytest.param(0x80, marks=pytest.mark.stress)])
 def test_a_flipped_byte_in_the_header(flip, whole, tmp_path):
     """Every byte: what SQLite doesn't use may change, all else is an error."""
     content = whole.read_bytes()
@@ -247,7 +247,7 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
     chance = random.Random(5)
     noticed = 0
     # Beside some of all bits, those around the heads and ends of the trees' pages.
-    places = chance.sample(range(8 * len(content)), 600)
+    places = chance.sample(range(8 * len(content)), 300)
     places += [
         8 * (start + offset) + chance.randrange(8)
         for start in range(0, len(content), 4096)
@@ -265,7 +265,7 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
         else:
             assert found == list(whole[:-1]), place
             assert all(url in {None, was} for url, was in zip(urls, whole[-1], strict=True))
-    assert noticed > 100
+    assert noticed > 60
 
 
 def test_parameters_that_are_no_json(whole, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
+import numpy as np
 from store_registry import page
 
 from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, OWNER_BITS, Head
@@ -25,11 +26,10 @@ NEAR_CONFIRMED = Matching(features=1, bins=128, bits=BITS)
 
 def planes(rows: list[list[int]], count: int) -> bytes:
     """Return the bit planes of numbers, one list a bin's: the lowest bit first."""
-    found = b""
-    for place in range(count):
-        plane = sum((number >> place & 1) << bin_ for bin_, number in enumerate(rows))
-        found += plane.to_bytes(len(rows) // 8, "little")
-    return found
+    numbers = np.array(rows)
+    return b"".join(
+        np.packbits(numbers >> place & 1, bitorder="little").tobytes() for place in range(count)
+    )
 
 
 def evidence(
