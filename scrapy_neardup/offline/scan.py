@@ -38,6 +38,8 @@ def read(record: Record, analyser: Analyser) -> Content | Verdict:
         return analyser.read(parse_html(record.html, record.encoding))
     except InputError as error:
         return _unjudged(record, Reason.UNPARSABLE, str(error))
+    except Exception as error:  # noqa: BLE001  (whatever it is, the pages behind it are read)
+        return _unjudged(record, Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
 
 
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:

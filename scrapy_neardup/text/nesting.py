@@ -12,6 +12,7 @@ nested deeper than `MAX_DEPTH` are siblings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from lxml import etree
@@ -23,12 +24,17 @@ MAX_DEPTH = 256
 _DEEPEST_TREE = 2046
 """Shortest chain of open elements at which a libxml2 has ended a page."""
 
+_REFUSED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_REFUSED_IN_NAMES = re.compile(rf"""{_REFUSED.pattern}|["'&/<>{{\s]""")
+"""Characters that libxml2's tokeniser lets pass and lxml's builder doesn't."""
+
 
 class ShallowBuilder:
     """A parser target (see lxml, "the target parser interface") that limits the depth.
 
     An element nested too deeply is closed where the next one starts, so that it has its
-    own text and nothing else; the text of a script stays the text of a script.
+    own text and nothing else; the text of a script stays the text of a script. Characters that no
+    tree may hold, which part words, become spaces, in names underscores.
     """
 
     def __init__(self) -> None:
@@ -40,24 +46,25 @@ class ShallowBuilder:
         """Open an element."""
         self._close_deep()
         self._depth += 1
-        self._builder.start(tag, dict(attributes))  # type: ignore[arg-type]  # stubs
+        accepted = {_name(name): _text(value) for name, value in attributes.items()}
+        self._builder.start(_name(tag), accepted)  # type: ignore[arg-type]  # stubs
         if self._depth > MAX_DEPTH:
-            self._deep = tag
+            self._deep = _name(tag)
 
     def end(self, tag: str) -> None:
         """Close an element."""
         if self._depth <= MAX_DEPTH:
-            self._builder.end(tag)
+            self._builder.end(_name(tag))
         elif self._deep:
             self._close_deep()
         else:  # it was closed before; an empty one parts the words here, as its end would
-            self._builder.start(tag, {})
-            self._builder.end(tag)
+            self._builder.start(_name(tag), {})
+            self._builder.end(_name(tag))
         self._depth -= 1
 
     def data(self, text: str) -> None:
         """Add text."""
-        self._builder.data(text)
+        self._builder.data(_text(text))
 
     def close(self) -> HtmlElement:
         """Return the root."""
@@ -67,6 +74,14 @@ class ShallowBuilder:
         if self._deep:
             self._builder.end(self._deep)
             self._deep = ""
+
+
+def _name(name: str) -> str:
+    return _REFUSED_IN_NAMES.sub("_", name)
+
+
+def _text(text: str) -> str:
+    return _REFUSED.sub(" ", text)
 
 
 def lost_content(root: HtmlElement, body_length: int) -> bool:

@@ -61,6 +61,15 @@ def test_what_cannot_be_judged(content, reason):
     assert (verdict.decision, verdict.reason) == (Decision.UNJUDGED, reason)
 
 
+def test_a_page_that_cannot_be_read_at_all_stops_nothing(monkeypatch):
+    analyser = Analyser(Parameters())
+    monkeypatch.setattr(analyser, "read", lambda _: 1 / 0)
+    found = analyse(Record(page="p", html=b"<p>a"), analyser)
+    assert (found.reason, found.detail) == (
+        Reason.UNPARSABLE, "ZeroDivisionError: division by zero",
+    )  # fmt: skip
+
+
 def test_the_order_stays_and_so_do_the_results():
     records = [record(number) for number in range(1, 150)]
     records[70] = Record(page="huge", text="word " * 500_000)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import etree
 from lxml.html import HtmlElement, document_fromstring
 from parsel import Selector
@@ -180,6 +182,18 @@ def test_deep_scripts_and_attributes():
     assert content.images == ("i.png",)
     text = normalize(content.text).decode().split()
     assert text == ["before", *["w"] * 3_000, "abcd", *["u"] * 3_000, "after"]
+
+
+@pytest.mark.parametrize(
+    "odd", ["a\x01b", "a&#12;b", "<x\x01y z\x02='\x03'>a</x\x01y>b", "<p {n}=1>a<p>b", "a<i<nav>b"]
+)
+def test_what_no_tree_may_hold_beneath_deep_elements(odd):
+    assert words(nested(3_000, inner=odd))[3_001:-3_001] == ["a", "b"]
+
+
+@given(st.text(st.sampled_from("ab\x01\x0c\x1f\ufffe<>/=\"'&{ é中"), max_size=40))
+def test_anything_beneath_deep_elements(odd):
+    assert words(nested(3_000, inner=odd))[:3_001] == ["before", *["w"] * 3_000]
 
 
 @pytest.mark.parametrize("depth", [3_000, 100_000])
