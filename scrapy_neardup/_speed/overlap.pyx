@@ -76,11 +76,11 @@ cdef class Overlap:
             self.named[word] = owned_by(owners, NAMED, word)
             self.links[word] = owned_by(owners, LINKS, word)
 
-    def counts(self, bytes stored, int aside):
+    def counts(self, bytes stored, int aside, bint by_title=False):
         cdef Plane[MOST_BITS + OWNER_BITS] theirs
         cdef const Plane* owners = <const Plane*>&theirs[self.bits]
         cdef Plane differing, shown
-        cdef uint64_t differs, counted, core, rows, beside
+        cdef uint64_t differs, counted, core, rows, beside, ours
         cdef Py_ssize_t word
         cdef int bit, there = 0, here = 0, has = 0, lacks = 0
         cdef int[8] total
@@ -98,13 +98,14 @@ cdef class Overlap:
             lacks += ones(self.lacked[word])
         for word in range(self.words):
             differs = differing[word]
-            if 2 * there > here:  # the other page lacks it
+            if not by_title and 2 * there > here:  # the other page lacks it
                 differs &= ~self.furniture[word]
             counted = self.full[word] & (~self.furniture[word] | differs)
-            if self.lacks and 2 * has > lacks:  # the other page has it
+            if not by_title and self.lacks and 2 * has > lacks:  # the other page has it
                 differs &= ~shown[word]
                 counted &= ~shown[word]
-            core = ~(self.aside[word] | owned_by_any(owners, aside, word))
+            ours = self.named[word] | self.links[word] if by_title else self.aside[word]
+            core = ~(ours | owned_by_any(owners, aside, word))
             rows = core & ~(self.border[word] | owned_by(owners, BORDER, word))
             beside = differs & ~self.furniture[word]
             total[0] += ones(differs)

@@ -12,9 +12,8 @@ estimated from one sketch: of the core those bins count whose minimum is in the 
 text        core         titles and addresses               decision
 =========== ============ ================================== =====================================
 alike       alike        say that it is one page; by a      duplicate, `Rule.ALIKE`
-                         title alone, in a folder that is
-                         hardly known, only where cores
-                         are alike to 95 %
+                         title alone only where cores are
+                         alike to 93 %
 less alike  rows equal,  say that it is one page            duplicate, `Rule.SAME_CORE`, if what
             long enough                                     the page has besides is little
 less alike  more than    say so by more than a title        the same, if it is half as little
@@ -29,7 +28,8 @@ anything else                                               new
 Alike is a resemblance of .9 (``NEARDUP_MIN_RESEMBLANCE``); what is more than that, long enough,
 and little, is in `DEMANDS`. Bins don't count in which both pages have the same value and it is
 *furniture* of the site (`scrapy_neardup.evidence.furniture`). Where only one of the pages has most
-of that furniture, as where the other is a printable version, none of its bins counts.
+of that furniture, as where the other is a printable version, none of its bins counts. By a title
+alone only furniture of both is left out: posts of a thread quote each other under its title.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ MIN_TELLING_CORE_BINS = 128
 
 MIN_BITS = 64
 """Minimum number of bits of the core that count where titles differ or say nothing, and of the
-text where it is to be equal; with fewer, only pages of the same shingles are one."""
+text where it is to be equal under another title."""
+
+MIN_EQUAL_BITS = 512
+"""Minimum number of bits of the text that count where a sketch alone tells that texts are equal;
+with fewer, only pages of the same shingles are one."""
 
 
 class Rule(StrEnum):
@@ -132,9 +136,9 @@ DEMANDS = {
 }
 """Names -> what two pages must have in common to be one although their texts aren't alike."""
 
-UNDER_ONE_TITLE = 0.5
+UNDER_ONE_TITLE = 0.7
 """Maximum share of cores that differs, as a share of what may differ in alike ones, under a title
-alone in a folder that is hardly known: posts of one thread quote each other under its title."""
+alone; of texts, where fewer than `MIN_TELLING_CORE_BINS` of the core count."""
 
 
 class Compared(NamedTuple):
@@ -219,7 +223,7 @@ class Comparison:
             return None
         if self._overlap is None:
             return None if names <= Names.RETITLED else Decided(Rule.EQUAL, None)
-        compared, beside = self._compare(stored, head)
+        compared, beside = self._compare(stored, head, names)
         rule = self._rule(compared, beside, names, same_text=head.text == self._head.text)
         return None if rule is None else Decided(rule, compared)
 
@@ -227,24 +231,27 @@ class Comparison:
         """Return the estimated resemblance of another page; None where one has no sketch."""
         if self._overlap is None or len(stored) != len(self._stored):
             return None
-        compared, _ = self._compare(stored, Head.unpack(stored))
+        head = Head.unpack(stored)
+        compared, _ = self._compare(stored, head, self._names(head))
         return compared.resemblance(self._bits)
 
     def is_alike(self, stored: bytes) -> bool:
         """Return whether the core of another page with a sketch is alike."""
-        compared, _ = self._compare(stored, Head.unpack(stored))
+        head = Head.unpack(stored)
+        compared, _ = self._compare(stored, head, self._names(head))
         differing, counted = compared.core
         return compared.rows[1] >= MIN_CORE_BINS and differing <= self._most_differing * counted
 
     def explain(self, stored: bytes) -> str:
         """Return how a page compares with another one, both with sketches, in words."""
         head = Head.unpack(stored)
-        compared, beside = self._compare(stored, head)
+        names = self._names(head)
+        compared, beside = self._compare(stored, head, names)
         counts = ", ".join(
             f"{differing} of {counted} bins of {name}"
             for name, (differing, counted) in compared._asdict().items()
         )
-        return f"{self._names(head).name}: {counts} differ; beside, {beside[0]} and {beside[1]}"
+        return f"{names.name}: {counts} differ; beside, {beside[0]} and {beside[1]}"
 
     def _rule(
         self, compared: Compared, beside: tuple[int, int], names: Names, *, same_text: bool
@@ -256,15 +263,10 @@ class Comparison:
             return self._equal(compared, names, same_text=same_text)
         demand = DEMANDS[names]
         differing, counted = compared.core
-        may_be_thread = (
-            names is Names.TITLE
-            and self._weighing.young_folder
-            and self._weighing.titles != "ignore"
-        )
-        if compared.is_alike(demand.unlike * most) and not (
-            may_be_thread and differing > UNDER_ONE_TITLE * most * counted
-        ):
-            return Rule.ALIKE
+        if compared.is_alike(demand.unlike * most):
+            unlike, of = compared.core if counted >= MIN_TELLING_CORE_BINS else compared.text
+            if not self._by_title(names) or unlike <= UNDER_ONE_TITLE * most * of:
+                return Rule.ALIKE
         besides = max(
             count / (share * differ * self._bins)
             for count, share in zip(beside, (demand.named, demand.links), strict=True)
@@ -289,19 +291,22 @@ class Comparison:
             return None
         differing, counted = compared.text
         # Of a page that is furniture throughout the text says nothing against another title.
-        is_told = counted * self._bits >= MIN_BITS or (same_text and names > Names.RETITLED)
-        if differing <= EQUAL * counted and is_told:
-            return Rule.EQUAL_TEXT
-        return None
+        least = MIN_BITS if names <= Names.RETITLED else 0
+        is_told = counted * self._bits >= (least if same_text else MIN_EQUAL_BITS)
+        return Rule.EQUAL_TEXT if is_told and differing <= EQUAL * counted else None
 
-    def _compare(self, stored: bytes, head: Head) -> tuple[Compared, tuple[int, int]]:
-        """Return how the pages compare, and how many bins hold what only this page has besides.
+    def _by_title(self, names: Names) -> bool:
+        """Return whether a title alone says that it is one page, and titles count."""
+        return names is Names.TITLE and self._weighing.titles != "ignore"
 
-        That is in elements named as furniture, and in links.
-        """
+    def _compare(
+        self, stored: bytes, head: Head, names: Names
+    ) -> tuple[Compared, tuple[int, int]]:
+        """Return how the pages compare, and how many bins only this page has: named, and links."""
         assert self._overlap is not None  # noqa: S101  (for the type checker)
-        aside = _aside(head.places, self._not_theirs)
-        *compared, beside = self._overlap.counts(stored, aside)
+        by_title = self._by_title(names)
+        aside = _aside(head.places, frozenset() if by_title else self._not_theirs)
+        *compared, beside = self._overlap.counts(stored, aside, by_title)
         return Compared(*compared), beside
 
     def _names(self, head: Head) -> Names:

@@ -56,7 +56,7 @@ class Overlap:
         self._named, self._links = planes.owned_by(NAMED, full), planes.owned_by(LINKS, full)
         self._furniture, self._lacked = furniture, lacked
 
-    def counts(self, stored: bytes, aside: int) -> BinCounts:
+    def counts(self, stored: bytes, aside: int, by_title: bool = False) -> BinCounts:
         """Return how the page compares with another one.
 
         Parameters
@@ -65,6 +65,9 @@ class Overlap:
             What a store keeps of the other page.
         aside
             The owners that aren't in the core of the other page.
+        by_title
+            Whether a title alone says that it is one page: furniture counts that only one of them
+            has, and of the page at hand all but named elements and links is in the core.
 
         Notes
         -----
@@ -75,17 +78,18 @@ class Overlap:
         for mine, other in zip(self._values, theirs.values, strict=True):
             differing |= mine ^ other
         furniture = self._furniture
-        if 2 * (furniture & differing).bit_count() > furniture.bit_count():
+        if not by_title and 2 * (furniture & differing).bit_count() > furniture.bit_count():
             differing &= ~furniture  # the other page lacks it
         counted = self._full & (~furniture | differing)
-        if self._lacked is not None:
+        if not by_title and self._lacked is not None:
             lacked, values = self._lacked
             shown = lacked
             for value, other in zip(values, theirs.values, strict=True):
                 shown &= ~(value ^ other)
             if 2 * shown.bit_count() > lacked.bit_count():  # the other page has it
                 differing, counted = differing & ~shown, counted & ~shown
-        core = ~(self._aside | _owned_by_any(theirs, aside, self._full))
+        ours = self._named | self._links if by_title else self._aside
+        core = ~(ours | _owned_by_any(theirs, aside, self._full))
         rows = core & ~(self._border | theirs.owned_by(BORDER, self._full))
         beside = differing & ~furniture
         return (
@@ -108,7 +112,11 @@ def _owned_by_any(planes: Planes, owners: int, full: int) -> int:
 def _example(overlap: type[Overlap]) -> tuple[object, ...]:
     one, other = (bytes(HEAD.size) + bytes(range(start, start + 40)) for start in (7, 140))
     furnished = overlap(one, 64, 2, 0b11000010, 0x0F0F, (0xF00F00, (0x3F00F0, 0xF00F0F)))
-    return furnished.counts(other, 0b11000100), overlap(other, 64, 2, 0).counts(one, 0b101)
+    return (
+        furnished.counts(other, 0b11000100),
+        furnished.counts(other, 0b11000000, True),
+        overlap(other, 64, 2, 0).counts(one, 0b101),
+    )
 
 
 PureOverlap = Overlap

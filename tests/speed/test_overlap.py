@@ -14,15 +14,21 @@ sizes = st.tuples(st.sampled_from([16, 32, 64, 512, 1024]), st.sampled_from([1, 
 owners = st.integers(0, 255)
 
 
-@given(sizes, st.tuples(owners, owners), st.randoms(use_true_random=False), st.booleans())
-def test_two_sketches(size, aside, random, lacks):
+@given(
+    sizes,
+    st.tuples(owners, owners),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+    st.booleans(),
+)
+def test_two_sketches(size, aside, random, lacks, by_title):
     bins, bits = size
     one, other = (random.randbytes(stored_size(bins, bits)) for _ in range(2))
     furniture = random.getrandbits(bins) & random.getrandbits(bins)
     values = tuple(random.getrandbits(bins) for _ in range(bits))
     lacked = (random.getrandbits(bins), values) if lacks else None
     found = [
-        kind(one, bins, bits, aside[0], furniture, lacked).counts(other, aside[1])
+        kind(one, bins, bits, aside[0], furniture, lacked).counts(other, aside[1], by_title)
         for kind in (Overlap, PureOverlap)
     ]
     assert _speed.same(*found)

@@ -18,6 +18,8 @@ from scrapy_neardup.evidence.decision import (
     EQUAL,
     MIN_BITS,
     MIN_CORE_BINS,
+    MIN_EQUAL_BITS,
+    MIN_TELLING_CORE_BINS,
     UNDER_ONE_TITLE,
     Names,
     Rule,
@@ -107,24 +109,38 @@ def _alike() -> Iterator[Case]:
     most = 0.1 * DIFFER
     for names in Names:
         yield case(f"alike, {names.name}", Rule.ALIKE, names=names)
-        nearly = DEMANDS[names].unlike * most * BINS
+        least = UNDER_ONE_TITLE if names is Names.TITLE else DEMANDS[names].unlike
+        nearly = least * most * BINS
         yield from edge(f"alike, nearly, {names.name}", Rule.ALIKE, most=nearly, names=names)
-    yield from edge("text and core", Rule.ALIKE, most=most * BINS)
-    thread = UNDER_ONE_TITLE * most * BINS
-    yield from edge("under one title", Rule.ALIKE, most=thread, young_folder=True)
-    yield from edge("at .75", Rule.ALIKE, most=0.25 * DIFFER * BINS, min_resemblance=0.75)
+    thread = UNDER_ONE_TITLE * most
+    yield from edge("titles ignored", Rule.ALIKE, most=most * BINS, titles="ignore")
+    yield from edge("under one title", Rule.ALIKE, most=thread * BINS, young_folder=True)
+    for count in (MIN_TELLING_CORE_BINS, MIN_TELLING_CORE_BINS - 1):
+        few, many = floor(thread * count), floor(most * BINS)  # that may differ of core and text
+        core = [0] * few + [LINKS] * (many - few) + [0] * (count - few) + [LINKS] * BINS
+        told = Rule.ALIKE if count >= MIN_TELLING_CORE_BINS else None
+        yield case(f"a core of {count}", told, differing=many, ours=core, theirs=core)
+    known = {"names": Names.NAMESAKE}
+    yield from edge("at .75", Rule.ALIKE, most=0.25 * DIFFER * BINS, min_resemblance=0.75, **known)
     core = [0] * 112 + [LINKS] * 400
-    yield from edge("a short core", Rule.ALIKE, most=most * 112, ours=core, theirs=core)
+    yield from edge("a short core", Rule.ALIKE, most=most * 112, ours=core, theirs=core, **known)
     shared = sum(1 << bin_ for bin_ in range(256, BINS))
-    yield from edge("furniture", Rule.ALIKE, most=most * 256, furniture=Known(shared))
+    yield from edge("furniture", Rule.ALIKE, most=most * 256, furniture=Known(shared), **known)
     ours = sum(1 << bin_ for bin_ in range(200))
     yield from edge("furniture that the other lacks", Rule.ALIKE, most=200 + most * 312,
-                    furniture=Known(ours))  # fmt: skip
+                    furniture=Known(ours), **known)  # fmt: skip
+    yield case("posts, of which one quotes what is often quoted", None, differing=200,
+               furniture=Known(ours))  # fmt: skip
     for lacked, rule in ((200, Rule.ALIKE), (412, None)):
         absent = (1 << lacked) - 1, (0, (1 << BINS) - 1)  # theirs: the value 2 where they differ
-        yield case(
-            f"{lacked} bins that we lack", rule, differing=205, furniture=Known(absent=absent)
-        )
+        for names in (Names.NAMESAKE, Names.TITLE):
+            yield case(
+                f"{lacked} bins that we lack, {names.name}",
+                rule if names is Names.NAMESAKE else None,
+                names=names,
+                differing=205,
+                furniture=Known(absent=absent),
+            )
     shared = sum(1 << bin_ for bin_ in range(100, BINS))
     yield from edge(
         "furniture, most of it", Rule.ALIKE, most=0, furniture=Known(shared, most=True)
@@ -196,11 +212,12 @@ def _equal_text() -> Iterator[Case]:
             yield case(
                 f"core of {core}, {names.name}", rule, names=names, ours=aside, theirs=aside
             )
-        for left in (MIN_BITS // BITS, MIN_BITS // BITS - 1, 0):
+        few, enough = MIN_BITS // BITS, MIN_EQUAL_BITS // BITS
+        for left in (enough, enough - 1, few, few - 1, 0):
             shared = Known(sum(1 << bin_ for bin_ in range(left, BINS)))
             for text in (1, 2):
-                says_same = text == 1 and names > Names.RETITLED
-                tells = left * BITS >= MIN_BITS or says_same
+                told = text == 1 and (names > Names.RETITLED or left >= few)
+                tells = left >= enough or told
                 yield case(
                     f"{left} bins are no furniture, text {text}, {names.name}",
                     Rule.EQUAL_TEXT if tells else None,
@@ -217,7 +234,10 @@ def _equal_text() -> Iterator[Case]:
 
 
 def _places() -> Iterator[Case]:
-    """Yield cases of places: they are aside where they change, theirs where they are constant."""
+    """Yield cases of places: they are aside where they change, theirs where they are constant.
+
+    Under a title alone none is.
+    """
     at = [1] * 300
     for known, ours, theirs, rule in (
         ({}, [], at, None),
@@ -232,7 +252,16 @@ def _places() -> Iterator[Case]:
     ):
         places = {name: frozenset(values) for name, values in known.items()}
         label = f"{known}, {len(ours)} and {len(theirs)} bins"
-        yield case(label, rule, differing=300, ours=ours, theirs=theirs, **places)
+        for names in (Names.NAMESAKE, Names.TITLE):
+            yield case(
+                f"{label}, {names.name}",
+                rule if names is Names.NAMESAKE else None,
+                names=names,
+                differing=300,
+                ours=ours,
+                theirs=theirs,
+                **places,
+            )
 
 
 def _names() -> Iterator[Case]:

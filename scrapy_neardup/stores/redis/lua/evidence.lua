@@ -144,22 +144,28 @@ local function count(plane, other)
   return sum
 end
 
--- Three planes: the bins that differ, those that count, and those of both cores.
-local function compare(page, stored, owners)
-  local values, aside = planes_in(stored, 0, BITS), aside_of(owners, stored, page.changing, page.constant)
-  local ours, furniture, not_core = page.values, page.furniture, page.aside
+-- Three planes: the bins that differ, those that count, and those of both cores; by_title as
+-- evidence/overlap.py has it.
+local function compare(page, stored, owners, by_title)
+  local changing, constant = page.changing, page.constant
+  if by_title then
+    changing, constant = '', ''
+    page.forms = page.forms or aside_of(planes_in(page.stored, BITS, OWNER_BITS), page.stored, '')
+  end
+  local values, aside = planes_in(stored, 0, BITS), aside_of(owners, stored, changing, constant)
+  local ours, furniture, not_core = page.values, page.furniture, by_title and page.forms or page.aside
   local differing, counted, core = {}, {}, {}
   for w = 1, WORDS do
     local differs = 0
     for i = 1, BITS do differs = bor(differs, bxor(ours[i][w], values[i][w])) end
     differing[w], core[w] = differs, bnot(bor(not_core[w], aside[w]))
   end
-  local lacks = furniture and 2 * count(furniture, differing) > count(furniture)
+  local lacks = not by_title and furniture and 2 * count(furniture, differing) > count(furniture)
   for w = 1, WORDS do
     if lacks then differing[w] = band(differing[w], bnot(furniture[w])) end
     counted[w] = furniture and band(FULL, bor(bnot(furniture[w]), differing[w])) or FULL
   end
-  if page.lacked then
+  if page.lacked and not by_title then
     local shown = {}
     for w = 1, WORDS do
       shown[w] = page.lacked[w]
@@ -205,14 +211,16 @@ local function decide(page, stored, same_embedded)
   if not same_embedded and names < NAMES.TRANSLATED then return nil end
   if not page.values then return names > NAMES.RETITLED and RULE.EQUAL or nil end
   local owners = planes_in(stored, BITS, OWNER_BITS)
-  local differing, counted, in_core = compare(page, stored, owners)
+  local by_title = names == NAMES.TITLE and not page.titles_ignored
+  local differing, counted, in_core = compare(page, stored, owners, by_title)
   local text, core, of_core = count(differing), count(differing, in_core), count(counted, in_core)
   local of_text = page.furniture and count(counted) or BINS
   local function decided(rule) return rule, text, of_text, core, of_core end
   if names <= NAMES.UNKNOWN and (page.young_folder or of_core * BITS < MIN_BITS) then
     if names <= NAMES.RETITLED and page.young_site then return nil end
     local same_text = sub(stored, TEXT, TEXT + 1) == sub(page.stored, TEXT, TEXT + 1)
-    local is_told = of_text * BITS >= MIN_BITS or (same_text and names > NAMES.RETITLED)
+    local least = names <= NAMES.RETITLED and MIN_BITS or 0
+    local is_told = of_text * BITS >= (same_text and least or MIN_EQUAL_BITS)
     if text <= EQUAL * of_text and is_told then
       return decided(RULE.EQUAL_TEXT)
     end
@@ -221,10 +229,10 @@ local function decide(page, stored, same_embedded)
   local most = page.most
   local demand = DEMANDS[names]
   local unlike = demand[1] * most
-  local may_be_thread = names == NAMES.TITLE and page.young_folder and not page.titles_ignored
-  if text <= unlike * of_text and core <= unlike * of_core
-    and not (may_be_thread and core > UNDER_ONE_TITLE * most * of_core) then
-    return decided(RULE.ALIKE)
+  if text <= unlike * of_text and core <= unlike * of_core then
+    local these, of_these = core, of_core
+    if of_core < MIN_TELLING_CORE_BINS then these, of_these = text, of_text end
+    if not by_title or these <= UNDER_ONE_TITLE * most * of_these then return decided(RULE.ALIKE) end
   end
   local besides = besides_of(page, differing, demand)
   if besides > 1 then return nil end
