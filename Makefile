@@ -17,6 +17,9 @@ FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000
 PROCESSES := -n 3 --dist loadfile
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes tuning)
 
+# The tests start hundreds of processes, each of which would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help example site test test-bench test-pure lint docs bench bench-quick stress sanitize matrix clean
