@@ -127,14 +127,8 @@ def _site(scheme: str, netloc: str, extent: Extent) -> str:
 
 def may_hold_address(url: str | None, *texts: str) -> bool:
     """Return whether one of the texts holds the host or the path of `url`. O(length)."""
-    try:
-        parts = urlsplit(url or "")
-    except ValueError:
-        return False
-    if not parts.netloc:
-        return False
-    told = {_bare_host(parts.netloc), parts.path, unquote(parts.path)} - {"", "/"}
-    return any(part in text for part in told for text in texts)
+    paths, host, _ = _written(url or "")
+    return any(part in text for part in {host, *paths} - {""} for text in texts)
 
 
 def without_address(text: str, url: str | None) -> str:
@@ -143,21 +137,28 @@ def without_address(text: str, url: str | None) -> str:
     ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a
     page's own address says nothing of its content. O(length of the text).
     """
-    try:
-        parts = urlsplit(url or "")
-    except ValueError:
-        return text
-    if not parts.netloc:
-        return text
-    for path in {parts.path, unquote(parts.path)}:
-        if len(path) > 1 and path in text:
+    paths, host, parts = _written(url or "")
+    for path in paths:
+        if path in text:
             name = re.escape(parts.netloc.rpartition("@")[2])
             before = rf"(?:(?:(?:https?:)?//)?{name}|(?<![\w/]))"
             query = f"(?:{re.escape('?' + parts.query)})?"
             text = re.sub(rf"{before}{re.escape(path)}{query}(?![\w/]|[-.]\w)", " ", text)
-    if (name := _bare_host(parts.netloc)) and name in text:
-        text = re.sub(rf"(?<![\w.@-])(?:www\.)?{re.escape(name)}(?![\w-]|\.\w)", " ", text)
+    if host and host in text:
+        text = re.sub(rf"(?<![\w.@-])(?:www\.)?{re.escape(host)}(?![\w-]|\.\w)", " ", text)
     return text
+
+
+@lru_cache(maxsize=8)  # all texts of a page are asked about one URL
+def _written(url: str) -> tuple[set[str], str, SplitResult]:
+    """Return what texts may write of `url`, its path, quoted or not, and its host; its parts."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = SplitResult("", "", "", "", "")
+    if not parts.netloc:
+        return set(), "", parts
+    return {parts.path, unquote(parts.path)} - {"", "/"}, _bare_host(parts.netloc), parts
 
 
 def _bare_host(netloc: str) -> str:

@@ -75,6 +75,16 @@ def test_reading_and_analysing(name):
     assert taken[1] <= MOST * taken[0], taken
 
 
+def test_many_blocks_at_a_long_address():
+    analyser, taken = Analyser(Parameters()), []
+    for size in (SIZE, TIMES * SIZE):
+        url = "http://a.example/" + "%C3%A9" * (size // 10)
+        root = parse_html("<p>a.example word" * (size // 10))
+        content = analyser.read(root)
+        taken.append(seconds(partial(analyser.page, content, page_id=1, url=url)))
+    assert taken[1] <= MOST * taken[0], taken
+
+
 PATH = "/" + "a/b-" * 2_000
 
 
