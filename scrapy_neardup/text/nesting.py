@@ -25,8 +25,9 @@ _DEEPEST_TREE = 2046
 """Shortest chain of open elements at which a libxml2 has ended a page."""
 
 _REFUSED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_REFUSED_IN_NAMES = re.compile(rf"""{_REFUSED.pattern}|["'&/<>{{\s]""")
 """Characters that libxml2's tokeniser lets pass and lxml's builder doesn't."""
+_REFUSED_IN_NAMES = re.compile(rf"""{_REFUSED.pattern}|["'&/<>{{\s]""")
+"""The same in names of elements and attributes."""
 
 
 class ShallowBuilder:
