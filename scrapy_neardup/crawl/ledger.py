@@ -126,17 +126,22 @@ class Ledger:
     async def close(self) -> None:
         """End what is pending, and wait for it."""
         self._confirm_processed()
-        while self._tasks:
-            await asyncio.gather(*self._tasks)
+        await self._settled()
         for entry in list(self._pending.values()):
             self._withdraw(entry)
-        while self._tasks:
-            await asyncio.gather(*self._tasks)
+        await self._settled()
         for page_id in self._unconfirmed:
             try:
                 await self._store.confirm(page_id)
             except StoreCallFailedError:
                 break
+
+    async def _settled(self) -> None:
+        """Wait for all tasks, and for those that they begin."""
+        while tasks := list(self._tasks):
+            await asyncio.gather(*tasks)
+            # Since Python 3.12 their callbacks need not have been called by now.
+            self._tasks.difference_update(tasks)
 
     async def _ask(
         self, visit: Visit, url: str, judge: Callable[[], Awaitable[Verdict]]

@@ -5,6 +5,7 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass, replace
 
+import pytest
 from crawl_stores import ToyStore
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,3 +178,16 @@ def test_pages_wait_no_longer_than_they_have_patience():
     crawl = asyncio.run(Crawl(numbered(fates), patience=0.001).run())
     assert len(crawl.ended["late"]) == 9
     assert crawl.ended["failed"] == [(0, 0)]
+
+
+@pytest.mark.timeout(60)
+def test_it_closes_whenever_what_it_waits_for_ends():
+    async def scenario(later):
+        crawl = Crawl([])
+        await crawl.page(Fate(0, 0, 0, fails=True))
+        await turns(later)
+        await crawl.ledger.close()
+        assert not crawl.toy.pending
+
+    for later in range(20):
+        asyncio.run(scenario(later))
