@@ -18,6 +18,9 @@ from typing import Any
 PROJECT = Path(__file__).parents[1]
 """The folder of scrapy.cfg, where `docsite` and `example` can be imported."""
 
+LAST_SECONDS = 10.0
+"""Seconds that a crawl may take to end when it is asked to."""
+
 sys.path.insert(0, str(PROJECT.parent / "tools"))
 import redis_binary  # noqa: E402  (the tests start their servers with it too)
 
@@ -127,7 +130,7 @@ def _crawl(
         for name, settings in crawls.items():
             journals[name].unlink(missing_ok=True)
             process = stack.enter_context(_scrapy(site, name, settings, folder))
-            stack.callback(process.terminate)
+            stack.callback(end, process)
             processes[name] = process
         while any(process.poll() is None for process in processes.values()):
             time.sleep(0.2)
@@ -137,6 +140,15 @@ def _crawl(
     records = [_records(folder, name, process) for name, process in processes.items()]
     progress.done(f"{sum(map(len, records)) - len(records):,} pages")
     return records
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Let a crawl end the page that it is at; end it if that takes more than `LAST_SECONDS`."""
+    process.terminate()
+    try:
+        process.wait(LAST_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def _scrapy(

@@ -16,9 +16,11 @@ SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 # to meet every module; what comes after is more of the same.
 CLOSESPIDER_PAGECOUNT = 2500
 
-# One request at a time: the same crawl, page by page, whenever it is run. The site answers
-# in a millisecond, so more at a time would hardly be faster.
+# One request at a time, which waits until the links of the page before it are scheduled: the same
+# crawl, page by page, whenever it is run. The site answers in a millisecond, so more at a time
+# would hardly be faster.
 CONCURRENT_REQUESTS = 1
+SCRAPER_SLOT_MAX_ACTIVE_SIZE = 1
 
 # `compare` sets EXAMPLE_JOURNAL and, for several crawlers, EXAMPLE_FRONTIER; without them these
 # are off.

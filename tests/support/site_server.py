@@ -70,6 +70,7 @@ class Site:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else the body waits 40 ms for the headers to arrive
 
             def do_GET(self) -> None:
                 site._answer(self)
