@@ -22,7 +22,7 @@ from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 
-EVIDENCE = 6
+DIGESTS = 6
 TIME = 4
 _MEMBERS = 10_000  # of a sorted set that are added at once
 
@@ -33,9 +33,10 @@ def big_endian(words: Words) -> Bytes:
 
 
 def fill_packed(client: Redis, prefix: str, layout: Layout, keys: Words, ids: Words) -> None:
-    """Store pages as the Redis store does; evidence is that of pages without title or data."""
+    """Store pages as the Redis store does; digests are those of pages without title or data."""
+    named = np.hstack([big_endian(ids), np.zeros((len(keys), DIGESTS), np.uint8)])
     for number, permutation in enumerate(layout.permutations, 1):
-        payload = big_endian(ids) if number == 1 else np.empty((len(keys), 0), np.uint8)
+        payload = named if number == 1 else np.empty((len(keys), 0), np.uint8)
         words = permutation.apply_many(keys)
         _Tree(f"{prefix}t{number}", layout.split, layout.depth).fill(client, words, payload)
     fill_identity(client, f"{prefix}page", layout, keys, ids, with_time=True)
@@ -46,7 +47,7 @@ def fill_identity(
     client: Redis, name: str, layout: Layout, keys: Words, ids: Words, *, with_time: bool
 ) -> None:
     """Store the records of pages; without their times only to see what these weigh."""
-    columns = [big_endian(keys)[:, :5], np.zeros((len(keys), EVIDENCE), np.uint8)]
+    columns = [big_endian(keys)[:, :5]]
     if with_time:
         now = np.full(len(keys), int(time.time()), ">u4")
         columns.append(now.view(np.uint8).reshape(-1, TIME))
@@ -58,7 +59,7 @@ def fill_sorted_sets(client: Redis, prefix: str, layout: Layout, keys: Words, id
 
     Page ids follow the fingerprints of the first set.
     """
-    records = np.hstack([big_endian(keys), np.zeros((len(keys), EVIDENCE + TIME), np.uint8)])
+    records = np.hstack([big_endian(keys), np.zeros((len(keys), DIGESTS + TIME), np.uint8)])
     names, width, joined = big_endian(ids).tobytes(), records.shape[1], records.tobytes()
     for start in range(0, len(keys), _MEMBERS):
         pages = range(start, min(start + _MEMBERS, len(keys)))

@@ -12,10 +12,10 @@ was planted.
     python benchmarks/redis_store.py                     # 1 million pages; 4, 6 and 10 tables
     python benchmarks/redis_store.py --pages 10_000_000 --tables 10 --no-naive
 
-"bytes" are what the server takes for everything, the rest is MEMORY USAGE: tables; identity
-(page id -> start of the fingerprint, evidence); retention (when a page was last seen: 4 bytes
-of each identity record). No URLs are stored; each adds its length and some 70 bytes. "server
-CPU" is that of the server's process (INFO cpu).
+"bytes" are what the server takes for everything, the rest is MEMORY USAGE: tables, which hold
+page ids and digests, too; identity (page id -> start of the fingerprint); retention (when a page
+was last seen: 4 bytes of each identity record). No URLs are stored; each adds its length and some
+70 bytes. "server CPU" is that of the server's process (INFO cpu).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
 from redis.asyncio import Redis
-from redis_fill import EVIDENCE, TIME, Words, fill_identity, fill_packed, fill_sorted_sets
+from redis_fill import DIGESTS, TIME, Words, fill_identity, fill_packed, fill_sorted_sets
 from redis_servers import RedisServer
 
 from scrapy_neardup.stores import StoreOptions
@@ -84,7 +84,7 @@ redis.call('HSET', 'naive:pages', id, ARGV[3] .. RECORD)
 return {'new'}
 """
 NAIVE = NAIVE.replace("POPCOUNT", "'" + "".join(f"\\{n.bit_count()}" for n in range(256)) + "'")
-NAIVE = NAIVE.replace("RECORD", f"string.rep('0', {EVIDENCE + TIME})")
+NAIVE = NAIVE.replace("RECORD", f"string.rep('0', {DIGESTS + TIME})")
 
 
 class Naive:

@@ -18,7 +18,7 @@ import numpy as np
 
 from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head
 from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import Streams, sketch, streams
+from scrapy_neardup.evidence.shingling import Streams, row_sums, sketch, streams
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.fingerprints import (
     digest,
@@ -29,7 +29,7 @@ from scrapy_neardup.fingerprints import (
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.parameters import Parameters, fold
-from scrapy_neardup.text import Block, Content, Extractor, Form
+from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.text.languages import LanguageDetector
 from scrapy_neardup.urls import (
@@ -43,7 +43,7 @@ from scrapy_neardup.urls import (
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection
 
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
@@ -53,7 +53,6 @@ MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
 nothing."""
 
-_CLOCK = Form.CLOCK
 _MAX_CLOCKS = 0.2
 """Maximum share of a page's characters in clocks; with more they are its content."""
 
@@ -142,8 +141,7 @@ class Analyser:
             content = reading(content, url)
         looked_up = Address.of(content.alias) if content.alias else address
         blocks = _without_clocks(content.blocks)
-        texts, forms, places, joined = zip(*blocks, strict=True) if blocks else [()] * 4
-        tokens, counts = token_hashes_of_each(texts, key=key)
+        tokens, counts = token_hashes_of_each(blocks.texts, key=key)
         count = len(tokens)
         if count < MIN_JUDGED_TOKENS:
             return Verdict(
@@ -162,7 +160,7 @@ class Analyser:
             "address": address,
             "is_alias": bool(content.alias),
         }
-        page = streams(tokens, counts, forms, places, joined)
+        page = streams(tokens, counts, blocks)
         if not settings.min_resemblance:
             return self._unconfirmed(page, content, known)
         titles = (content.title, *content.headings)
@@ -218,7 +216,8 @@ class Analyser:
         found = sketch(
             page, settings.shingle_size, *settings.sketch, 0 if kind is None else kind.bins
         )
-        head = head._replace(places=page.places, text=found.text)
+        rows = row_sums(found.shingles, found.owners)
+        head = head._replace(places=page.places, text=found.text, rows=rows)
         shingled = Shingled(
             shingles=found.shingles, owners=found.owners, minima=found.minima, texts=page.texts
         )
@@ -289,16 +288,16 @@ READINGS: Final = (without_year, _without_address)
 """Rules for what of a page isn't its content, by that page alone: (content, URL) -> content."""
 
 
-def _without_clocks(blocks: Sequence[Block]) -> Sequence[Block]:
+def _without_clocks(blocks: Blocks) -> Blocks:
     """Return the blocks of a page but for its clocks, unless they are its content."""
-    clocks = [len(block.text) for block in blocks if block.form is _CLOCK]
-    if not clocks:
+    if Form.CLOCK not in blocks.forms:
         return blocks
-    if sum(clocks) <= _MAX_CLOCKS * sum([len(block.text) for block in blocks]):
-        return [block for block in blocks if block.form is not _CLOCK]
-    return [
-        block._replace(form=Form.CONTENT) if block.form is _CLOCK else block for block in blocks
-    ]
+    others = blocks.without(Form.CLOCK)
+    characters = sum(map(len, blocks.texts))
+    if characters - sum(map(len, others.texts)) <= _MAX_CLOCKS * characters:
+        return others
+    content, clock = bytes([Form.CONTENT]), bytes([Form.CLOCK])
+    return replace(blocks, forms=blocks.forms.replace(clock, content))
 
 
 def page_id(identity: bytes) -> int:

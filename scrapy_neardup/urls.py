@@ -262,6 +262,9 @@ _ORDER = re.compile(r"(?i)(?:sort|order|dir|desc|asc|view|layout)[a-z_]*(?:by)?(
 _RANDOM = re.compile(r"(?i)(?:[0-9a-f]{16,}|(?=\D*\d)(?=[\d_-]*[a-z])[\w-]{20,})$")
 """Values that look like the id of a session."""
 
+_HEXADECIMAL = re.compile(r"(?i)(?=.*\d)(?=.*[a-f])[0-9a-f]{8,}$")
+"""Values that a session may have, and hardly anything else that has its name."""
+
 
 def _parameters(query: str) -> list[str]:
     """Return the parameters of a query in one order, without those of a session."""
@@ -270,7 +273,12 @@ def _parameters(query: str) -> list[str]:
 
 
 def _is_session(name: str, value: str) -> bool:
-    return bool(_SESSION_NAME.match(name) or _RANDOM.match(value))
+    return bool(
+        _SESSION_NAME.match(name)
+        or _RANDOM.match(value)
+        # The name of a session on some sites, of a search on others.
+        or (name == "s" and _HEXADECIMAL.match(value))
+    )
 
 
 def _hash(text: str, size: int) -> int:

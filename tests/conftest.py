@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 from hypothesis import HealthCheck, settings
+from tried import pytest_terminal_summary  # noqa: F401  (here processes that run no test find it)
 
 # No test depends on how fast a machine is, or on what else it does at the time.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

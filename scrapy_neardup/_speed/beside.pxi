@@ -71,9 +71,14 @@ cdef int add_sources(const xmlNode* element, set sources) except -1:
 
 
 cdef int add_source(const char* value, set sources) except -1:
-    """Add an address as it stands, if there is nothing in it to look at; see `image_source`."""
-    cdef const uint8_t* at = <const uint8_t*>value
-    cdef bint is_plain = at[0] != c"."
+    """Add an address, if there is nothing in it to look at but ``../``; see `image_source`."""
+    cdef const char* start = value
+    cdef const uint8_t* at
+    cdef bint is_plain
+    while start[0] == c"." and (start[1] == c"/" or start[1] == c"." and start[2] == c"/"):
+        start += 2 if start[1] == c"/" else 3
+    at = <const uint8_t*>start
+    is_plain = at[0]
     while is_plain and at[0]:
         # A scheme, a query, a fragment, a list, white space; anything but ASCII.
         is_plain = (
@@ -81,11 +86,10 @@ cdef int add_source(const char* value, set sources) except -1:
             and at[0] != c","
         )
         at += 1
-    source = PyUnicode_DecodeUTF8(value, strlen(value), NULL)
     if is_plain:
-        sources.add(source)
+        sources.add(PyUnicode_DecodeUTF8(start, strlen(start), NULL))
     else:
-        sources.update(image_source(source))
+        sources.update(image_source(PyUnicode_DecodeUTF8(value, strlen(value), NULL)))
     return 0
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from array import array
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,9 +14,9 @@ def owners(sketch: Hashes, shingles: Hashes, owner: NDArray[np.uint8]) -> NDArra
 def parted(
     tokens: Hashes,
     counts: NDArray[np.int64],
-    forms: Sequence[int],
-    places: Sequence[int],
-    joined: Sequence[bool],
+    forms: bytes,
+    places: array[int],
+    joined: bytes,
 ) -> tuple[Any, ...]: ...
 def sketched(
     tokens: Hashes,

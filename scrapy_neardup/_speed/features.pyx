@@ -8,7 +8,7 @@ Each function has its twin there, which says what its arguments and its result a
 import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 include "sorting.pxi"

@@ -12,7 +12,7 @@ cdef enum:
     BORDER = 5  # as in `scrapy_neardup.evidence.layout`
     NAMED = 6
     LINKS = 7
-    HEAD_SIZE = 40
+    HEAD_SIZE = 50
 
 ctypedef uint64_t[WORDS] Plane
 

@@ -31,7 +31,11 @@ cdef inline Place* find_place(Place* known, size_t room, uint64_t place) noexcep
 
 
 def parted(
-    const uint64_t[::1] tokens, const int64_t[::1] counts, forms, places, joined
+    const uint64_t[::1] tokens,
+    const int64_t[::1] counts,
+    const uint8_t[::1] forms,
+    const uint32_t[::1] places,
+    const uint8_t[::1] joined,
 ):
     cdef Py_ssize_t blocks = counts.shape[0], total = tokens.shape[0], of_core = 0, i, form, start
     cdef Py_ssize_t[3] sizes
@@ -39,59 +43,60 @@ def parted(
     cdef uint64_t[::1] parts
     cdef int64_t[::1] kept
     cdef uint8_t[::1] starts
-    cdef uint8_t* form_of
-    if not len(forms) == len(places) == len(joined) == blocks:
+    cdef const uint8_t[::1] owner
+    cdef bint is_whole
+    if not forms.shape[0] == places.shape[0] == joined.shape[0] == blocks:
         raise ValueError("each block has a form, a place and a row")
-    form_of = <uint8_t*>malloc(blocks + 1)
-    if form_of == NULL:
-        raise MemoryError
-    try:
-        sizes[CONTENT_FORM] = sizes[LINKS_FORM] = sizes[NAMED_FORM] = 0
-        for i in range(blocks):
-            form_of[i] = form = forms[i]
-            if not 0 <= form <= NAMED_FORM:
-                raise ValueError(f"{forms[i]!r} is of no stream")
-            sizes[form] += counts[i]
-            of_core += form == CONTENT_FORM
-        if sizes[CONTENT_FORM] + sizes[NAMED_FORM] + sizes[LINKS_FORM] != total:
-            raise ValueError("each token is in a block")
-        # Content, then what is named, then links.
-        ends[CONTENT_FORM] = 0
-        ends[NAMED_FORM] = sizes[CONTENT_FORM]
-        ends[LINKS_FORM] = sizes[CONTENT_FORM] + sizes[NAMED_FORM]
-        found = np.empty(total, np.uint64)
-        parts = found
-        start = 0
-        for i in range(blocks):
-            form = form_of[i]
-            if counts[i]:
-                memcpy(&parts[ends[form]], &tokens[start], counts[i] * sizeof(uint64_t))
-            ends[form] += counts[i]
-            start += counts[i]
-        if sizes[CONTENT_FORM] < MIN_CORE_TOKENS and (
-            sizes[CONTENT_FORM] < MIN_CORE_SHARE * total
-        ):
-            sizes[CONTENT_FORM], sizes[NAMED_FORM], of_core = total, 0, 0
-        core = found[:sizes[CONTENT_FORM]]
-        named = found[sizes[CONTENT_FORM] : sizes[CONTENT_FORM] + sizes[NAMED_FORM]]
-        links = found[sizes[CONTENT_FORM] + sizes[NAMED_FORM] :]
-        of_blocks = np.empty(of_core, np.int64)
-        starts_row = np.empty(of_core, np.uint8)
-        owners = np.zeros(of_core, np.uint8)
-        if not of_core:
-            return core, named, links, of_blocks, starts_row.view(np.bool_), owners, (), ()
-        kept, starts = of_blocks, starts_row
-        of_core = 0
-        for i in range(blocks):
-            if form_of[i] == CONTENT_FORM:
-                kept[of_core], starts[of_core] = counts[i], not of_core or not joined[i]
-                of_core += 1
-        told, texts = (), ()
-        if of_core > 1:
-            told, texts = tracked(core, of_blocks, owners, form_of, places, total)
-        return core, named, links, of_blocks, starts_row.view(np.bool_), owners, told, texts
-    finally:
-        free(form_of)
+    sizes[CONTENT_FORM] = sizes[LINKS_FORM] = sizes[NAMED_FORM] = 0
+    for i in range(blocks):
+        form = forms[i]
+        if form > NAMED_FORM:
+            raise ValueError(f"{forms[i]!r} is of no stream")
+        sizes[form] += counts[i]
+        of_core += form == CONTENT_FORM
+    if sizes[CONTENT_FORM] + sizes[NAMED_FORM] + sizes[LINKS_FORM] != total:
+        raise ValueError("each token is in a block")
+    is_whole = sizes[CONTENT_FORM] < MIN_CORE_TOKENS and (
+        sizes[CONTENT_FORM] < MIN_CORE_SHARE * total
+    )
+    if is_whole:
+        forms = bytes(blocks)  # of which each is content
+        sizes[CONTENT_FORM], sizes[NAMED_FORM], of_core = total, 0, blocks
+    # Content, then what is named, then links.
+    ends[CONTENT_FORM] = 0
+    ends[NAMED_FORM] = sizes[CONTENT_FORM]
+    ends[LINKS_FORM] = sizes[CONTENT_FORM] + sizes[NAMED_FORM]
+    found = np.empty(total, np.uint64)
+    parts = found
+    start = 0
+    for i in range(blocks):
+        form = forms[i]
+        if counts[i]:
+            memcpy(&parts[ends[form]], &tokens[start], counts[i] * sizeof(uint64_t))
+        ends[form] += counts[i]
+        start += counts[i]
+    core = found[:sizes[CONTENT_FORM]]
+    named = found[sizes[CONTENT_FORM] : sizes[CONTENT_FORM] + sizes[NAMED_FORM]]
+    links = found[sizes[CONTENT_FORM] + sizes[NAMED_FORM] :]
+    of_blocks = np.empty(of_core, np.int64)
+    starts_row = np.empty(of_core, np.uint8)
+    owners = np.zeros(of_core, np.uint8)
+    if not of_core:
+        return core, named, links, of_blocks, starts_row.view(np.bool_), owners, (), ()
+    kept, starts = of_blocks, starts_row
+    of_core = 0
+    for i in range(blocks):
+        if forms[i] == CONTENT_FORM:
+            kept[of_core], starts[of_core] = counts[i], not of_core or not joined[i]
+            of_core += 1
+    told, texts = (), ()
+    if of_core > 1:
+        told, texts = tracked(core, of_blocks, owners, forms, places, total)
+    if is_whole:
+        owner = owners
+        for i in range(1, of_core):
+            starts[i] = owner[i] != owner[i - 1]
+    return core, named, links, of_blocks, starts_row.view(np.bool_), owners, told, texts
 
 
 cdef inline bint is_before(const Place* one, const Place* other) noexcept nogil:
@@ -107,8 +112,8 @@ cdef tuple tracked(
     const uint64_t[::1] core,
     const int64_t[::1] counts,
     uint8_t[::1] owners,
-    const uint8_t* form_of,
-    places,
+    const uint8_t[::1] forms,
+    const uint32_t[::1] places,
     Py_ssize_t total,
 ):
     """Fill in the owners of a core's blocks; return the tracked places, and the text of each."""
@@ -129,7 +134,7 @@ cdef tuple tracked(
             raise MemoryError
         i = 0
         for number in range(blocks):  # `named_places`
-            while form_of[i] != CONTENT_FORM:
+            while forms[i] != CONTENT_FORM:
                 i += 1
             of_blocks[number] = places[i]
             i += 1

@@ -21,6 +21,10 @@ cdef int put(Buffer* buffer, const char* data, size_t size) except -1:
     return 0
 
 
+cdef bytes contents(const Buffer* buffer):
+    return PyBytes_FromStringAndSize(buffer.data, buffer.size)
+
+
 cdef inline int space(const uint8_t* at, const uint8_t* end) noexcept nogil:
     """Return the bytes of the white space, by `str.isspace`, that begins here; 0 if none does."""
     cdef uint8_t first = at[0], second, third

@@ -8,6 +8,8 @@ libxml2 is called and nothing is linked to it. What stands in a tree from HTML b
 `set_up` takes the tables of the Python code; nothing is said twice.
 """
 
+from array import array
+
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport Py_UNICODE_ISDECIMAL, PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -29,9 +31,7 @@ include "elements.pxi"
 include "beside.pxi"
 include "clocks.pxi"
 
-cdef tuple forms
-cdef object new_tuple = tuple.__new__
-cdef object Block, Walked, with_clocks, is_day
+cdef object Blocks, Walked, split_clocks, is_day
 cdef Py_ssize_t max_title
 cdef double link_share
 cdef int max_depth
@@ -39,8 +39,8 @@ cdef int max_depth
 
 def set_up(tags, walk, clocks):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
-    global landmarks, section_roles, beside_roles, max_name, is_named, forms, Block, Walked
-    global image_source, is_state, with_clocks, is_day, max_title, link_share, max_depth
+    global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
+    global image_source, is_state, split_clocks, is_day, max_title, link_share, max_depth
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
         tags.KINDS,
@@ -53,10 +53,9 @@ def set_up(tags, walk, clocks):
     fill_sources(tags.SOURCES)
     landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
-    forms, Block, Walked = tuple(walk.Form), walk.Block, walk.Walked
+    Blocks, Walked, split_clocks = walk.Blocks, walk.Walked, clocks.split_clocks
     image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day
     max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
-    with_clocks = walk.with_clocks
     set_up_clocks(clocks)
 
 

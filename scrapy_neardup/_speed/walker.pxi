@@ -20,14 +20,15 @@ cdef class Walker:
     cdef Around* around
     cdef size_t around_count, around_room
     cdef Buffer parts, link, heading, run
-    cdef list blocks, headings
+    cdef Buffer forms, places, joined  # of the blocks
+    cdef list texts, headings
     cdef set sources, data
     cdef str title
     cdef int linked_days
 
     def __cinit__(self, bint furniture):
         self.furniture = furniture
-        self.blocks, self.headings = [], []
+        self.texts, self.headings = [], []
         self.sources, self.data = set(), set()
         self.title = ""
 
@@ -37,6 +38,9 @@ cdef class Walker:
         free(self.link.data)
         free(self.heading.data)
         free(self.run.data)
+        free(self.forms.data)
+        free(self.places.data)
+        free(self.joined.data)
 
     cdef object walk(self, const xmlNode* root):
         cdef const xmlNode* node
@@ -69,9 +73,14 @@ cdef class Walker:
                     raise _Unusual
             self.flush()
         return Walked(
-            self.blocks, self.title, self.headings, self.sources, self.data, self.linked_days,
+            self.blocks(), self.title, self.headings, self.sources, self.data, self.linked_days,
             self.has_furniture,
         )
+
+    cdef object blocks(self):
+        places = array("I")
+        places.frombytes(contents(&self.places))
+        return Blocks(tuple(self.texts), contents(&self.forms), places, contents(&self.joined))
 
     # ---- elements ----
 
@@ -262,22 +271,37 @@ cdef class Walker:
             put(&self.heading, text, size)
         return 0
 
+    cdef int add(self, text, int form, bint joined) except -1:
+        """Add a block."""
+        cdef char form_byte = form, joined_byte = joined
+        self.texts.append(text)
+        put(&self.forms, &form_byte, 1)
+        put(&self.places, <const char*>&self.place, sizeof(self.place))
+        put(&self.joined, &joined_byte, 1)
+        return 0
+
     cdef int flush(self) except -1:
         """End the block that is being read, if there is one."""
         cdef int form = self.form
+        cdef bint joined
         if self.characters and form == OF_FURNITURE:
             self.has_furniture = self.in_row = True
         elif self.characters:
             if form == CONTENT and self.linked >= link_share * self.characters:
                 form = LINKS
             text = PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL)
-            block = new_tuple(Block, (text, forms[form], self.place, self.joins and self.in_row))
+            joined = self.joins and self.in_row
             if form != CLOCK and may_hold_clock(
                 <uint8_t*>self.parts.data, <uint8_t*>self.parts.data + self.parts.size
             ):
-                self.blocks.extend(with_clocks(block))
+                for part, is_clock in split_clocks(text):  # as `with_clocks` does
+                    if is_clock:
+                        self.add(part, CLOCK, False)
+                    elif part.strip():
+                        self.add(part, form, joined)
+                        joined = True
             else:
-                self.blocks.append(block)
+                self.add(text, form, joined)
             self.in_row = True
         self.characters = self.linked = 0
         self.parts.size = 0

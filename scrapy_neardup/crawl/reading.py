@@ -17,6 +17,7 @@ from scrapy.http import HtmlResponse
 from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.text import (
     Block,
+    Blocks,
     Form,
     declares_encoding,
     guess_encoding,
@@ -127,7 +128,7 @@ class Reader:
         content = self._tree_content(response)
         if self._text_of is not None:
             own = Block(self._asked("NEARDUP_TEXT", self._text_of, response), Form.CONTENT, 0)
-            content = replace(content, blocks=(own,))
+            content = replace(content, blocks=Blocks.of([own]))
         return content
 
     def _complain(self, setting: str, response: Response, error: Exception) -> None:

@@ -16,6 +16,8 @@ alike       alike        say that it is one page; by a      duplicate, `Rule.ALI
                          alike to 93 %
 less alike  rows equal,  say that it is one page            duplicate, `Rule.SAME_CORE`, if what
             long enough                                     the page has besides is little
+less alike  the same     say so by more than a title        the same; links of which the site has
+            rows                                            most may be as many as they like
 less alike  more than    say so by more than a title        the same, if it is half as little
             alike
 alike to    alike to     differ                             duplicate, `Rule.ALIKE`
@@ -26,42 +28,34 @@ anything else                                               new
 =========== ============ ================================== =====================================
 
 Alike is a resemblance of .9 (``NEARDUP_MIN_RESEMBLANCE``); what is more than that, long enough,
-and little, is in `DEMANDS`. Bins don't count in which both pages have the same value and it is
-*furniture* of the site (`scrapy_neardup.evidence.furniture`). Where only one of the pages has most
-of that furniture, as where the other is a printable version, none of its bins counts. By a title
-alone only furniture of both is left out: posts of a thread quote each other under its title.
+and little, is in `scrapy_neardup.evidence.demands`. That rows are the same is told by their sum,
+without the places that are known to change, however few bins they have. Bins don't count in which
+both pages have the same value and it is *furniture* of the site
+(`scrapy_neardup.evidence.furniture`). Where only one of the pages has most of that furniture, as
+where the other is a printable version, none of its bins counts. By a title alone only furniture of
+both is left out: posts of a thread quote each other under its title.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Any, NamedTuple
 
-from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head
+from scrapy_neardup.evidence.demands import (
+    DEMANDS,
+    EQUAL,
+    MIN_BITS,
+    MIN_CORE_BINS,
+    MIN_EQUAL_BITS,
+    MIN_TELLING_CORE_BINS,
+    SITE_LINKS,
+    UNDER_ONE_TITLE,
+    Names,
+)
+from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, Head, Planes
 from scrapy_neardup.evidence.overlap import Overlap
 from scrapy_neardup.verdict import Page
-
-EQUAL = 0.003
-"""Maximum share of bins that differ between texts that a sketch takes for equal."""
-
-EQUAL_ROWS = 0.01
-"""Maximum estimated share of rows that differ between equal cores."""
-
-MIN_CORE_BINS = 24
-"""Minimum number of bins of the core that count where it decides beside names that say more than a
-title."""
-
-MIN_TELLING_CORE_BINS = 128
-"""Minimum number of bins of the core that count where titles say nothing more, or the contrary."""
-
-MIN_BITS = 64
-"""Minimum number of bits of the core that count where titles differ or say nothing, and of the
-text where it is to be equal under another title."""
-
-MIN_EQUAL_BITS = 512
-"""Minimum number of bits of the text that count where a sketch alone tells that texts are equal;
-with fewer, only pages of the same shingles are one."""
 
 
 class Rule(StrEnum):
@@ -72,73 +66,6 @@ class Rule(StrEnum):
     EQUAL_TEXT = "equal-text"
     SAME_CORE = "same-core"
     WITHIN_K = "within-k"
-
-
-class Names(IntEnum):
-    """What the titles and addresses of two pages say about them."""
-
-    OTHER = 0
-    """Two pages: titles differ, and so do the last parts of the addresses."""
-    RETITLED = 1
-    """Two pages: titles differ. The last part of the address is the same, as in a translation."""
-    UNKNOWN = 2
-    """Nothing: a title is missing, or is that of other pages, too."""
-    TITLE = 3
-    """One page: they share a title of their own."""
-    NAMESAKE = 4
-    """One page: they share a title of their own, and the path or its last part."""
-    TRANSLATED = 5
-    """One page by its address, as with `ADDRESS`; but titles differ."""
-    ADDRESS = 6
-    """One page: the address is the same but for parameters that were added, or for an edition."""
-    RESPONSE = 7
-    """One page: the address is the same but for a session."""
-
-
-class Demand(NamedTuple):
-    """What pages have in common that are one.
-
-    Parameters
-    ----------
-    unlike
-        Maximum share of texts and cores that differs, as a share of what may differ in alike ones.
-        What follows is demanded of pages whose texts aren't as alike as that.
-    differing
-        Maximum estimated share of the core that differs, with names from `Names.NAMESAKE` on of
-        its rows.
-    counted
-        Minimum number of its bins that count.
-    named, links
-        Maximum shares of the page in elements named as furniture, and in links, that are neither
-        furniture of the site nor in the other page.
-    nearly
-        Maximum share of the core that differs where the page has half of that besides, as a share
-        of what may differ in alike ones; 0 where that isn't enough.
-    """
-
-    unlike: float
-    differing: float
-    counted: int
-    named: float
-    links: float
-    nearly: float
-
-
-DEMANDS = {
-    Names.OTHER: Demand(0.1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
-    Names.RETITLED: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
-    Names.UNKNOWN: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
-    Names.TITLE: Demand(1, EQUAL_ROWS, MIN_TELLING_CORE_BINS, 0.015, 0.015, 0),
-    Names.NAMESAKE: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02, 0.7),
-    Names.TRANSLATED: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.08, 0.02, 0.5),
-    Names.ADDRESS: Demand(1, EQUAL_ROWS, MIN_CORE_BINS, 0.25, 0.02, 0.7),
-    Names.RESPONSE: Demand(1, 0.1, MIN_CORE_BINS, 0.7, 0.7, 0.7),
-}
-"""Names -> what two pages must have in common to be one although their texts aren't alike."""
-
-UNDER_ONE_TITLE = 0.7
-"""Maximum share of cores that differs, as a share of what may differ in alike ones, under a title
-alone; of texts, where fewer than `MIN_TELLING_CORE_BINS` of the core count."""
 
 
 class Compared(NamedTuple):
@@ -184,8 +111,8 @@ class Comparison:
     """
 
     __slots__ = (
-        "_bins", "_bits", "_head", "_most_differing", "_not_theirs", "_overlap", "_stored",
-        "_title", "_weighing",
+        "_bins", "_bits", "_head", "_most_differing", "_not_theirs", "_overlap", "_rows",
+        "_stored", "_title", "_weighing",
     )  # fmt: skip
 
     def __init__(self, page: Page, bins: int, bits: int) -> None:
@@ -193,6 +120,7 @@ class Comparison:
         self._bins, self._bits = bins, bits
         self._head = Head.unpack(page.evidence)
         self._title = self._head.title - page.weighing.common
+        self._rows = self._head.rows_without(page.weighing.changing)
         self._not_theirs = page.weighing.changing | page.weighing.constant
         self._most_differing = (1 - page.weighing.min_resemblance) * (1 - 2.0**-bits)
         self._overlap: Overlap | None = None
@@ -224,7 +152,7 @@ class Comparison:
         if self._overlap is None:
             return None if names <= Names.RETITLED else Decided(Rule.EQUAL, None)
         compared, beside = self._compare(stored, head, names)
-        rule = self._rule(compared, beside, names, same_text=head.text == self._head.text)
+        rule = self._rule(compared, beside, names, head)
         return None if rule is None else Decided(rule, compared)
 
     def resemblance(self, stored: bytes) -> float | None:
@@ -254,23 +182,24 @@ class Comparison:
         return f"{names.name}: {counts} differ; beside, {beside[0]} and {beside[1]}"
 
     def _rule(
-        self, compared: Compared, beside: tuple[int, int], names: Names, *, same_text: bool
+        self, compared: Compared, beside: tuple[int, int], names: Names, head: Head
     ) -> Rule | None:
         most, differ = self._most_differing, 1 - 2.0**-self._bits
         if names <= Names.UNKNOWN and (
             self._weighing.young_folder or compared.core[1] * self._bits < MIN_BITS
         ):
-            return self._equal(compared, names, same_text=same_text)
+            return self._equal(compared, names, same_text=head.text == self._head.text)
         demand = DEMANDS[names]
         differing, counted = compared.core
         if compared.is_alike(demand.unlike * most):
             unlike, of = compared.core if counted >= MIN_TELLING_CORE_BINS else compared.text
             if not self._by_title(names) or unlike <= UNDER_ONE_TITLE * most * of:
                 return Rule.ALIKE
-        besides = max(
-            count / (share * differ * self._bins)
-            for count, share in zip(beside, (demand.named, demand.links), strict=True)
-        )
+        same_rows = names >= Names.NAMESAKE and self._has_rows_of(head)
+        named, links = beside
+        if same_rows and self._has_links_of_site():
+            links = 0
+        besides = max(named / demand.named, links / demand.links) / (differ * self._bins)
         if besides > 1:
             return None
         if (
@@ -282,9 +211,8 @@ class Comparison:
             return Rule.SAME_CORE
         if names >= Names.NAMESAKE:
             differing, counted = compared.rows
-        if counted >= demand.counted and differing <= demand.differing * differ * counted:
-            return Rule.SAME_CORE
-        return None
+        is_equal = counted >= demand.counted and differing <= demand.differing * differ * counted
+        return Rule.SAME_CORE if is_equal or (same_rows and counted) else None
 
     def _equal(self, compared: Compared, names: Names, *, same_text: bool) -> Rule | None:
         if names <= Names.RETITLED and self._weighing.young_site:
@@ -294,6 +222,18 @@ class Comparison:
         least = MIN_BITS if names <= Names.RETITLED else 0
         is_told = counted * self._bits >= (least if same_text else MIN_EQUAL_BITS)
         return Rule.EQUAL_TEXT if is_told and differing <= EQUAL * counted else None
+
+    def _has_rows_of(self, head: Head) -> bool:
+        """Return whether the rows of both pages are the same, but for places known to change."""
+        return self._rows > 0 and self._rows == head.rows_without(self._weighing.changing)
+
+    def _has_links_of_site(self) -> bool:
+        """Return whether the links of the page at hand are its site's."""
+        if (furniture := self._weighing.furniture) is None:
+            return False
+        planes = Planes.unpack(self._stored, self._bins, self._bits)
+        links = planes.owned_by(LINKS, (1 << self._bins) - 1)
+        return (links & furniture.plane()).bit_count() >= SITE_LINKS * links.bit_count()
 
     def _by_title(self, names: Names) -> bool:
         """Return whether a title alone says that it is one page, and titles count."""

@@ -13,7 +13,9 @@ bytes      type         what
                         (`scrapy_neardup.evidence.places.tracked`); 0 for none
 36, 37     uint16       name: the last part of the path and the query
 38, 39     uint16       sum of the shingles of the text; 0 for a short page
-40 on      planes       for each bit of a bin one plane of `bins` bits
+40 to 49   5 x uint16   sums of the shingles within rows of the core: outside of tracked places,
+                        and in each of these
+50 on      planes       for each bit of a bin one plane of `bins` bits
 ========== ============ =====================================================================
 
 The first `bits` planes are the b-bit values of the bins (Li & König, "b-Bit minwise hashing",
@@ -23,12 +25,12 @@ rows (a shingle that begins in one and ends in another, which depends on their o
 by its form is likely to be no content: elements named as furniture, and links.
 
 So two pages can be compared without any part of either that turns out not to be content, long
-after they were read, from 40 bytes and five bits a bin.
+after they were read, from 50 bytes and five bits a bin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -49,7 +51,8 @@ LINKS: Final = 7
 """Owner of the bins whose minimum is in links."""
 OWNER_BITS: Final = 3
 
-HEAD: Final = Struct(f"<I2H{MAX_TITLE_WORDS}H{MAX_TRACKED}H2H")
+_PLACES_END: Final = MAX_TITLE_WORDS + MAX_TRACKED
+HEAD: Final = Struct(f"<I2H{MAX_TITLE_WORDS}H{MAX_TRACKED}H2H{1 + MAX_TRACKED}H")
 
 
 class Head(NamedTuple):
@@ -65,19 +68,33 @@ class Head(NamedTuple):
     name: int = 0
     text: int = 0
     """Sum of the shingles of the text, its upper 16 bits."""
+    rows: tuple[int, ...] = ()
+    """Sums of the shingles within rows of the core outside of tracked places and in each of these,
+    their lower 16 bits."""
+
+    def rows_without(self, places: Collection[int]) -> int:
+        """Return the sum of the shingles within rows, 16 bits, but for those of some places."""
+        of_places = zip(self.rows[1:], self.places, strict=False)
+        kept = [sum_ for sum_, place in of_places if place not in places]
+        return sum(kept, *self.rows[:1]) & 0xFFFF
 
     def pack(self) -> bytes:
         """Return the bytes of it."""
         words = sorted(self.title) + [0] * (MAX_TITLE_WORDS - len(self.title))
         places = [*self.places, *[0] * (MAX_TRACKED - len(self.places))]
-        return HEAD.pack(self.steps, self.path, self.query, *words, *places, self.name, self.text)
+        rows = [*self.rows, *[0] * (1 + MAX_TRACKED - len(self.rows))]
+        return HEAD.pack(
+            self.steps, self.path, self.query, *words, *places, self.name, self.text, *rows
+        )
 
     @classmethod
     def unpack(cls, stored: bytes) -> Head:
         """Return the head of what a store keeps of a page."""
-        steps, path, query, *rest, name, text = HEAD.unpack_from(stored)
+        steps, path, query, *rest = HEAD.unpack_from(stored)
         words = frozenset(filter(None, rest[:MAX_TITLE_WORDS]))
-        return cls(steps, path, query, words, tuple(rest[MAX_TITLE_WORDS:]), name, text)
+        places = tuple(rest[MAX_TITLE_WORDS:_PLACES_END])
+        name, text, *rows = rest[_PLACES_END:]
+        return cls(steps, path, query, words, places, name, text, tuple(rows))
 
 
 class Planes(NamedTuple):

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.evidence.decision import EQUAL_ROWS, MIN_CORE_BINS
+from scrapy_neardup.evidence.demands import EQUAL_ROWS, MIN_CORE_BINS
 from scrapy_neardup.evidence.layout import BORDER, LINKS, MAX_TRACKED, NAMED, Head, Planes
 
 MAX_SHARE = 0.5

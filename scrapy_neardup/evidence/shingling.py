@@ -10,7 +10,7 @@ is one shingle besides, so that a list has the same ones in any order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
-from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, pack_planes
+from scrapy_neardup.evidence.layout import BORDER, LINKS, MAX_TRACKED, NAMED, pack_planes
 from scrapy_neardup.evidence.places import named_places, tracked
 from scrapy_neardup.fingerprints.charikar import majority
 from scrapy_neardup.fingerprints.minwise import minima_of, owned_minima
 from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
-from scrapy_neardup.text import Form
+from scrapy_neardup.text import Blocks, Form
 
 MIN_CORE_TOKENS, MIN_CORE_SHARE = 40, 0.5
 """Minimum tokens of a core, and minimum share of the page's tokens in it. A core below both isn't
-the page's content: all of the text is."""
+the page's content: all of the text is, in one row but for its tracked places."""
 
 _NOTHING = np.empty(0, np.uint64)
 
@@ -40,7 +40,7 @@ class Streams(NamedTuple):
     core, named, links
         Tokens of the content, of elements named as furniture, and of links; shape (n,), uint64.
     counts
-        Number of tokens in each block of the core, int64; none where the core is all of the text.
+        Number of tokens in each block of the core, int64.
     starts_row
         Whether each of these blocks starts a row, bool.
     owners
@@ -110,27 +110,21 @@ class Sketched(NamedTuple):
     simhash: int
 
 
-def streams(
-    tokens: NDArray[np.uint64],
-    counts: NDArray[np.int64],
-    forms: Sequence[Form],
-    places: Sequence[int],
-    joined: Sequence[bool],
-) -> Streams:
+def streams(tokens: NDArray[np.uint64], counts: NDArray[np.int64], blocks: Blocks) -> Streams:
     """Return the streams of a page.
 
     Parameters
     ----------
     tokens, counts
         Of its text, and their number in each block; shape (n,), uint64, and (blocks,), int64.
-    forms, places, joined
-        Of each block (`scrapy_neardup.text.Block`): content, links, or named as furniture.
+    blocks
+        Each of them content, links, or named as furniture.
 
     Notes
     -----
     O(tokens + blocks).
     """
-    return Streams(*parted(tokens, counts, forms, places, joined))
+    return Streams(*parted(tokens, counts, blocks.forms, blocks.places, blocks.joined))
 
 
 def sketch(page: Streams, size: int, bins: int, bits: int, feature_bins: int) -> Sketched:
@@ -155,6 +149,12 @@ def sketch(page: Streams, size: int, bins: int, bits: int, feature_bins: int) ->
     )
 
 
+def row_sums(shingles: NDArray[np.uint64], owners: NDArray[np.uint8]) -> tuple[int, ...]:
+    """Return the sums of the shingles within rows: of no tracked place, and of each (`Head`)."""
+    sums = np.bincount(owners, shingles & 0xFFFF, 1 + MAX_TRACKED)
+    return tuple([int(found) & 0xFFFF for found in sums[: 1 + MAX_TRACKED].tolist()])
+
+
 _SOME = np.arange(1, 140, dtype=np.uint64) ** np.uint64(13)
 
 
@@ -162,30 +162,30 @@ _SOME = np.arange(1, 140, dtype=np.uint64) ** np.uint64(13)
     "features",
     _SOME[:135],
     np.array([8, 0, 2, 60, 9, 1, 9, 5, 0, 41]),
-    (*map(Form, (0, 0, 0, 0, 1, 0, 0, 2)), Form.CONTENT, Form.CONTENT),
-    (3, 3, 3, 4, 5, 6, 7, 8, 9, 4),
-    (True, True, False, True, False, False, True, False, False, False),
+    bytes((0, 0, 0, 0, 1, 0, 0, 2, 0, 0)),
+    array("I", (3, 3, 3, 4, 5, 6, 7, 8, 9, 4)),
+    bytes((1, 1, 0, 1, 0, 0, 1, 0, 0, 0)),
 )
 def parted(
     tokens: NDArray[np.uint64],
     counts: NDArray[np.int64],
-    forms: Sequence[Form],
-    places: Sequence[int],
-    joined: Sequence[bool],
+    forms: bytes,
+    places: array[int],
+    joined: bytes,
 ) -> tuple[Any, ...]:
-    """Return the fields of `Streams`; see `streams`."""
-    of_blocks = np.array(forms, np.uint8)
+    """Return the fields of `Streams`; see `streams` and, for the columns, `Blocks`."""
+    of_blocks = np.frombuffer(forms, np.uint8)
+    of_core = int(counts[of_blocks == Form.CONTENT].sum())
+    is_whole = of_core < MIN_CORE_TOKENS and of_core < MIN_CORE_SHARE * len(tokens)
+    if is_whole:
+        of_blocks = np.full(len(counts), Form.CONTENT, np.uint8)
     of_tokens = np.repeat(of_blocks, counts)
     core, named, links = (
         tokens[of_tokens == form] for form in (Form.CONTENT, Form.NAMED, Form.LINKS)
     )
-    if len(core) < MIN_CORE_TOKENS and len(core) < MIN_CORE_SHARE * len(tokens):
-        core, named, links = np.concatenate([core, named, links]), _NOTHING, _NOTHING
-        in_core = np.zeros(len(counts), np.bool_)
-    else:
-        in_core = of_blocks == Form.CONTENT
+    in_core = of_blocks == Form.CONTENT
     counts = counts[in_core]
-    starts_row = ~np.array(joined, np.bool_)[in_core]
+    starts_row = ~np.frombuffer(joined, np.bool_)[in_core]
     starts_row[:1] = True
     owners = np.zeros(len(counts), np.uint8)
     told: tuple[int, ...] = ()
@@ -196,8 +196,10 @@ def parted(
         if told:
             number_of = {place: number for number, place in enumerate(told, start=1)}
             owners = np.array([number_of.get(place, 0) for place in of_all], np.uint8)
-            of_core = np.repeat(owners, counts)
-            texts = tuple(int(core[of_core == number].sum()) for number in number_of.values())
+            owner_of = np.repeat(owners, counts)
+            texts = tuple(int(core[owner_of == number].sum()) for number in number_of.values())
+    if is_whole:
+        np.not_equal(owners[1:], owners[:-1], out=starts_row[1:])
     return core, named, links, counts, starts_row, owners, told, texts
 
 

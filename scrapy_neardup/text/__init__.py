@@ -1,7 +1,7 @@
 """HTML to visible text to tokens: lxml, and neither Scrapy nor any input or output."""
 
 from scrapy_neardup.options import View
-from scrapy_neardup.text.blocks import Block, Form
+from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.content import OMITTED, Content, Extractor
 from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
 from scrapy_neardup.text.links import link_targets
@@ -13,6 +13,7 @@ from scrapy_neardup.text.tokens import normalize, normalized_chunks
 __all__ = [
     "OMITTED",
     "Block",
+    "Blocks",
     "Content",
     "Extractor",
     "Form",

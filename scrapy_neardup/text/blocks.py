@@ -8,10 +8,12 @@ digit, since they number pages and positions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from itertools import compress
+from typing import NamedTuple, Self
 
 from scrapy_neardup.text.clocks import has_digit, split_clocks
 
@@ -42,6 +44,52 @@ class Block(NamedTuple):
     means."""
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of a page, in columns; iterated over, each is a `Block`.
+
+    A page may have thousands, and hardly anything needs one as an object.
+
+    Parameters
+    ----------
+    texts
+        The text of each.
+    forms, joined
+        A byte each.
+    places
+        32 bits each.
+    """
+
+    texts: tuple[str, ...]
+    forms: bytes
+    places: array[int] = field(hash=False)
+    joined: bytes
+
+    @classmethod
+    def of(cls, blocks: Collection[Block]) -> Self:
+        """Return these blocks in columns."""
+        texts, forms, places, joined = zip(*blocks, strict=True) if blocks else [()] * 4
+        return cls(texts, bytes(forms), array("I", places), bytes(joined))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __iter__(self) -> Iterator[Block]:
+        columns = zip(self.texts, self.forms, self.places, self.joined, strict=True)
+        for text, form, place, joined in columns:
+            yield Block(text, Form(form), place, bool(joined))
+
+    def without(self, form: Form) -> Self:
+        """Return the blocks of other forms."""
+        others = [other != form for other in self.forms]
+        return type(self)(
+            tuple(compress(self.texts, others)),
+            bytes(compress(self.forms, others)),
+            array("I", compress(self.places, others)),
+            bytes(compress(self.joined, others)),
+        )
+
+
 @dataclass(slots=True)
 class Walked:
     """What one pass over a tree finds, without the page's furniture.
@@ -64,7 +112,7 @@ class Walked:
         Whether text was left out.
     """
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: Blocks = field(default_factory=lambda: Blocks.of([]))
     title: str = ""
     headings: list[str] = field(default_factory=list)
     sources: set[str] = field(default_factory=set)

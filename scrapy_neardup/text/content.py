@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast, get_args
 
@@ -19,7 +19,7 @@ from lxml.html import HtmlElement
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.kinds import one_of
 from scrapy_neardup.options import View
-from scrapy_neardup.text.blocks import Block, Form
+from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens
 from scrapy_neardup.text.walking import walk
@@ -59,7 +59,7 @@ class Content:
         URL of the page that this one stands for, and by which it is looked up; ``""``: its own.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: Blocks
     title: str
     images: tuple[str, ...]
     data: tuple[str, ...]
@@ -78,10 +78,12 @@ class Content:
         linked_days: int = 0,
         language: str = "",
         *,
-        blocks: Iterable[Block] | None = None,
+        blocks: Blocks | Iterable[Block] | None = None,
         alias: str = "",
     ) -> None:
-        own = (Block(text, Form.CONTENT, 0),) if blocks is None else tuple(blocks)
+        if blocks is None:
+            blocks = (Block(text, Form.CONTENT, 0),)
+        own = blocks if isinstance(blocks, Blocks) else Blocks.of(tuple(blocks))
         for name, value in (
             ("blocks", own),
             ("title", title),
@@ -97,7 +99,7 @@ class Content:
     @property
     def text(self) -> str:
         """The text of all blocks, a line each or more."""
-        return "\n".join([block.text for block in self.blocks])
+        return "\n".join(self.blocks.texts)
 
     def with_texts(self, change: Callable[[str], str]) -> Content:
         """Return the content with the texts of blocks, title and headings changed."""
@@ -109,7 +111,7 @@ class Content:
             linked_days=self.linked_days,
             language=self.language,
             alias=self.alias,
-            blocks=(block._replace(text=change(block.text)) for block in self.blocks),
+            blocks=replace(self.blocks, texts=tuple(map(change, self.blocks.texts))),
         )
 
 
@@ -167,8 +169,7 @@ class Extractor:
             for element in self._find_ignored(root):
                 element.tag = IGNORED_TAG
         walked = walk(root, furniture=self.mode == "main")
-        texts = (block.text for block in walked.blocks)
-        if walked.has_furniture and not has_tokens(texts, MIN_MAIN_TOKENS):
+        if walked.has_furniture and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS):
             walked = walk(root, furniture=False)
         return Content(
             title=walked.title,

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from lxml.html import HtmlElement
 
-from scrapy_neardup.text.blocks import Block, Form, Walked, with_clocks
+from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked, with_clocks
 from scrapy_neardup.text.clocks import LINE_END
 from scrapy_neardup.text.embedded import image_source, is_state
 from scrapy_neardup.text.names import MAX_LENGTH, is_named
@@ -76,14 +76,15 @@ class _Walker:
     """
 
     __slots__ = (
-        "_around", "_characters", "_form", "_found", "_furniture", "_heading", "_heading_depth",
-        "_in_row", "_in_section", "_joins", "_link", "_link_depth", "_linked",
+        "_around", "_blocks", "_characters", "_form", "_found", "_furniture", "_heading",
+        "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth", "_linked",
         "_parts", "_place", "_svg_depth",
     )  # fmt: skip
 
     def __init__(self, *, furniture: bool) -> None:
         self._furniture = furniture
         self._found = Walked()
+        self._blocks: list[Block] = []
         self._form, self._place, self._in_section = _CONTENT, 0, False
         self._around: list[tuple[int, Form, int, bool]] = []  # depth of an element, ...
         self._parts: list[str] = []  # of the block that is being read
@@ -118,6 +119,7 @@ class _Walker:
                 if tail := tails.pop():
                     self._text(tail)
         self._flush()
+        self._found.blocks = Blocks.of(self._blocks)
         return self._found
 
     # ---- elements --------------------------------------------------------------------------
@@ -274,7 +276,7 @@ class _Walker:
             else:
                 joined = self._joins and self._in_row
                 block = Block("".join(self._parts), form, self._place, joined)
-                self._found.blocks += with_clocks(block)
+                self._blocks += with_clocks(block)
             self._in_row = True
             self._characters = self._linked = 0
         self._parts.clear()

@@ -90,3 +90,13 @@ def test_a_name_without_its_language():
     other = [Address.of(f"http://a.example/setup{end}") for end in (".html", ".de.html")]
     assert (german.steps - english.steps) % 2**32 == (other[1].steps - other[0].steps) % 2**32
     assert Address.of("http://a.example/main.cc.html").name != english.name
+
+
+def test_a_parameter_whose_name_is_ambiguous_is_a_session_by_its_value():
+    plain = Address.of("http://a.example/thread/1").name
+    session, *searches = (
+        Address.of(f"http://a.example/thread/1?s={value}").name
+        for value in ("a9ad4225", "shoes", "12345678", "deadbeef", "a9ad")
+    )
+    assert session == plain
+    assert plain not in searches

@@ -19,8 +19,6 @@ SEED = 1
 
 NOT_YET = [
     "half-translated-30",
-    "much-navigation-150",
-    "much-navigation-60",
     "regions",
     "syndicated-400",
     "syndicated-60",

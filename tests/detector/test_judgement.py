@@ -220,6 +220,24 @@ def test_repetitions_are_found_though_something_in_the_middle_changes(name, coun
     assert sum(found) <= 20 + 0.2 * 40
 
 
+def test_a_page_that_says_less_than_its_navigation_has_places_that_change_too():
+    menu = "".join(f"<li><a href=x>{words(f'menu {n}', 2)}</a>" for n in range(25))
+    pages = [
+        (
+            f"{number}?sid={visit}",
+            (
+                f"<title>{words(number, 3)}</title><div class=navbar><ul>{menu}</ul></div>"
+                f"<p>{words(number, 20)}</p><div>{words(f'{number} {visit}', 14)}</div>"
+            ),
+        )
+        for number in range(20)
+        for visit in range(3)
+    ]
+    found = kept(crawl(pages))
+    assert all(any(found[3 * number : 3 * number + 3]) for number in range(20))
+    assert sum(found) <= 20 + 0.2 * 40
+
+
 # 6. Short pages whose titles differ in a number; half-translated pages
 
 
@@ -257,6 +275,26 @@ def test_navigation_in_another_language_hides_nothing():
     found = kept(crawl(pages))
     assert all(found[:20])
     assert sum(found[20:]) <= 10  # the first ones show that the folders are editions
+
+
+@pytest.mark.parametrize("own_links", [False, True])
+def test_a_list_of_links_in_another_order_on_each_page_hides_nothing(own_links):
+    """Links that no other page of the site has are content."""
+
+    def manual(version, number):
+        chance = random.Random(f"{version} {number}")
+        entries = range(1000 * number, 1000 * number + 200) if own_links else range(300)
+        drawn = chance.sample(entries, 200)
+        menu = "".join(f"<li><a href=x>{words(f'{version} {n}', 5)}</a>" for n in drawn)
+        text = f"<h1>{words(number, 2)}</h1><p>{words(number, 60)}</p>"
+        return (
+            f"{version}/{number}.html",
+            f"<title>{words(number, 2)}</title><ul>{menu}</ul>{text}",
+        )
+
+    found = kept(crawl([manual(version, n) for version in ("2.22", "2.24") for n in range(16)]))
+    assert all(found[:16])
+    assert all(found[16:]) if own_links else sum(found[16:]) <= 6  # before the menu is learnt
 
 
 # 7. Session ids on short pages

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from made_evidence import BINS, BITS, FULL, changed, drawn, evidence, page, plane
 from matching_pages import Known
 
-from scrapy_neardup.evidence.decision import (
+from scrapy_neardup.evidence.decision import Comparison, Rule
+from scrapy_neardup.evidence.demands import (
     DEMANDS,
     MIN_CORE_BINS,
-    Comparison,
     Names,
-    Rule,
 )
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, Head, Planes
 

@@ -28,6 +28,7 @@ HEADS = st.builds(
     places=st.lists(WORD, min_size=MAX_TRACKED, max_size=MAX_TRACKED).map(tuple),
     name=st.integers(0, 2**16 - 1),
     text=st.integers(0, 2**16 - 1),
+    rows=st.tuples(*[st.integers(0, 2**16 - 1)] * (1 + MAX_TRACKED)),
 )
 
 
@@ -46,6 +47,14 @@ def test_planes_after_it_do_not_matter(head, planes):
 def test_places_that_are_missing_are_0(places):
     read = Head.unpack(Head(places=tuple(places)).pack()).places
     assert read == (*places, *[0] * (MAX_TRACKED - len(places)))
+
+
+@given(HEADS, st.sets(WORD, max_size=2))
+def test_the_rows_of_some_places_are_left_out(head, others):
+    left_out = {*head.places[:2], *others}
+    sums = zip(head.rows[1:], head.places, strict=True)
+    kept = [head.rows[0], *(sum_ for sum_, place in sums if place not in left_out)]
+    assert head.rows_without(left_out) == sum(kept) % 2**16
 
 
 @given(st.integers(0, 2**32), st.sampled_from([16, 128, 512, 1024]), st.sampled_from([1, 2, 4, 8]))

@@ -1,7 +1,7 @@
 """The shingles of a page and their owners, against plain Python."""
 
 import random
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ from resembling_sets import HASH_SETS
 
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED
 from scrapy_neardup.evidence.places import named_places, tracked
-from scrapy_neardup.evidence.shingling import owned, streams
+from scrapy_neardup.evidence.shingling import owned, row_sums, streams
 from scrapy_neardup.fingerprints.minwise import held_by, one_permutation_sketch, owners
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.text import Form
+from scrapy_neardup.text import Block, Blocks, Form
 
 TOKENS = st.integers(1, 60)
 ROWS = st.lists(
@@ -37,7 +37,9 @@ def page_of(blocks, named=(), links=()):
     for aside, form in asides:
         words[1:1], forms[1:1], places[1:1], joined[1:1] = [aside], [form], [1], [False]
     counts = np.array([*map(len, words)], np.int64)
-    return streams(tokens(chain.from_iterable(words)), counts, forms, places, joined)
+    texts = [""] * len(words)  # nothing looks at them
+    blocks = Blocks.of([*map(Block, texts, forms, places, joined)])
+    return streams(tokens(chain.from_iterable(words)), counts, blocks)
 
 
 def shingles_of(page, size):
@@ -81,7 +83,7 @@ def by_definition(blocks, named, links, size):
     if several:
         for number in range(row + 1):
             of_row = [at for at, each in enumerate(rows) if each == number]
-            if len(of_row) < size:
+            if 0 < len(of_row) < size:
                 add(hashed([words[at] for at in of_row]), of_words[of_row[0]])
     for aside, owner in ((named, NAMED), (links, LINKS)):
         for start in range(max(1, len(aside) - size + 1) if aside else 0):
@@ -98,14 +100,21 @@ def test_owners_are_as_defined(blocks, named, links, size):
     found = shingles_of(page, size)
     core = [word for block, *_ in blocks for word in block]
     if len(core) < min(40, (len(core) + len(named) + len(links)) / 2):
-        # Too little beside the rest: all of the text is the core. Links stand in reverse order.
-        blocks, named, links = [([*core, *named, *links[2:], *links[:2]], 1, False)], [], []
+        # Too little beside the rest: all of the text is the core, and only places start rows.
+        asides = [(aside, 1, False) for aside in (links[2:], links[:2], named)]
+        blocks = [blocks[0], *asides, *blocks[1:]]
+        named = links = []
+        own = page.owners.tolist()
+        joined = [False, *(one == other for one, other in pairwise(own))]
+        blocks = [(*block[:2], is_joined) for block, is_joined in zip(blocks, joined, strict=True)]
     links = [*links[2:], *links[:2]]
     expected = by_definition(blocks, named, links, size)
     assert found.shingles.tolist() == sorted(expected)
     assert dict(zip(found.shingles.tolist(), found.owners.tolist(), strict=True)) == expected
     rows = sorted(hash_ for hash_, owner in expected.items() if owner < BORDER)
     assert found.rows.tolist() == (rows or sorted(expected))
+    sums = [sum(hash_ for hash_, of in expected.items() if of == owner) for owner in range(BORDER)]
+    assert row_sums(found.shingles, found.owners) == tuple(sum_ % 2**16 for sum_ in sums)
     assert len(page.texts) == len(page.places)
     assert page.owners.max(initial=0) <= len(page.places)
 

@@ -1,5 +1,7 @@
 """Compiled and pure make the same features of a page."""
 
+from array import array
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -101,9 +103,9 @@ _blocks = st.tuples(
 @given(seeds, st.lists(_blocks, max_size=40))
 def test_streams(seed, blocks):
     counts, forms, places, joined = zip(*blocks, strict=True) if blocks else [()] * 4
-    places = [place << 14 for place in places]  # some have their lower bits in common
     tokens = random_hashes(seed, sum(counts))
-    both("parted", tokens, np.array(counts, np.int64), forms, places, joined)
+    places = array("I", [place << 14 for place in places])  # some have lower bits in common
+    both("parted", tokens, np.array(counts, np.int64), bytes(forms), places, bytes(joined))
 
 
 texts = st.text(

@@ -94,6 +94,7 @@ heads = st.builds(
     places=st.lists(st.sampled_from((1, 256, 257, 3)), max_size=4).map(tuple),
     name=numbers,
     text=numbers,
+    rows=st.tuples(*[st.sampled_from((0, 1, 2**16 - 1))] * 5),
 )
 places = st.frozensets(st.sampled_from((1, 256, 257, 3, 513)), max_size=3)
 weighings = st.builds(

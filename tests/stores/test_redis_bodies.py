@@ -225,7 +225,7 @@ def test_chunks_follow_each_other():
                 assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
         chunks = trees(server)["body"]
         assert sorted(chunks) == [b"nd:default:body:2:%d" % n for n in range(3)]
-        assert {len(chunk) for chunk in chunks.values()} == {43 * 1520}
+        assert {len(chunk) for chunk in chunks.values()} == {42 * 1530}
         assert check_structure(server) == 100
 
     with PLACES["redis"]():

@@ -88,6 +88,26 @@ def test_no_namespace_meets_another_or_breaks_out(name):
             assert not set(bare) & set(b"{}*?[]\\\n ")
 
 
+# URLs
+
+
+@on_both
+def test_urls_are_shown_where_some_crawlers_store_none(name):
+    async def scenario(uri: str) -> None:
+        async with open_store(uri) as silent, open_store(uri) as telling:
+            await silent.check_and_add(page(1, 0))
+            await telling.check_and_add(page(2, SOMETHING, url="https://a.example/2"))
+            for number, fingerprint, url in ((3, 0, None), (4, SOMETHING, "https://a.example/2")):
+                repeated = (await silent.check_and_add(page(number, fingerprint))).match
+                assert repeated is not None
+                assert repeated.url == url
+        async with open_store(uri):  # that URLs are stored is no parameter
+            pass
+
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+
+
 # Leases
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from structures import Structure, structures
+from structures import Run, Structure, structures
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
@@ -27,6 +27,10 @@ MOST = 4 * TIMES
 LEAST = 0.005
 """Seconds below which nothing can be told."""
 SECOND_PER_CHARACTER = 1e-6
+ORDINARY = Structure((Run("siblings", ("p",), "class", "x", "x{k} 7 hits "),), "a/", 3)
+TIMES_ORDINARY = 2
+"""A page that costs more a character than it may is slow only if it costs more than as many times
+what an ordinary one of its size costs meanwhile: other work slows both down."""
 TRIES = 3
 """A page that seems slow is measured as often; the least counts."""
 
@@ -63,9 +67,11 @@ def seconds(structure: Structure, size: int) -> float:
 def is_slow(structure: Structure) -> str:
     """Return in what a page is out of proportion, or nothing."""
     small, large = seconds(structure, SIZE), seconds(structure, TIMES * SIZE)
+    most = SECOND_PER_CHARACTER * TIMES * SIZE
     for _ in range(TRIES):
-        if large <= MOST * max(small, LEAST) and large <= SECOND_PER_CHARACTER * TIMES * SIZE:
+        if large <= min(MOST * max(small, LEAST), most):
             return ""
+        most = max(most, TIMES_ORDINARY * seconds(ORDINARY, TIMES * SIZE))
         small = max(small, seconds(structure, SIZE))
         large = min(large, seconds(structure, TIMES * SIZE))
     return f"{small:.3f} s for {SIZE:,} characters, {large:.3f} s for {TIMES * SIZE:,}"

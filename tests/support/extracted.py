@@ -28,4 +28,4 @@ def content(html, ignore=()):
 
 def blocks(fragment, mode="main"):
     """The blocks that `fragment` adds to a page with enough main text."""
-    return list(Extractor(mode).extract(parse_html(BODY + fragment)).blocks[1:])
+    return list(Extractor(mode).extract(parse_html(BODY + fragment)).blocks)[1:]

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import floor
+from math import ceil, floor
 
 from matching_pages import Known, evidence
 
-from scrapy_neardup.evidence.decision import (
+from scrapy_neardup.evidence.decision import Rule
+from scrapy_neardup.evidence.demands import (
     DEMANDS,
     EQUAL,
     MIN_BITS,
     MIN_CORE_BINS,
     MIN_EQUAL_BITS,
     MIN_TELLING_CORE_BINS,
+    SITE_LINKS,
     UNDER_ONE_TITLE,
     Names,
-    Rule,
 )
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, Head
 from scrapy_neardup.stores import Matching
@@ -196,6 +197,47 @@ def _core_and_rows() -> Iterator[Case]:
             yield case(label, rule, names=names, differing=305, ours=ours, theirs=theirs)
 
 
+def _same_rows() -> Iterator[Case]:
+    """Yield cases of rows that are the same, whatever part of a sketch they have."""
+    same = {"our_head": {"rows": (1,)}, "their_head": {"rows": (1,)}}
+    for names in Names:
+        rule = Rule.SAME_CORE if names >= Names.NAMESAKE else None
+        for core, expected in ((1, rule), (0, None)):
+            aside = BINS - core
+            yield case(f"rows in {core} bins, {names.name}", expected, names=names,
+                       differing=aside, theirs=[LINKS] * aside, **same)  # fmt: skip
+        links = [LINKS] * 400
+        least = ceil(SITE_LINKS * 400)
+        for shared, expected in ((least, rule), (least - 1, None)):
+            furniture = Known(sum(1 << bin_ for bin_ in range(400 - shared, 400)))
+            label = f"{shared} of the links are the site's, {names.name}"
+            yield case(label, expected, names=names, differing=400, ours=links, theirs=links,
+                       furniture=furniture, **same)  # fmt: skip
+            yield case(f"{label}, other rows", None, names=names, differing=400, ours=links,
+                       theirs=links, furniture=furniture)  # fmt: skip
+    aside = [LINKS] * (BINS - 1)
+    for known, ours, theirs, expected in (
+        ({}, (), (), None),
+        ({}, (1, 2), (1, 2), Rule.SAME_CORE),
+        ({11}, (0, 2), (0, 2), None),
+        ({}, (1, 2), (1, 3), None),
+        ({11}, (1, 2), (1, 3), Rule.SAME_CORE),
+        ({12}, (1, 2), (1, 3), None),
+        ({11, 12}, (2**16 - 1, 2, 3), (2**16 - 1, 4, 5), Rule.SAME_CORE),
+        ({12}, (2**16 - 1, 2, 3), (1, 0, 5), Rule.SAME_CORE),
+    ):
+        yield case(
+            f"rows {ours} and {theirs}, {known} change",
+            expected,
+            names=Names.ADDRESS,
+            differing=len(aside),
+            theirs=aside,
+            our_head={"rows": ours},
+            their_head={"rows": theirs},
+            changing=frozenset(known),
+        )
+
+
 _ONE_ADDRESS = (Names.TRANSLATED, Names.ADDRESS, Names.RESPONSE)
 
 
@@ -302,7 +344,15 @@ def _names() -> Iterator[Case]:
         yield case(f"{label}, ignored", Rule.EQUAL, short=True, **heads, titles="ignore")
 
 
-CASES = (*_alike(), *_same_core(), *_core_and_rows(), *_equal_text(), *_places(), *_names())
+CASES = (
+    *_alike(),
+    *_same_core(),
+    *_core_and_rows(),
+    *_same_rows(),
+    *_equal_text(),
+    *_places(),
+    *_names(),
+)
 
 
 def stored_page(case: Case, scope: str = "") -> Page:

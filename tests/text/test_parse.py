@@ -188,7 +188,9 @@ def test_deep_scripts_and_attributes():
     "odd", ["a\x01b", "a&#12;b", "<x\x01y z\x02='\x03'>a</x\x01y>b", "<p {n}=1>a<p>b", "a<i<nav>b"]
 )
 def test_what_no_tree_may_hold_beneath_deep_elements(odd):
-    assert words(nested(3_000, inner=odd))[3_001:-3_001] == ["a", "b"]
+    found = words(nested(3_000, inner=odd))[3_001:-3_001]
+    # Older libxml2 drops a control character, and newer keeps it, which parts words.
+    assert found == ["a", "b"] or found == words(nested(30, inner=odd))[31:-31] == ["ab"]
 
 
 @given(st.text(st.sampled_from("ab\x01\x0c\x1f\ufffe<>/=\"'&{ é中"), max_size=40))

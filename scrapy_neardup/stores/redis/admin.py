@@ -21,7 +21,7 @@ from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect, explaining
 from scrapy_neardup.stores.redis.layout import prefix
-from scrapy_neardup.stores.redis.namespace import DIGEST, cluster_counts, counts
+from scrapy_neardup.stores.redis.namespace import DIGEST, URLS, cluster_counts, counts
 from scrapy_neardup.stores.redis.scripts import WEIGH_SCRIPT
 
 _BATCH = 500
@@ -32,8 +32,6 @@ _FIELDS = 200
 """Fields that a script reads in one call: a megabyte of buckets at most."""
 _SHOWN = 5
 """Maximum number of busy buckets that are named."""
-_WIDTHS = {False: (14, 6), True: (31, 10)}
-"""Whether it is a cluster -> bytes of an entry in table 1, and in the others."""
 _KINDS = {
     "page": "identity",
     "f": "features",
@@ -62,7 +60,8 @@ class RedisAdmin:
         recorded = await self._client.hgetall(self._key(namespace, "schema"))
         if not recorded:
             return None
-        recorded.pop(DIGEST.encode(), None)
+        for field in (DIGEST, URLS):
+            recorded.pop(field.encode(), None)
         parameters = {name.decode(): value.decode() for name, value in recorded.items()}
         memory = Counter(dict.fromkeys(("tables", "identity", "features", "sketches", "rest"), 0))
         busiest = []
@@ -114,6 +113,14 @@ class RedisAdmin:
         if batch:
             yield batch
 
+    def _width(self, table: int, *, has_bodies: bool) -> int:
+        """Return the bytes of an entry of a table."""
+        if self._clustered:
+            return 31 if table == 1 else 10
+        if table > 1:
+            return 6
+        return 14 if has_bodies else 20
+
     async def _weigh(
         self, key: bytes, table: int, parameters: Mapping[str, str]
     ) -> tuple[dict[str, int], list[BusyBucket]]:
@@ -136,7 +143,7 @@ class RedisAdmin:
             lengths.update(zip(buckets[1::2], buckets[::2], strict=True))
             if cursor == b"0":
                 break
-        width = _WIDTHS[self._clustered][table > 1]
+        width = self._width(table, has_bodies=bool(matching.features or matching.bins))
         first = key.decode().strip("{}").rpartition(":")[2]
         return weights, [
             BusyBucket(table=table, prefix=first + name[1:].hex(), entries=lengths[name] // width)

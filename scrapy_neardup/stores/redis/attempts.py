@@ -74,7 +74,7 @@ class Attempts:
         *replies, pointer = await asyncio.gather(
             self._call("begin", self.entry_key(mine), *begin, arrived.body),
             *(
-                self._call("claim", self.key(f"t{i}", f), f, mine.token, arrived.limit, i)
+                self._call("claim", self.key(f"t{i}", f), f, mine.token, arrived.limit)
                 for i, f in tables
             ),
             *(self._call("feature", self.key("f", f), f, mine.name) for f in features),

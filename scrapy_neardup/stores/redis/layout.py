@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
-FORMAT = 2
+FORMAT = 3
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
@@ -144,9 +144,8 @@ class Layout:
 
     @property
     def compared(self) -> str:
-        """For each table, first and last bytes of the parts of a suffix, in Lua (`_parts`)."""
-        parts = (_parts(prefix, self.max_distance) for prefix in self.prefixes)
-        return "{{" + "},{".join(",".join(map(str, each)) for each in parts) + "}}"
+        """First and last bytes of the parts of a suffix, in Lua (`_parts`)."""
+        return f"{{{','.join(map(str, _parts(min(self.prefixes), self.max_distance)))}}}"
 
     @property
     def depth(self) -> int:

@@ -25,6 +25,9 @@ from scrapy_neardup.urls import redact_store
 DIGEST = "digest"
 """Name of the field that stands for all others, for scripts to compare."""
 
+URLS = "urls"
+"""Name of the field that scripts write when the first URL is stored; no parameter."""
+
 MAX_TOPICS = 16_384
 """Maximum number of topics: those posted to last. A topic is what was learnt of a site; a broad
 crawl meets more sites a day, and what is learnt of them might take more memory than their
@@ -59,7 +62,7 @@ async def agree_on_parameters(
     differences = [
         f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
         for name in compared
-        if name not in {*design, DIGEST} and theirs.get(name) != str(ours.get(name))
+        if name not in {*design, DIGEST, URLS} and theirs.get(name) != str(ours.get(name))
     ]
     if differences:
         raise StoreMismatchError(

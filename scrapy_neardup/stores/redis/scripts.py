@@ -12,9 +12,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-from scrapy_neardup.evidence import decision
+from scrapy_neardup.evidence import demands
 from scrapy_neardup.evidence import layout as evidence_layout
-from scrapy_neardup.evidence.decision import Names, Rule
+from scrapy_neardup.evidence.decision import Rule
+from scrapy_neardup.evidence.demands import Names
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout
@@ -47,7 +48,7 @@ def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
         "TABLES": len(layout.prefixes),
         "PARTS": layout.compared,
         "TREES": f"{{{trees}}}",
-        "EARLIER": layout.earlier,
+        "EARLIER": f"({layout.earlier})",
         "UNSEEN": f"{{{','.join(map(str, layout.unseen))}}}",
         "DEPTH": layout.depth,
         "PAGE_DEPTH": PAGE_DEPTH,
@@ -91,14 +92,14 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
     """
     numbers = {
         name: value
-        for name, value in (vars(decision) | vars(evidence_layout)).items()
+        for name, value in (vars(demands) | vars(evidence_layout)).items()
         if name.isupper() and isinstance(value, int | float)
     }
     size = min(4, matching.bins // 8) or 4
     words = matching.bins // 8 // size
-    demands = (
+    rows = (
         f"[{int(name)}]={{{','.join(map(repr, demand))}}}"
-        for name, demand in decision.DEMANDS.items()
+        for name, demand in demands.DEMANDS.items()
     )
     return {
         **numbers,
@@ -109,8 +110,9 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
         "PLANES_BYTES": (matching.bits + evidence_layout.OWNER_BITS) * matching.bins // 8,
         "WORDS": words,
         "PLANE": f"'<{f'I{size}' * words}'",
+        "ROW_SUMS": f"'<{'H' * (1 + evidence_layout.MAX_TRACKED)}'",
         "FULL": 2 ** (8 * size) - 1,
-        "DEMANDS": f"{{{','.join(demands)}}}",
+        "DEMANDS": f"{{{','.join(rows)}}}",
         **{f"NAMES.{name.name}": int(name) for name in Names},
         **{f"RULE.{rule.name}": f"'{rule}'" for rule in Rule},
     }
@@ -119,7 +121,8 @@ def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
 def _with_constants(text: str, values: Mapping[str, object]) -> str:
     """Return a part of a script with the values of its constants in place of their names.
 
-    Tables are locals, as each mention of a literal would make the table again.
+    Tables are locals, as each mention of a literal would make the table again; one in parentheses
+    is made where it is mentioned.
     """
     written = {name: str(value) for name, value in values.items()}
     longest_first = map(re.escape, sorted(written, key=len, reverse=True))

@@ -6,6 +6,7 @@
 --   EVIDENCE_HEAD  bytes of a head       PLANE_BYTES  bytes of a plane
 --   WORDS  words of a plane              FULL   a word of ones
 --   PLANE  a plane, in struct's format   NAMES  name -> number      RULE  name -> word of the reply
+--   ROW_SUMS  the sums of rows, likewise
 -- In this file a plane is a table of words.
 
 local bor, bnot, rshift = bit.bor, bit.bnot, bit.rshift
@@ -13,6 +14,7 @@ local TITLE = 9
 local PLACES = TITLE + 2 * MAX_TITLE_WORDS
 local NAME = PLACES + 2 * MAX_TRACKED
 local TEXT = NAME + 2
+local ROWS = TEXT + 2
 local NO_WORD = '\0\0'
 local DIFFER = 1 - 2 ^ -BITS -- of the bins whose minima differ, the share whose bits do
 
@@ -55,6 +57,17 @@ local function holds(words, word)
   return at ~= nil
 end
 
+-- Sum of the rows of a page, 16 bits, but for those in some places.
+local function rows_without(stored, places)
+  local sums = { struct.unpack(ROW_SUMS, stored, ROWS) }
+  local sum = sums[1]
+  for owner = 1, MAX_TRACKED do
+    local at = PLACES + 2 * (owner - 1)
+    if not holds(places, sub(stored, at, at + 1)) then sum = sum + sums[1 + owner] end
+  end
+  return sum % 65536
+end
+
 -- ---- the page at hand ------------------------------------------------------------------
 
 -- The bins whose minimum isn't in the core, given one or two strings of places that aren't.
@@ -90,7 +103,7 @@ local function comparison(stored, weighing)
     page.values = planes_in(stored, 0, BITS)
     page.aside = aside_of(owners, stored, page.changing)
     page.named, page.links = owned_by(owners, NAMED), owned_by(owners, LINKS)
-    page.border = owned_by(owners, BORDER)
+    page.border, page.rows = owned_by(owners, BORDER), rows_without(stored, page.changing)
     page.furniture = at <= #weighing and { struct.unpack(PLANE, weighing, at) } or nil
     at = at + PLANE_BYTES
     if at <= #weighing then
@@ -182,9 +195,15 @@ local function compare(page, stored, owners, by_title)
   return differing, counted, core
 end
 
+-- Whether enough links of the page at hand are furniture.
+local function has_links_of_site(page)
+  if not page.furniture then return false end
+  return count(page.links, page.furniture) >= SITE_LINKS * count(page.links)
+end
+
 -- How much only this page has besides its core, in elements named as furniture or in links, as a
 -- multiple of the permitted share.
-local function besides_of(page, differing, demand)
+local function besides_of(page, differing, demand, same_rows)
   local named, links = 0, 0
   for w = 1, WORDS do
     local beside = differing[w]
@@ -192,6 +211,7 @@ local function besides_of(page, differing, demand)
     named = named + ones(band(beside, page.named[w]))
     links = links + ones(band(beside, page.links[w]))
   end
+  if same_rows and has_links_of_site(page) then links = 0 end
   return math.max(named / (demand[4] * DIFFER * BINS), links / (demand[5] * DIFFER * BINS))
 end
 
@@ -234,7 +254,9 @@ local function decide(page, stored, same_embedded)
     if of_core < MIN_TELLING_CORE_BINS then these, of_these = text, of_text end
     if not by_title or these <= UNDER_ONE_TITLE * most * of_these then return decided(RULE.ALIKE) end
   end
-  local besides = besides_of(page, differing, demand)
+  local same_rows = names >= NAMES.NAMESAKE and page.rows > 0
+    and rows_without(stored, page.changing) == page.rows
+  local besides = besides_of(page, differing, demand, same_rows)
   if besides > 1 then return nil end
   if demand[6] > 0 and besides <= 0.5 and of_core >= demand[3]
     and core <= demand[6] * most * of_core then
@@ -245,6 +267,7 @@ local function decide(page, stored, same_embedded)
     local rows = rows_of(page, owners, in_core)
     these, of_these = count(differing, rows), count(counted, rows)
   end
+  if same_rows and of_these > 0 then return decided(RULE.SAME_CORE) end
   if of_these >= demand[3] and these <= demand[2] * DIFFER * of_these then
     return decided(RULE.SAME_CORE)
   end

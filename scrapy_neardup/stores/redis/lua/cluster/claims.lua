@@ -3,10 +3,10 @@
 -- Returns {'full'}, or {'claimed', key in table order and attempt of each other entry near it}, the
 -- attempt followed by the first `told` bytes of the rest of the entry.
 
-local function claim(key, i, width, f, attempt, limit, payload, told)
+local function claim(key, width, f, attempt, limit, payload, told)
   local s, name, level = bucket(key, f)
   local reply, mine = { 'claimed' }, false
-  local near = probe(s, width, i, f, limit)
+  local near = probe(s, width, f, limit)
   for n = 1, near and #near or 0, 2 do
     local o = near[n]
     local other, its = sub(f, 1, 2) .. sub(s, o + 1, o + 6), sub(s, o + 7, o + 6 + #attempt)

@@ -3,7 +3,14 @@
 local MAX_BODIES = 2 ^ 28
 local FEATURE_DEPTH = 16 -- levels: the bits in the start of a feature, less two bytes
 
-local function payload_of(r) return r.start .. r.digests .. r.seen .. r.place end
+local function payload_of(r)
+  return HAS_BODIES and r.start .. r.digests .. r.seen .. r.place or r.start .. r.seen
+end
+
+-- What follows a page's key in table i.
+local function listed(i, id, digests)
+  return i > 1 and '' or HAS_BODIES and id or id .. digests
+end
 
 local function record(key, digests, place)
   return payload_of({ start = sub(key, 1, START), digests = digests, seen = u(now(), 4), place = place })
@@ -53,10 +60,10 @@ local function withdraw(id)
     return 0
   end
   local key = key_of(id, r)
-  local listed = not HAS_BODIES or select(3, place_at(r.place))
-  for i = 1, key and listed and tables_of(r.digests) or 0 do
+  local is_listed = not HAS_BODIES or select(3, place_at(r.place))
+  for i = 1, key and is_listed and tables_of(r.digests) or 0 do
     local f = permuted(i, key)
-    remove(table_hash(i, f), f, i == 1 and id or '', DEPTH)
+    remove(table_hash(i, f), f, listed(i, id, r.digests), DEPTH)
   end
   remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
   local body, v
@@ -71,7 +78,7 @@ local function withdraw(id)
   if call('ZREM', PENDING, id) == 0 then
     call('HINCRBY', PREFIX .. 'counters', 'confirmed', -1)
   end
-  call('HDEL', hash('url', id), id)
+  if has_urls then call('HDEL', hash('url', id), id) end
   local collapsed = tonumber(call('HGET', PREFIX .. 'collapsed', id) or 0)
   if collapsed > 0 then call('HDEL', PREFIX .. 'collapsed', id) end
   return collapsed

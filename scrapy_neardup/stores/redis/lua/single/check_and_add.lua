@@ -19,11 +19,15 @@
 -- and where nothing has to be confirmed.
 
 local RETENTION = tonumber(ARGV[3])
+local read_numbers = struct.unpack
 local KEYS_AT = 17
 local FEATURES_AT = KEYS_AT + 8 * TABLES
 local p -- the page being judged
 local comparison, decide -- of evidence.lua, made for the first candidate
 local changes -- what changes entries, made for the first page that does (remember.lua)
+-- Of each table that was looked into for the page: key in its order, hash, bucket, field, level. One
+-- list for all pages of a call, as it would grow in steps for each.
+local buckets = {}
 
 local function changing()
   changes = changes or changing_functions()
@@ -41,7 +45,8 @@ local function read(words)
     nearest = 65, -- distance of the nearest entry that wasn't judged, in bits
     contradicted = 0, -- entries within the limit that are other pages by their digests
     comparisons = 0,
-    buckets = {}, -- for each table: key in its order, hash, bucket, field, level
+    buckets = buckets,
+    looked = 0, -- tables that were looked into
     -- url, features, evidence, weighing: where it has such
     -- old: its own entry of an earlier fetch
     -- candidate: evidence of the nearest candidate
@@ -101,6 +106,21 @@ local function drop(other)
   changing().withdraw(other)
 end
 
+-- What table 1 says of the entry at an offset, beside its page id; nil if only its record tells.
+local function listed_at(s, o)
+  if not HAS_BODIES then return { digests = sub(s, o + 7 + ID, o + 6 + LISTED) } end
+end
+
+-- The record of an entry that was met; nil if the server has evicted it. Where the record has nothing
+-- to say that matters, it isn't read.
+local function entry_record(entry)
+  local known = entry.r
+  if known and (known.seen or RETENTION == 0) then return known end
+  local r = record_of(entry.id)
+  if r and known then r.digests = known.digests end
+  return r
+end
+
 -- Page ids aren't compared as strings: that depends on the locale of the server.
 local function entry_of(other, d, r, stored) return { id = other, d = d, r = r, stored = stored } end
 
@@ -115,7 +135,7 @@ local function is_nearer(a, b)
 end
 
 local function meet(other, d, r, stored)
-  if p.found[other] == nil then
+  if p.found[other] == nil and other ~= p.id then
     p.found[other] = entry_of(other, d, r, stored)
     p.nearest = math.min(p.nearest, d)
   end
@@ -124,10 +144,10 @@ end
 -- All entries of a key, which is d bits away.
 local function meet_key(key, d)
   local s, suffix = bucket(table_hash(1, key), key), sub(key, 3, 8)
-  local o = offset_of(s, 6 + ID, suffix)
+  local o = offset_of(s, 6 + LISTED, suffix)
   while o and sub(s, o + 1, o + 6) == suffix do
-    meet(sub(s, o + 7, o + 14), d)
-    o = o + 6 + ID
+    meet(sub(s, o + 7, o + 14), d, listed_at(s, o))
+    o = o + 6 + LISTED
   end
 end
 
@@ -148,8 +168,8 @@ local function judge_nearest(below)
   end
   if #order > 1 then table.sort(order, is_nearer) end
   for _, entry in ipairs(order) do
-    local r = entry.r or record_of(entry.id)
-    if not r or not fits(r) then -- no record: the server has evicted it
+    local r = entry_record(entry)
+    if not r or not fits(r) then
       if entry.d <= p.limit then p.contradicted = p.contradicted + 1 end
       if p.contradicted == MAX_CONTRADICTED then break end
     elseif not alive(entry.id, r, RETENTION) then
@@ -196,15 +216,18 @@ local function seen_again()
       return 's' .. char(d) .. why
     end
   end
-  p.found[id] = false
   p.old = old
 end
 
+local earlier -- EARLIER, made for the first page that needs it
+
 -- Whether an entry of table i shares its prefix in an earlier table with the page: it was met there.
 local function was_met(i, f, s, o)
-  local high = bxor(number(f, 3, 5), number(s, o + 1, o + 3))
-  local low = bxor(number(f, 6, 8), number(s, o + 4, o + 6))
-  local masks = EARLIER[i]
+  local high, low = read_numbers('>I3I3', f, 3)
+  local its_high, its_low = read_numbers('>I3I3', s, o + 1)
+  high, low = bxor(high, its_high), bxor(low, its_low)
+  earlier = earlier or EARLIER
+  local masks = earlier[i]
   for n = 1, #masks, 2 do
     if band(high, masks[n]) == 0 and band(low, masks[n + 1]) == 0 then return true end
   end
@@ -214,19 +237,19 @@ end
 -- 2. Is there a page like it? First its near entries, table by table: an entry that shares features
 -- and is no farther than the limit is one of them, so that it can't be nearer than their nearest.
 local function look_in_tables()
-  local buckets = p.buckets
   for i = 1, tables_of(p.digests) do
     local at = KEYS_AT + 8 * i
     local f = sub(p.words, at - 8, at - 1)
     local key = table_hash(i, f)
     local s, name, level = bucket(key, f)
-    local near = probe(s, i == 1 and 6 + ID or 6, i, f, p.limit)
+    local near = probe(s, i == 1 and 6 + LISTED or 6, f, p.limit)
     local n = 5 * i - 4
     buckets[n], buckets[n + 1], buckets[n + 2], buckets[n + 3], buckets[n + 4] = f, key, s, name, level
+    p.looked = i
     for m = 1, near and #near or 0, 2 do
       local o, d = near[m], near[m + 1]
       if i == 1 then
-        meet(sub(s, o + 7, o + 14), d)
+        meet(sub(s, o + 7, o + 14), d, listed_at(s, o))
       elseif not was_met(i, f, s, o) then
         meet_key(original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6)), d)
       end
@@ -282,7 +305,7 @@ return (replies_to(function(words)
     local count = call('HINCRBY', PREFIX .. 'collapsed', match.id, 1)
     touch(match.id, p.matched)
     if p.old then drop(p.id) end
-    local url = call('HGET', hash('url', match.id), match.id) or ''
+    local url = has_urls and call('HGET', hash('url', match.id), match.id) or ''
     return 'd' .. char(match.d) .. p.why .. match.id
       .. struct.pack('>I4I4', count, #url) .. url .. witness
   end

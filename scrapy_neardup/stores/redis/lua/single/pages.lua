@@ -1,38 +1,47 @@
 -- One Redis holds all of a namespace, so a script can reach every entry.
 --
---   PREFIX t1:XX   key -> page id        PREFIX page:XX    page id -> record
---   PREFIX tN:XX   permuted key          record: start of the key, tag 2, title 2, content 2, seen 4
+--   PREFIX t1:XX   key -> page id and digests (tag 2, title 2, content 2)
+--   PREFIX tN:XX   permuted key          PREFIX page:XX    page id -> record: start of the key, seen 4
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
 --
--- Where pages have features or evidence (HAS_BODIES), a record ends with the place of its body, 4
--- bytes (bodies.lua), and
+-- Where pages have features or evidence (HAS_BODIES), the digests stand in the record, behind the key,
+-- as no table may list a page; a record ends with the place of its body, 4 bytes (bodies.lua); and
 --   PREFIX f:XX    feature -> place
 
 local ID = 8 -- bytes
 -- Bytes of the key at the start of a record: five hold the longest prefix; eight are needed where
 -- pages are found by features, as no table may list them.
 local START = HAS_BODIES and 8 or 5
-local RECORD = START + 10 + (HAS_BODIES and 4 or 0)
+local RECORD = START + (HAS_BODIES and 14 or 4)
+local LISTED = HAS_BODIES and ID or ID + 6 -- bytes behind a key in table 1
 
 local PREFIX = ARGV[1]
 local PENDING = PREFIX .. 'pending'
 
 -- A server that was emptied, by a restart or by hand, has lost the record of the namespace's
 -- parameters, and by now another crawl may have written its own.
-if call('HGET', PREFIX .. 'schema', 'digest') ~= RECORD_DIGEST then
+local about = call('HMGET', PREFIX .. 'schema', 'digest', 'urls')
+if about[1] ~= RECORD_DIGEST then
   return redis.error_reply('NEARDUPLOST the parameters of this namespace are to be agreed on again')
 end
+local has_urls = about[2] -- whether a page was ever stored with its URL
 
 -- Two digits for each byte; cheaper than string.format.
 local HEX = '000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9fa0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebfc0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedfe0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff'
 
 local function hex(f) local b = 2 * byte(f); return sub(HEX, b + 1, b + 2) end
 
-local function hash(tree, f) return PREFIX .. tree .. ':' .. hex(f) end
+local function hash(tree, f)
+  local b = 2 * byte(f)
+  return PREFIX .. tree .. ':' .. sub(HEX, b + 1, b + 2)
+end
 
 -- The hash of table i that lists f.
-local function table_hash(i, f) return PREFIX .. TREES[i] .. hex(f) end
+local function table_hash(i, f)
+  local b = 2 * byte(f)
+  return PREFIX .. TREES[i] .. sub(HEX, b + 1, b + 2)
+end
 
 local function distance(f, g)
   local d = 0
@@ -66,12 +75,14 @@ end
 
 local function now() return floor(now_ms() / 1000) end
 
--- The record at an offset: start of the key, digests (tag, title, content), seen, place.
+-- The record at an offset: start of the key, seen; and digests and place, where it has such.
 local function record_at(s, o)
   o = o + 6 + START
+  local start = sub(s, o - START + 1, o)
+  if not HAS_BODIES then return { start = start, seen = sub(s, o + 1, o + 4) } end
   return {
-    start = sub(s, o - START + 1, o), digests = sub(s, o + 1, o + 6),
-    seen = sub(s, o + 7, o + 10), place = HAS_BODIES and sub(s, o + 11, o + 14) or '',
+    start = start, digests = sub(s, o + 1, o + 6),
+    seen = sub(s, o + 7, o + 10), place = sub(s, o + 11, o + 14),
   }
 end
 
@@ -84,22 +95,37 @@ local function record_of(id)
   return o and record_at(s, o), key, s, name, level, o
 end
 
--- The whole key of a page. Table 1 has it, among the keys with its start; these share a bucket, as
--- no prefix is longer than the start. nil if the server has evicted that bucket.
+-- The whole key of a page. Table 1 has it, among the keys with its start, and the digests, which join
+-- the record; keys with one start share a bucket, as no prefix is longer than the start. nil if the
+-- server has evicted that bucket.
 local function key_of(id, r)
   if START == 8 then return r.start end
   local s = bucket(hash('t1', r.start), r.start)
   local same = sub(r.start, 3, 5)
-  local o = lower_bound(s, 6 + ID, number(same, 1, 3), 0)
+  local o = lower_bound(s, 6 + LISTED, number(same, 1, 3), 0)
   while o < #s and sub(s, o + 1, o + 3) == same do
-    if sub(s, o + 7, o + 6 + ID) == id then return sub(r.start, 1, 2) .. sub(s, o + 1, o + 6) end
-    o = o + 6 + ID
+    if sub(s, o + 7, o + 6 + ID) == id then
+      r.digests = sub(s, o + 7 + ID, o + 6 + LISTED)
+      return sub(r.start, 1, 2) .. sub(s, o + 1, o + 6)
+    end
+    o = o + 6 + LISTED
   end
+end
+
+-- Whether any lease has lapsed and wasn't cleared away, asked for once: few crawlers die.
+local has_lapsed
+local function any_lapsed()
+  if has_lapsed == nil then
+    local first = call('ZRANGE', PENDING, 0, 0, 'WITHSCORES')
+    has_lapsed = first[2] ~= nil and tonumber(first[2]) < now_ms()
+  end
+  return has_lapsed
 end
 
 -- Whether an entry still counts: its lease hasn't lapsed, and it was seen within the retention.
 local function alive(id, r, retention)
   if retention > 0 and number(r.seen, 1, 4) + retention < now() then return false end
+  if not any_lapsed() then return true end
   local lease = call('ZSCORE', PENDING, id)
   return not lease or tonumber(lease) >= now_ms()
 end

@@ -3,10 +3,10 @@
 -- features lead to it.
 local function remember(p)
   local id = p.id
-  local last_bucket = p.unlisted and 0 or #p.buckets
+  local last_bucket = p.unlisted and 0 or 5 * p.looked
   local full = p.contradicted == MAX_CONTRADICTED
   for n = 1, last_bucket, 5 do
-    full = full or #p.buckets[n + 2] >= CAP * (n == 1 and 6 + ID or 6)
+    full = full or #p.buckets[n + 2] >= CAP * (n == 1 and 6 + LISTED or 6)
   end
   local place = not full and add_body(id, p.features, p.evidence, not p.unlisted)
   if not place then
@@ -19,7 +19,7 @@ local function remember(p)
   end
   local written = record(p.key, p.digests, place)
   for n = 1, last_bucket, 5 do
-    local payload = n == 1 and id or ''
+    local payload = listed(n, id, p.digests)
     local f, key, s, name, level = unpack(p.buckets, n, n + 4)
     if p.stale then
       insert(key, f, payload, DEPTH)
@@ -44,6 +44,12 @@ local function remember(p)
   end
   insert(hash('page', id), id, written, PAGE_DEPTH)
   call('ZADD', PENDING, now_ms() + tonumber(ARGV[2]), id)
-  if p.url then call('HSET', hash('url', id), id, p.url) end
+  if p.url then
+    if not has_urls then
+      has_urls = true
+      call('HSET', PREFIX .. 'schema', 'urls', 1)
+    end
+    call('HSET', hash('url', id), id, p.url)
+  end
   return true
 end
