@@ -133,9 +133,11 @@ class Store(Protocol):
 
         The page id, here and in `forget`, doesn't tell two fetches of a page apart. If one page is
         fetched twice at once with two contents (which Scrapy's filter allows only with
-        ``dont_filter``), the entry is that of the later content, and the first callback that ends
-        makes it final; the entry then stays even if the second callback fails. To tell them apart,
-        every store would have to keep the id of a fetch with each page, for this case alone.
+        ``dont_filter``, or to two crawlers), the entry is that of the later content, and whoever
+        ends first ends it: once it is final it stays, even if the second callback fails. Within a
+        crawl the second callback alone ends it, as `crawl/ledger.py` tells them apart; so does a
+        cluster those of two crawlers. One Redis would have to read each page's entry for it, once
+        more a page for this case alone.
         """
 
     async def forget(self, page_id: int) -> int:

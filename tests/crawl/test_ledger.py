@@ -158,6 +158,16 @@ def test_nor_is_one_for_a_page_that_was_fetched_again_with_other_content(fates, 
     asyncio.run(Crawl(fates, ways).run())
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_of_two_fetches_of_a_page_the_one_with_the_later_content_ends_its_entry(fails):
+    async def scenario():
+        crawl = Crawl([Fate(1, 0, 9, not fails), Fate(2, 1, 20, fails)])
+        await crawl.run()
+        return [(page.id, page.fingerprint) for page in crawl.toy.pages.values()]
+
+    assert asyncio.run(scenario()) == ([] if fails else [(0, 2)])
+
+
 @given(st.integers(0, 60), ways)
 def test_the_store_is_asked_twice_about_a_page_and_once_more_for_each_failure(failures, ways):
     """Of 60 equal pages the first ones fail, each while all others wait."""

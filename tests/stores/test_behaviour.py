@@ -231,6 +231,30 @@ async def test_a_replacement_is_pending_until_it_is_confirmed_itself(store):
     assert await outcome(store, page(2, EVERYTHING)) == (Decision.DUPLICATE, 1)
 
 
+@on_store()
+async def test_of_two_fetches_of_a_page_the_first_that_is_confirmed_keeps_the_later(store):
+    """They have one id and two contents: see `Store.confirm`."""
+    await store.check_and_add(page(1, 0))
+    verdict = await store.check_and_add(page(1, EVERYTHING))
+    assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
+    await store.confirm(1)  # the first callback has ended
+    assert (await store.stats()).pending == 0
+    assert await store.forget(1) == 0  # the second one has failed
+    assert await outcome(store, page(2, EVERYTHING)) == (Decision.DUPLICATE, 1)
+    assert await outcome(store, page(3, 0)) == (Decision.NEW, None)
+
+
+@on_store()
+async def test_of_two_fetches_of_a_page_the_first_that_fails_withdraws_the_later(store):
+    await store.check_and_add(page(1, 0))
+    await store.check_and_add(page(1, EVERYTHING))
+    assert await outcome(store, page(2, EVERYTHING)) == (Decision.DUPLICATE, 1)
+    assert await store.forget(1) == 1
+    await store.confirm(1)
+    assert (await store.stats()).pages == 0
+    assert await outcome(store, page(2, EVERYTHING)) == (Decision.NEW, None)
+
+
 def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
     async def scenario() -> None:
         rng = random.Random(11)

@@ -108,6 +108,32 @@ def test_urls_are_shown_where_some_crawlers_store_none(name):
         asyncio.run(scenario(place.uri))
 
 
+# Two fetches of one page
+
+
+@pytest.mark.parametrize(("name", "tells_apart"), [("redis", False), ("redis-cluster", True)])
+@pytest.mark.parametrize("verb", ["confirm", "forget"])
+def test_two_crawlers_that_fetch_one_page_with_two_contents(name, tells_apart, verb):
+    """Whether the first one's verb ends the entry of the other: see `Store.confirm`."""
+
+    async def scenario(uri: str) -> None:
+        async with open_store(uri) as first, open_store(uri) as second:
+            await first.check_and_add(page(1, 0))
+            assert await decision(second, 1) is Decision.NEW
+            assert await decision(first, 2) is Decision.DUPLICATE
+            await getattr(first, verb)(1)
+            stats = await first.stats()
+            if tells_apart:
+                assert (stats.pages, stats.pending) == (1, 1)
+                assert await second.forget(1) == 1
+            else:
+                assert (stats.pages, stats.pending) == (int(verb == "confirm"), 0)
+                assert await second.forget(1) == 0
+
+    with PLACES[name]() as place:
+        asyncio.run(scenario(place.uri))
+
+
 # Leases
 
 
