@@ -17,6 +17,7 @@ import click
 from scrapy_neardup import __version__
 from scrapy_neardup.cli.common import escaped, failure
 from scrapy_neardup.errors import NeardupError
+from scrapy_neardup.interrupts import insistent
 
 VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
@@ -61,7 +62,8 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the verb; an error raised on purpose becomes one line and an exit status."""
         try:
-            return super().invoke(ctx)
+            with insistent():
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise  # click ends quietly: the reader of our output has closed it
         except (NeardupError, OSError) as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from scrapy_neardup.cli.loops import running
+from scrapy_neardup.cli.loops import Runner, running
 from scrapy_neardup.cli.options import is_given, setting_option, together
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.options import Judging, options_of
@@ -34,7 +33,7 @@ def judging_parameters(values: Mapping[str, Any]) -> Parameters:
 @contextmanager
 def opened_store(
     uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
-) -> Iterator[tuple[Store, asyncio.Runner]]:
+) -> Iterator[tuple[Store, Runner]]:
     """Yield an open store, recording what a crawl would, and what runs its calls."""
     store = open_store(
         uri,

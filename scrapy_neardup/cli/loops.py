@@ -5,11 +5,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from signal import SIGINT, getsignal, signal
-from types import FrameType
 from typing import Any, TypeVar
 
+from scrapy_neardup.interrupts import held
+
 T = TypeVar("T")
+
+
+class Runner:
+    """Runs coroutines in a loop, one at a time.
+
+    An interrupt cancels what runs, between two steps of the loop: `asyncio.Runner` lets it through
+    to a task that is half made, and may cancel one in the middle of a step.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Return what the coroutine returns."""
+
+        def cancel() -> None:
+            task.cancel()
+
+        with held(lambda: self._loop.call_soon_threadsafe(cancel)):
+            task = self._loop.create_task(coroutine)
+            return self._loop.run_until_complete(task)
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -22,31 +43,15 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def running() -> Iterator[asyncio.Runner]:
+def running() -> Iterator[Runner]:
     """Yield a runner whose loop is there.
 
     An interrupt waits until it is: an event loop that is half made complains when it goes.
     """
     runner = asyncio.Runner()
     try:
-        with _interrupts_held():
-            runner.get_loop()
-        yield runner
+        with held():
+            loop = runner.get_loop()
+        yield Runner(loop)
     finally:
         runner.close()
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    before = getsignal(SIGINT)
-    if not callable(before):  # ignored, or not Python's business
-        yield
-        return
-    held: list[tuple[int, FrameType | None]] = []
-    signal(SIGINT, lambda number, frame: held.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal(SIGINT, before)
-    if held:
-        before(*held[0])

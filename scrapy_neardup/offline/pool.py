@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
 from signal import SIG_IGN, SIGINT, signal
@@ -19,6 +20,7 @@ from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 from scrapy_neardup.errors import NeardupError
+from scrapy_neardup.interrupts import held
 
 if sys.platform != "win32":
     from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
@@ -74,7 +76,8 @@ def parallel(
             yield function(state, task)
         return
     waiting: deque[Future[Result]] = deque()
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (start, arguments))
+    with held():  # or semaphores may be left behind
+        pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (start, arguments))
     try:
         for task in tasks:
             waiting.append(_submit(pool, function, task))
@@ -93,14 +96,25 @@ def parallel(
 def _submit(
     pool: ProcessPoolExecutor, function: Callable[[Any, Task], Result], task: Task
 ) -> Future[Result]:
-    """Hand a task over; a process that this starts is deaf to interrupts from its birth."""
+    """Hand a task over.
+
+    An interrupt waits until that is done: a pool whose processes are half started can't be ended.
+    """
+    with held(), _inherited_deafness():
+        return pool.submit(_run, function, task)
+
+
+@contextmanager
+def _inherited_deafness() -> Iterator[None]:
+    """Make processes that are started here deaf to interrupts from their birth."""
     if sys.platform == "win32":
-        return pool.submit(_run, function, task)
-    held = pthread_sigmask(SIG_BLOCK, {SIGINT})
+        yield
+        return
+    mask = pthread_sigmask(SIG_BLOCK, {SIGINT})
     try:
-        return pool.submit(_run, function, task)
+        yield
     finally:
-        pthread_sigmask(SIG_SETMASK, held)
+        pthread_sigmask(SIG_SETMASK, mask)
 
 
 _state: Any = None

@@ -125,26 +125,3 @@ def test_names_never_drive_the_terminal(tmp_path, monkeypatch):
         assert not isinstance(result.exception, UnicodeError), call
         assert all(line.isprintable() for line in lines), (call, lines)
         assert not any(line.startswith("ERROR") for line in lines), call
-
-
-@pytest.mark.parametrize(
-    "call", [("scan", "pages.jsonl"), ("stats", "--store", "sqlite:pages.db")], ids=lambda c: c[0]
-)
-def test_an_interrupt_while_the_event_loop_is_made_ends_it_quietly(call, tmp_path):
-    (tmp_path / "pages.jsonl").write_text("")
-    code = (
-        "import signal, socket, sys\n"
-        "from scrapy_neardup.cli import main\n"
-        "made = socket.socketpair\n"
-        "def interrupted(*arguments):\n"
-        "    signal.raise_signal(signal.SIGINT)\n"
-        "    return made(*arguments)\n"
-        "socket.socketpair = interrupted\n"
-        "main(sys.argv[1:])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-W", "always", "-c", code, *call],
-        capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.split() == ["Aborted!"]
