@@ -316,7 +316,8 @@ def test_closed_while_calls_are_under_way():
         calls = [
             asyncio.create_task(store.check_and_add(page(n, n << 40 | n << 20))) for n in range(60)
         ]
-        await asyncio.sleep(0.02)
+        for _ in range(3):  # they have been sent, and none was answered
+            await asyncio.sleep(0)
         await store.close()
         results = await asyncio.gather(*calls, return_exceptions=True)
         failures = [result for result in results if isinstance(result, Exception)]
@@ -339,3 +340,42 @@ def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_store(er
     calls = ClusterCalls(Client(), "redis+cluster://a.example", {"look": ""}, None)
     with pytest.raises(StoreUnavailableError, match=str(error)):
         asyncio.run(calls.call("look", "key"))
+
+
+def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed():
+    """redis-py 5 makes its nodes anew when it is reset, and forgets those that calls still use."""
+
+    class Node:
+        name = "a.example:6379"
+
+        async def execute_pipeline(self, commands: list) -> None:
+            used.append(self)
+            client.node = newest
+            for command in commands:
+                command.result = b"done"
+
+        async def disconnect(self) -> None:
+            closed.append(self)
+
+    class Client:
+        node = Node()
+
+        def get_node_from_key(self, _: str) -> Node:
+            return oldest
+
+        def get_node(self, *, node_name: str) -> Node:
+            assert node_name == Node.name
+            return self.node
+
+    async def scenario() -> None:
+        calls = ClusterCalls(client, "redis+cluster://a.example", {"look": ""}, None)
+        for _ in range(2):
+            two = asyncio.gather(calls.call("look", "one"), calls.call("look", "other"))
+            assert await two == [b"done", b"done"]
+
+    oldest, client, newest = Node(), Client(), Node()
+    middle = client.node
+    used, closed = [], []
+    asyncio.run(scenario())
+    assert used == [middle, newest]
+    assert closed == [middle]

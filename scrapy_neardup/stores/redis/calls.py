@@ -272,13 +272,13 @@ class ClusterCalls:
         if self._requests:
             await asyncio.wait(self._requests, timeout=_MAX_CLOSE)
 
-    async def request(self, node: ClusterNode | None, calls: Sequence[_KeyedCall]) -> None:
-        """Send calls to a node in one request; without a node, each to its own."""
+    async def request(self, name: str, calls: Sequence[_KeyedCall]) -> None:
+        """Send calls to the node of this name in one request; without a name, each to its own."""
         replies: Sequence[Any] = [self._was_closed()] * len(calls)
         try:
             async with self._turn:
                 if not self._closed:
-                    replies = await self._replies(node, calls)
+                    replies = await self._replies(name, calls)
         except Exception as error:  # noqa: BLE001, whoever waits must hear of any
             replies = [error] * len(calls)
         finally:
@@ -292,39 +292,45 @@ class ClusterCalls:
 
     def _send_waiting(self) -> None:
         calls, self._waiting = self._waiting, []
-        # By name: nodes of redis-py 5.1 have no hash.
-        by_node: dict[str, tuple[ClusterNode | None, list[_KeyedCall]]] = {}
+        by_node: dict[str, list[_KeyedCall]] = {}
         for call in calls:
-            node = self._node_of(call, calls)
-            by_node.setdefault(node.name if node else "", (node, []))[1].append(call)
-        for node, some in by_node.values():
+            by_node.setdefault(self._node_of(call, calls), []).append(call)
+        for name, some in by_node.items():
             for start in range(0, len(some), _MAX_CALLS):
-                task = asyncio.create_task(self.request(node, some[start : start + _MAX_CALLS]))
+                task = asyncio.create_task(self.request(name, some[start : start + _MAX_CALLS]))
                 self._requests.add(task)
                 task.add_done_callback(self._requests.discard)
 
-    def _node_of(self, call: _KeyedCall, calls: Sequence[_KeyedCall]) -> ClusterNode | None:
+    def _node_of(self, call: _KeyedCall, calls: Sequence[_KeyedCall]) -> str:
+        """Return the name of the node that a call goes to, or nothing."""
         if len(calls) == 1:
-            return None
+            return ""
         try:
-            return self._client.get_node_from_key(call.key)
+            node = self._client.get_node_from_key(call.key)
         except FAILURES:  # its slot has none at the moment
-            return None
+            return ""
+        return node.name if node else ""
 
-    async def _replies(
-        self, node: ClusterNode | None, calls: Sequence[_KeyedCall]
-    ) -> Sequence[Any]:
+    def _node(self, name: str) -> ClusterNode | None:
+        """Return the node that has a name now; redis-py 5 makes all anew when it is reset."""
+        return self._client.get_node(node_name=name) if name else None
+
+    async def _replies(self, name: str, calls: Sequence[_KeyedCall]) -> Sequence[Any]:
         """Return replies, or errors."""
         replies: list[Any] = [None] * len(calls)
         alone = list(range(len(calls)))
-        if node is not None and len(calls) > 1:
+        if len(calls) > 1 and (node := self._node(name)) is not None:
             # Not `RedisCluster.pipeline`: where one connection fails, that closes all of them.
             commands = [
                 PipelineCommand(place, "EVALSHA", self._scripts[verb][0], 1, key, *arguments)
                 for place, (verb, key, arguments, _) in enumerate(calls)
             ]
             with contextlib.suppress(*FAILURES):
-                await node.execute_pipeline(commands)
+                try:
+                    await node.execute_pipeline(commands)
+                finally:
+                    if self._node(name) is not node:  # else nobody closes what it opened
+                        await node.disconnect()
                 replies = [command.result for command in commands]
                 alone = [n for n, reply in enumerate(replies) if isinstance(reply, _TO_REPEAT)]
         others = (self._call_alone(calls[n]) for n in alone)
