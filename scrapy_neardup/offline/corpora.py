@@ -38,6 +38,9 @@ rows into one, however long they are."""
 _SNIFFED = 1 << 14
 """Number of leading bytes examined of a file whose name doesn't say what it is."""
 
+_LONG = object()
+"""A value that is too long to be read."""
+
 RecordReader = Callable[[IO[bytes], str], Iterator[Record]]
 
 
@@ -113,11 +116,15 @@ def parquet_pages(file: IO[bytes], path: str) -> Iterator[Record]:
             for batch in parquet.iter_batches(
                 rows, row_groups=[group], columns=columns, use_threads=False
             ):
-                for item in batch.to_pylist():
+                found = dict(zip(batch.schema.names, map(_values, batch.columns), strict=True))
+                for row in range(batch.num_rows):
                     number += 1
+                    item = {name: values[row] for name, values in found.items()}
+                    short = {name: value for name, value in item.items() if value is not _LONG}
                     place = f"{_printable(path)}:{number}"
-                    record = _record(item, f"{path}, row {number}", place)
-                    yield replace(record, text=None) if is_left_out else record
+                    record = _record(short, f"{path}, row {number}", place)
+                    is_long = is_left_out or len(short) < len(item)
+                    yield replace(record, html=None, text=None) if is_long else record
 
 
 def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, list[str]]:
@@ -134,6 +141,25 @@ def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, l
                 columns.append(column.path_in_schema)
                 rows = min(rows, max(1, _BATCH_BYTES // max(size, 1)))
     return rows, columns
+
+
+def _values(column: Any) -> list[object]:
+    """Return the values of a column of a Parquet file; of more than `MAX_PAGE` bytes, `_LONG`.
+
+    A string could take four times the bytes of its value.
+    """
+    from pyarrow import compute, types  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+
+    texts = column.dictionary if types.is_dictionary(column.type) else column
+    if not (types.is_string(texts.type) or types.is_large_string(texts.type)):
+        return list(column.to_pylist())
+    lengths = compute.binary_length(texts)
+    if texts is not column:
+        lengths = lengths.take(column.indices)
+    return [
+        _LONG if (length or 0) > MAX_PAGE else column[row].as_py()
+        for row, length in enumerate(lengths.to_pylist())
+    ]
 
 
 def _printable(path: str) -> str:

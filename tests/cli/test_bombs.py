@@ -127,6 +127,20 @@ def test_pages_in_parquet_that_are_too_long(tmp_path, rows, size):
     )
 
 
+@pytest.mark.parametrize("column", ["html", "url"])
+def test_a_value_in_parquet_that_would_take_four_times_its_bytes_as_a_string(tmp_path, column):
+    html = "<p>one two three four five six"
+    rows = {"url": ["http://a.test/1", "http://a.test/2"], "html": [html, html]}
+    rows[column][0] = "a" * (2 * MAX_PAGE - 4) + "\N{GRINNING FACE}"
+    packed = tmp_path / "packed.parquet"
+    write_table(pa.table(rows), packed, compression="zstd", write_statistics=False)
+    result = scanned(tmp_path, "x.parquet", packed.read_bytes(), most=16 * MAX_PAGE)
+    assert result.returncode == 0, result.stderr
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["reason"] for line in lines] == ["too-long", "unmatched"]
+    assert lines[0]["page"] == ("http://a.test/1" if column == "html" else "x.parquet:1")
+
+
 def varint(value: int, size: int = 0) -> bytes:
     """Return an integer as Thrift's compact protocol writes it, in at least so many bytes."""
     value, spelt = value << 1, b""
