@@ -7,6 +7,7 @@ from extracted import BODY, FULL, MAIN, content, words
 from lxml import etree
 
 from scrapy_neardup.text import Extractor, parse_html
+from scrapy_neardup.text.walk import MAX_TITLE
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,14 @@ def test_headings():
     )
     assert MAIN.extract(parse_html(html.encode())).headings == ("Big news", "More")
     assert words(html)[:2] == ["big", "news"]
+
+
+def test_of_a_long_title_or_heading_the_start_is_read():
+    long = "word " * 10_000
+    html = f"<title>{long}</title><h1>{long}</h1><h1>{'é' * 10_000}</h1>{BODY}"
+    page = MAIN.extract(parse_html(html.encode()))
+    start = long[:MAX_TITLE].strip()
+    assert (page.title, page.headings) == (start, (start, "é" * MAX_TITLE))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.urls import may_hold_address, without_address
@@ -31,8 +32,9 @@ PAGES = {
     "digits in one heading": lambda n: f"<h1>{'7' * n}</h1><p>{'word ' * n}",
     "siblings": lambda n: "".join(f"<div class=nav-{k} id=x{k}>a</div>" for k in range(n)),
     "a table of contents": lambda n: "".join(f"<li id=toc-{k}>a b" for k in range(n)),
-    "nested": lambda n: "<div class=ad>" * (n // 10) + "<b>x </b>" * (2 * n),
-    "unclosed headings": lambda n: "<h1>" * 300 + "word " * (2 * n),
+    # As deep as it may be before a parser makes elements in elements siblings.
+    "nested": lambda n: "<div class=ad>" * (n // 20) + "<b>x </b>" * (2 * n),
+    "unclosed headings": lambda n: "<h1>" * (n // 20) + "<b>word </b>" * (2 * n),
     "named words": lambda n: "<ins class=ad>x</ins>" * n,
     "long names": lambda n: f"<div class='{'nav-' * n}' id='{'Ad' * n}'>x</div>" * 8,
     "cells": lambda n: "<table><tr>" + "<td>x" * n,
@@ -85,24 +87,39 @@ def test_many_blocks_at_a_long_address():
     assert taken[1] <= MOST * taken[0], taken
 
 
-PATH = "/" + "a/b-" * 2_000
+@pytest.mark.parametrize("unit", ["7", "7-", "7 ", "a7"])
+def test_digits_in_a_title(unit):
+    """Of a page's title and headings the start is read; here all of it is."""
+    taken = []
+    for size in (1_000, TIMES * 1_000):
+        title = unit * size + "a"
+        taken.append(seconds(partial(title_words, title, (title,), key=None)))
+    assert taken[1] <= MOST * taken[0], taken
+
+
+def path(n):
+    return "/" + "a/b-" * (n // 4)
 
 
 @pytest.mark.parametrize(
     ("unit", "address"),
     [
-        pytest.param(PATH, PATH, id="the path"),
-        pytest.param(PATH + "x ", PATH, id="not quite the path"),
-        pytest.param("/aa", "/aa" * 2_000, id="its steps"),
-        pytest.param("http://a.example", "/aa", id="the host"),
-        pytest.param(f"{PATH}?{'y' * 4_000}z ", f"{PATH}?{'y' * 8_000}", id="its query"),
+        pytest.param(path, path, id="the path"),
+        pytest.param(lambda n: path(n) + "x ", path, id="not quite the path"),
+        pytest.param(lambda n: "/aa", lambda n: "/aa" * (n // 3), id="its steps"),
+        pytest.param(lambda n: "http://a.example", lambda n: "/aa", id="the host"),
+        pytest.param(
+            lambda n: f"{path(n)}?{'y' * (n // 2)}z ",
+            lambda n: f"{path(n)}?{'y' * n}",
+            id="its query",
+        ),
     ],
 )
 def test_an_address_in_a_text(unit, address):
-    url, taken = f"http://a.example{address}", []
-    for size in (250_000, TIMES * 250_000):
-        text = unit * (size // len(unit))
-        taken.append(
-            seconds(lambda text=text: (may_hold_address(url, text), without_address(text, url)))
-        )
+    """Both grow, to 8,000 characters and 1 MB."""
+    taken = []
+    for n in (2_000, TIMES * 2_000):
+        url, text = f"http://a.example{address(n)}", unit(n) * (125 * n // len(unit(n)))
+        taken.append(seconds(partial(may_hold_address, url, text)))
+        taken[-1] += seconds(partial(without_address, text, url))
     assert taken[1] <= MOST * taken[0], taken
