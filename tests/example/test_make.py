@@ -40,14 +40,29 @@ def test_an_old_python_is_told_which_is_needed(tmp_path):
     assert "is Python 3.9; 3.11 or later is needed" in done.stderr
 
 
-def test_the_oldest_of_each_dependency_is_what_the_matrix_takes():
-    code = "import matrix; print('\\n'.join(matrix.oldest_versions()))"
+def matrix(code, **variables):
+    """Return what code prints that knows `tools/matrix.py`."""
     tools = {"PYTHONPATH": str(REPOSITORY / "tools")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=tools, capture_output=True, text=True, check=True
-    )
+    return subprocess.run(
+        [sys.executable, "-c", f"import matrix; {code}"],
+        env=tools | variables, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+
+def test_the_oldest_of_each_dependency_is_what_the_matrix_takes():
+    shown = matrix("print('\\n'.join(matrix.oldest_versions()))")
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     wanted = [each.partition(">=")[0] for each in project["dependencies"]]
-    assert [line.partition("==")[0] for line in done.stdout.split()] == wanted
-    assert "scrapy==2.13.*" in done.stdout
-    assert "numpy==2.0.*" in done.stdout
+    assert [line.partition("==")[0] for line in shown.split()] == wanted
+    assert "scrapy==2.13.*" in shown
+    assert "numpy==2.0.*" in shown
+
+
+def test_the_matrix_finds_a_python_behind_a_shim_that_does_not_run(tmp_path):
+    shim, behind = (tmp_path / place / "python3.99" for place in ("shims", "versions/3.99.0/bin"))
+    for path, does in ((shim, "echo not switched on >&2; exit 127"), (behind, "exit 0")):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"#!/bin/sh\n{does}\n")
+        path.chmod(0o755)
+    found = matrix("print(matrix.python(range(99, 100)))", PATH=f"{shim.parent}:/usr/bin:/bin")
+    assert found.strip() == str(behind)
