@@ -18,7 +18,7 @@ import numpy as np
 
 from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head
 from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import Streams, row_sums, sketch, streams
+from scrapy_neardup.evidence.shingling import Streams, sketch, streams
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.fingerprints import (
     digest,
@@ -216,8 +216,7 @@ class Analyser:
         found = sketch(
             page, settings.shingle_size, *settings.sketch, 0 if kind is None else kind.bins
         )
-        rows = row_sums(found.shingles, found.owners)
-        head = head._replace(places=page.places, text=found.text, rows=rows)
+        head = head._replace(places=page.places, text=found.text, rows=found.rows)
         shingled = Shingled(
             shingles=found.shingles, owners=found.owners, minima=found.minima, texts=page.texts
         )

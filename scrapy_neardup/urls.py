@@ -15,6 +15,8 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
+from scrapy_neardup._speed import has_twin
+
 if TYPE_CHECKING:
     from tldextract import TLDExtract
 
@@ -166,6 +168,15 @@ def _bare_host(netloc: str) -> str:
     return netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")
 
 
+@has_twin("digests", "/docs/\N{LATIN SMALL LETTER E WITH ACUTE}" * 20, 8)
+def hash_of(text: str, size: int) -> int:
+    """Return a digest of a text, of at most 8 bytes, not 0; 0 for no text."""
+    if not text:
+        return 0
+    data = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=size).digest(), "little") or 1
+
+
 class Address(NamedTuple):
     """What an address says of its page.
 
@@ -211,16 +222,16 @@ class Address(NamedTuple):
         last = last or server
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             stem, before, extension, after = page.groups("")
-            steps += _hash(f"{before}{after}".lower(), 4)
+            steps += hash_of(f"{before}{after}".lower(), 4)
             last = stem + extension
         query = _parameters(parts.query) if parts.query else []
         return cls(
             server,
             f"{server}{path.rpartition('/')[0]}/",
-            _hash(server + path, 8),
-            _hash(f"{last}?{'&'.join(query)}", 2),
-            (steps + _hash(last, 4)) % 2**32,
-            _hash("&".join([part for part in query if not _ORDER.match(part)]), 2),
+            hash_of(server + path, 8),
+            hash_of(f"{last}?{'&'.join(query)}", 2),
+            (steps + hash_of(last, 4)) % 2**32,
+            hash_of("&".join([part for part in query if not _ORDER.match(part)]), 2),
         )
 
 
@@ -281,18 +292,10 @@ def _is_session(name: str, value: str) -> bool:
     )
 
 
-def _hash(text: str, size: int) -> int:
-    """Return a digest of `size` bytes, not 0; 0 for no text."""
-    if not text:
-        return 0
-    data = text.encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=size).digest(), "little") or 1
-
-
 @lru_cache(maxsize=512)
 def _sum_steps(server: str, path: str) -> int:
     """Return the sum of the hashed steps that lead to the pages of a folder."""
-    return sum([_hash(step, 4) for step in (server, *path.split("/"))])
+    return sum([hash_of(step, 4) for step in (server, *path.split("/"))])
 
 
 @cache

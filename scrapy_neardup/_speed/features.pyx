@@ -8,7 +8,7 @@ Each function has its twin there, which says what its arguments and its result a
 import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 include "sorting.pxi"
@@ -316,8 +316,10 @@ def sketched(
     cdef uint8_t[MAX_BINS] held
     cdef uint8_t nobody = 0
     cdef uint64_t text = 0
+    cdef uint16_t[BORDER] sums  # of the shingles within rows, by owner
     if bins > MAX_BINS:
         raise ValueError(f"there are {MAX_BINS} bins at most")
+    memset(sums, 0, sizeof(sums))
     try:
         count = add_core(pairs, tokens, counts, of_blocks, starts_row.view(np.uint8), size)
         count += add_stream(pairs + count, named, size, NAMED)
@@ -329,6 +331,8 @@ def sketched(
         for i in range(kept):
             hashes[i], owner[i] = pairs[i].hash, pairs[i].owner
             text += hashes[i]
+            if owner[i] < BORDER:
+                sums[owner[i]] += hashes[i]
         fill_minima(&hashes[0], kept, &minima[0], bins, &owner[0], held, 1)
         if feature_bins:
             least = features
@@ -340,7 +344,10 @@ def sketched(
             else:
                 fill_minima(&hashes[0], kept, &least[0], feature_bins, &nobody, &nobody, 0)
         planes = pack_planes(&minima[0], held, bins, bits)
-        return found, whose, sketch, features, planes, text >> 48, _majority(hashes)
+        return (
+            found, whose, sketch, features, planes, text >> 48,
+            (sums[0], sums[1], sums[2], sums[3], sums[4]), _majority(hashes),
+        )
     finally:
         free(pairs)
 

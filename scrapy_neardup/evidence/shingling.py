@@ -97,6 +97,8 @@ class Sketched(NamedTuple):
         Of its sketch (`scrapy_neardup.evidence.layout`).
     text
         Sum of the shingles, its upper 16 bits.
+    rows
+        Sums of the shingles within rows: of no tracked place, and of each (`Head`).
     simhash
         Of the shingles, each of weight 1.
     """
@@ -107,6 +109,7 @@ class Sketched(NamedTuple):
     least: NDArray[np.uint64]
     planes: bytes
     text: int
+    rows: tuple[int, ...]
     simhash: int
 
 
@@ -147,12 +150,6 @@ def sketch(page: Streams, size: int, bins: int, bits: int, feature_bins: int) ->
     return Sketched(
         *sketched(core, counts, owners, starts_row, named, links, size, bins, bits, feature_bins)
     )
-
-
-def row_sums(shingles: NDArray[np.uint64], owners: NDArray[np.uint8]) -> tuple[int, ...]:
-    """Return the sums of the shingles within rows: of no tracked place, and of each (`Head`)."""
-    sums = np.bincount(owners, shingles & 0xFFFF, 1 + MAX_TRACKED)
-    return tuple([int(found) & 0xFFFF for found in sums[: 1 + MAX_TRACKED].tolist()])
 
 
 _SOME = np.arange(1, 140, dtype=np.uint64) ** np.uint64(13)
@@ -265,6 +262,12 @@ def owned(  # noqa: PLR0917  (as `sketched` takes them)
     return Owned(hashes, owners, rows if len(rows) else hashes)
 
 
+def row_sums(shingles: NDArray[np.uint64], owners: NDArray[np.uint8]) -> tuple[int, ...]:
+    """Return the sums of the shingles within rows: of no tracked place, and of each (`Head`)."""
+    sums = np.bincount(owners, shingles & 0xFFFF, 1 + MAX_TRACKED)
+    return tuple([int(found) & 0xFFFF for found in sums[: 1 + MAX_TRACKED].tolist()])
+
+
 @has_twin(
     "features",
     _SOME[:30],
@@ -291,8 +294,9 @@ def sketched(  # noqa: PLR0917  (as the compiled twin takes them)
     feature_bins: int,
 ) -> tuple[Any, ...]:
     """Return the fields of `Sketched`; see `sketch` and, for the parameters, `owned`."""
-    shingles, owners, rows = owned(tokens, counts, of_blocks, starts_row, named, links, size)
+    shingles, owners, of_rows = owned(tokens, counts, of_blocks, starts_row, named, links, size)
     minima, held = owned_minima(shingles, owners, bins)
-    least = minima_of(rows, feature_bins) if feature_bins else _NOTHING
+    least = minima_of(of_rows, feature_bins) if feature_bins else _NOTHING
     planes = pack_planes(minima, held, bits)
-    return shingles, owners, minima, least, planes, int(shingles.sum()) >> 48, majority(shingles)
+    text, rows = int(shingles.sum()) >> 48, row_sums(shingles, owners)
+    return shingles, owners, minima, least, planes, text, rows, majority(shingles)

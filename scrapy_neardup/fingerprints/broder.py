@@ -25,6 +25,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
 
@@ -108,6 +109,12 @@ def broder_features(
             f"{features} features of {size} minima need {features * size} minima, not"
             f" {len(minima)}"
         )
+    return group_digests(minima, size)
+
+
+@has_twin("digests", np.arange(1, 41, dtype=np.uint64) ** np.uint64(13), 20)
+def group_digests(minima: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Return a digest of each group of `size` minima; see `broder_features`."""
     data, step = minima.astype("<u8").tobytes(), 8 * size
     starts = range(0, len(data), step)
     return np.array([digest(data[start : start + step]) for start in starts], np.uint64)
