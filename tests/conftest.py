@@ -1,7 +1,12 @@
 """What holds for all tests."""
 
+import os
+
 from hypothesis import HealthCheck, settings
 from tried import pytest_terminal_summary  # noqa: F401  (here processes that run no test find it)
+
+# Several processes run tests, and start others: numpy needs no threads in any of them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # No test depends on how fast a machine is, or on what else it does at the time.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

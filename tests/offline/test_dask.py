@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import dask
 import numpy as np
 import pytest
-from dask import config
-from distributed import Client, LocalCluster
 from fingerprint_sets import clustered
 
 from scrapy_neardup.analysis import Analyser
@@ -44,9 +43,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 @contextmanager
 def running(folder, *, workers=2):
+    # Each process that collects the tests has this module, and one of them uses Dask.
+    from distributed import Client, LocalCluster
+
     with (
         # A task that kills two workers is given up: each that starts anew takes a second.
-        config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -293,7 +295,7 @@ def test_the_command(client, files, monkeypatch):
 
 def test_nobody_there():
     with (
-        config.set({"distributed.comm.timeouts.connect": "200ms"}),
+        dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
         pytest.raises(NeardupError, match="no Dask scheduler answers"),
         connected("tcp://127.0.0.1:1"),
     ):

@@ -1,11 +1,13 @@
 """Chromium without a window, driven by selenium."""
 
+from __future__ import annotations
+
 import os
 import shutil
+from typing import TYPE_CHECKING
 
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 BROWSERS = "chromium", "chromium-browser", "google-chrome"
 DRIVER = "chromedriver"
@@ -18,9 +20,12 @@ def missing() -> str:
     return "" if shutil.which(DRIVER) else "no ChromeDriver is installed (Debian: chromium-driver)"
 
 
-def start() -> webdriver.Chrome:
+def start() -> Chrome:
     """Start a browser; whoever calls ends it with ``quit()``."""
-    options = Options()
+    # Selenium takes half a second, and each process that collects the tests has this module.
+    from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+
+    options = ChromeOptions()
     options.binary_location = next(filter(None, map(shutil.which, BROWSERS)))
     options.add_argument("--headless=new")
     options.add_argument("--disable-gpu")
@@ -28,4 +33,4 @@ def start() -> webdriver.Chrome:
     if os.geteuid() == 0:  # in a container
         options.add_argument("--no-sandbox")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(shutil.which(DRIVER)))
+    return Chrome(options=options, service=ChromeService(shutil.which(DRIVER)))
