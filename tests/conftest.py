@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -14,3 +15,12 @@ untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("some", untimed, max_examples=50)
 settings.register_profile("many", untimed, max_examples=500)
 settings.load_profile("some")
+
+
+def pytest_collection_finish():
+    """Let the collector of garbage pass over thousands of tests, which are none."""
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    gc.unfreeze()
