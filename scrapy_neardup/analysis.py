@@ -18,7 +18,7 @@ import numpy as np
 
 from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head
 from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import Streams, sketch, streams
+from scrapy_neardup.evidence.shingling import sketch, streams
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.fingerprints import (
     digest,
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
     from numpy.typing import NDArray
 
+    _Tokens = tuple[NDArray[np.uint64], NDArray[np.int64], Blocks]
+    """The tokens of a page, their number in each block, and the blocks."""
 
 MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
@@ -160,7 +162,7 @@ class Analyser:
             "address": address,
             "is_alias": bool(content.alias),
         }
-        page = streams(tokens, counts, blocks)
+        page = tokens, counts, blocks
         if not settings.min_resemblance:
             return self._unconfirmed(page, content, known)
         titles = (content.title, *content.headings)
@@ -175,7 +177,7 @@ class Analyser:
             name=page_id & 0xFFFF if content.alias else address.name,
         )
         if count < settings.min_tokens:
-            text = page.tokens.astype("<u8").tobytes()
+            text = streams(*page).tokens.astype("<u8").tobytes()
             return AnalysedPage(
                 fingerprint=digest(text, *embedded, key=key),
                 exact=True,
@@ -185,18 +187,21 @@ class Analyser:
             )
         return self._sketched(page, head, looked_up.path or page_id, known)
 
-    def _unconfirmed(self, page: Streams, content: Content, known: dict[str, Any]) -> AnalysedPage:
+    def _unconfirmed(self, page: _Tokens, content: Content, known: dict[str, Any]) -> AnalysedPage:
         """Return a page of which a store keeps nothing to confirm candidates by."""
         settings, key = self.parameters, self.parameters.hash_key
+        tokens, _, blocks = page
         if known["tokens"] < settings.min_tokens:
-            text = page.tokens.astype("<u8").tobytes()
+            text = streams(*page).tokens.astype("<u8").tobytes()
             return AnalysedPage(
                 fingerprint=digest(text, content.title, *content.images, *content.data, key=key),
                 exact=True,
                 **known,
             )
+        if len(blocks) < len(content.blocks):  # clocks are part of this fingerprint
+            tokens = token_hashes(content.text, key=key)
         shingles, weights = features(
-            token_hashes(content.text, key=key),
+            tokens,
             shingle_size=settings.shingle_size,
             weights=settings.weights,
         )
@@ -207,23 +212,25 @@ class Analyser:
         )
 
     def _sketched(
-        self, page: Streams, head: Head, path: int, known: dict[str, Any]
+        self, page: _Tokens, head: Head, path: int, known: dict[str, Any]
     ) -> AnalysedPage:
         """Return a page with a sketch, and with its path as the last feature."""
         settings = self.parameters
         # The minima that features are made of come along where they are of one permutation.
         kind = self._filter if settings.permutations == "one" else None
         found = sketch(
-            page, settings.shingle_size, *settings.sketch, 0 if kind is None else kind.bins
+            *page, settings.shingle_size, *settings.sketch, 0 if kind is None else kind.bins
         )
-        head = head._replace(places=page.places, text=found.text, rows=found.rows)
+        head = head._replace(places=found.places, text=found.text, rows=found.rows)
         shingled = Shingled(
-            shingles=found.shingles, owners=found.owners, minima=found.minima, texts=page.texts
+            shingles=found.shingles, owners=found.owners, minima=found.minima, texts=found.texts
         )
         fingerprint = found.simhash
         if settings.weights != "set":
             weighted = features(
-                page.tokens, shingle_size=settings.shingle_size, weights=settings.weights
+                streams(*page).tokens,
+                shingle_size=settings.shingle_size,
+                weights=settings.weights,
             )
             fingerprint = simhash_features(*weighted)
         if kind is None:

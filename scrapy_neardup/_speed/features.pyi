@@ -21,10 +21,9 @@ def parted(
 def sketched(
     tokens: Hashes,
     counts: NDArray[np.int64],
-    of_blocks: NDArray[np.uint8],
-    starts_row: NDArray[np.bool_],
-    named: Hashes,
-    links: Hashes,
+    forms: bytes,
+    places: array[int],
+    joined: bytes,
     size: int,
     bins: int,
     bits: int,

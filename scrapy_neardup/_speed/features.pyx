@@ -249,10 +249,10 @@ cdef enum:
 
 
 cdef inline Py_ssize_t add_stream(
-    Pair* pairs, const uint64_t[::1] tokens, Py_ssize_t size, int owner
+    Pair* pairs, const uint64_t* tokens, Py_ssize_t count, Py_ssize_t size, int owner
 ) noexcept nogil:
     """Add the shingles of a text that has one owner; return their number."""
-    cdef Py_ssize_t count = tokens.shape[0], i
+    cdef Py_ssize_t i
     size = min(size, count)
     if not size:
         return 0
@@ -261,37 +261,31 @@ cdef inline Py_ssize_t add_stream(
     return count - size + 1
 
 
-cdef Py_ssize_t add_core(
-    Pair* pairs,
-    const uint64_t[::1] tokens,
-    const int64_t[::1] counts,
-    const uint8_t[::1] of_blocks,
-    const uint8_t[::1] starts,
-    Py_ssize_t size,
-) noexcept nogil:
+cdef Py_ssize_t add_core(Pair* pairs, Parts page, Py_ssize_t size) noexcept:
     """Add the shingles of a core, each with its owner; return their number."""
-    cdef Py_ssize_t total = tokens.shape[0], count = total - size + 1, block = 0, end = 0
+    cdef const uint64_t* tokens = page.tokens
+    cdef Py_ssize_t total = page.core, count = total - size + 1, block = 0, end = 0
     cdef Py_ssize_t i, start, first
-    if counts.shape[0] < 2 or total < size:
-        return add_stream(pairs, tokens, size, 0)
+    if page.blocks < 2 or total < size:
+        return add_stream(pairs, tokens, total, size, 0)
     for i in range(count):
         pairs[i].hash, pairs[i].owner = shingle_at(&tokens[i], size), BORDER
     # Row by row: the owner of a token is its block's.
-    while block < counts.shape[0]:
+    while block < page.blocks:
         start = end
         first = block
         while True:
-            end += counts[block]
+            end += page.counts[block]
             block += 1
-            if block == counts.shape[0] or starts[block]:
+            if block == page.blocks or page.starts[block]:
                 break
         if end - start >= size:
-            own_row(pairs, counts, of_blocks, first, start, end - size + 1)
+            own_row(pairs, page.counts, page.owners, first, start, end - size + 1)
         elif end > start:
-            while not counts[first]:
+            while not page.counts[first]:
                 first += 1
             pairs[count].hash = shingle_at(&tokens[start], end - start)
-            pairs[count].owner = of_blocks[first]
+            pairs[count].owner = page.owners[first]
             count += 1
     return count
 
@@ -299,17 +293,18 @@ cdef Py_ssize_t add_core(
 def sketched(
     const uint64_t[::1] tokens,
     const int64_t[::1] counts,
-    const uint8_t[::1] of_blocks,
-    starts_row,
-    const uint64_t[::1] named,
-    const uint64_t[::1] links,
+    const uint8_t[::1] forms,
+    const uint32_t[::1] places,
+    const uint8_t[::1] joined,
     Py_ssize_t size,
     Py_ssize_t bins,
     int bits,
     Py_ssize_t feature_bins,
 ):
     cdef Py_ssize_t count, kept, i, of_rows = 0
-    cdef Pair* pairs = pairs_of(2 * tokens.shape[0] + named.shape[0] + links.shape[0] + 1)
+    cdef Parts page = Parts(tokens, counts, forms, places, joined)
+    cdef Pair* pairs = pairs_of(2 * page.core + page.named + page.links + 1)
+    cdef const uint64_t* aside = page.tokens + page.core
     cdef uint64_t* rows = <uint64_t*>pairs  # when the pairs aren't needed any more
     cdef uint64_t[::1] hashes, minima, least
     cdef uint8_t[::1] owner
@@ -321,9 +316,9 @@ def sketched(
         raise ValueError(f"there are {MAX_BINS} bins at most")
     memset(sums, 0, sizeof(sums))
     try:
-        count = add_core(pairs, tokens, counts, of_blocks, starts_row.view(np.uint8), size)
-        count += add_stream(pairs + count, named, size, NAMED)
-        count += add_stream(pairs + count, links, size, LINKS)
+        count = add_core(pairs, page, size)
+        count += add_stream(pairs + count, aside, page.named, size, NAMED)
+        count += add_stream(pairs + count, aside + page.named, page.links, size, LINKS)
         kept = sort_distinct(pairs, count)
         found, whose = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
         sketch, features = np.empty(bins, np.uint64), np.empty(feature_bins, np.uint64)
@@ -347,6 +342,7 @@ def sketched(
         return (
             found, whose, sketch, features, planes, text >> 48,
             (sums[0], sums[1], sums[2], sums[3], sums[4]), _majority(hashes),
+            page.places, page.texts,
         )
     finally:
         free(pairs)
@@ -354,8 +350,8 @@ def sketched(
 
 cdef inline void own_row(
     Pair* pairs,
-    const int64_t[::1] counts,
-    const uint8_t[::1] of_blocks,
+    const int64_t* counts,
+    const uint8_t* of_blocks,
     Py_ssize_t block,
     Py_ssize_t start,
     Py_ssize_t end,

@@ -101,6 +101,8 @@ class Sketched(NamedTuple):
         Sums of the shingles within rows: of no tracked place, and of each (`Head`).
     simhash
         Of the shingles, each of weight 1.
+    places, texts
+        See `Streams`.
     """
 
     shingles: NDArray[np.uint64]
@@ -111,6 +113,8 @@ class Sketched(NamedTuple):
     text: int
     rows: tuple[int, ...]
     simhash: int
+    places: tuple[int, ...]
+    texts: tuple[int, ...]
 
 
 def streams(tokens: NDArray[np.uint64], counts: NDArray[np.int64], blocks: Blocks) -> Streams:
@@ -130,13 +134,21 @@ def streams(tokens: NDArray[np.uint64], counts: NDArray[np.int64], blocks: Block
     return Streams(*parted(tokens, counts, blocks.forms, blocks.places, blocks.joined))
 
 
-def sketch(page: Streams, size: int, bins: int, bits: int, feature_bins: int) -> Sketched:
+def sketch(  # noqa: PLR0917  (three of them are the page)
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    blocks: Blocks,
+    size: int,
+    bins: int,
+    bits: int,
+    feature_bins: int,
+) -> Sketched:
     """Return what is made of a page's shingles, each of `size` tokens.
 
     Parameters
     ----------
-    page
-        At least one token.
+    tokens, counts, blocks
+        The page, as `streams` takes it; at least one token.
     bins, bits
         Bins of its sketch, and bits that are kept of each.
     feature_bins
@@ -144,25 +156,22 @@ def sketch(page: Streams, size: int, bins: int, bits: int, feature_bins: int) ->
 
     Notes
     -----
-    O(tokens log tokens + bins).
+    O(tokens log tokens + blocks + bins).
     """
-    core, named, links, counts, starts_row, owners, *_ = page
-    return Sketched(
-        *sketched(core, counts, owners, starts_row, named, links, size, bins, bits, feature_bins)
-    )
+    columns = tokens, counts, blocks.forms, blocks.places, blocks.joined
+    return Sketched(*sketched(*columns, size, bins, bits, feature_bins))
 
 
-_SOME = np.arange(1, 140, dtype=np.uint64) ** np.uint64(13)
-
-
-@has_twin(
-    "features",
-    _SOME[:135],
+_PAGE = (
+    np.arange(1, 136, dtype=np.uint64) ** np.uint64(13),
     np.array([8, 0, 2, 60, 9, 1, 9, 5, 0, 41]),
     bytes((0, 0, 0, 0, 1, 0, 0, 2, 0, 0)),
     array("I", (3, 3, 3, 4, 5, 6, 7, 8, 9, 4)),
     bytes((1, 1, 0, 1, 0, 0, 1, 0, 0, 0)),
 )
+
+
+@has_twin("features", *_PAGE)
 def parted(
     tokens: NDArray[np.uint64],
     counts: NDArray[np.int64],
@@ -268,35 +277,26 @@ def row_sums(shingles: NDArray[np.uint64], owners: NDArray[np.uint8]) -> tuple[i
     return tuple([int(found) & 0xFFFF for found in sums[: 1 + MAX_TRACKED].tolist()])
 
 
-@has_twin(
-    "features",
-    _SOME[:30],
-    np.array([8, 0, 2, 1, 9, 1, 9]),
-    np.array([0, 1, 2, 3, 4, 1, 0], np.uint8),
-    np.array([True, True, False, True, False, True, True]),
-    _SOME[5:12],
-    _SOME[20:40],
-    4,
-    64,
-    2,
-    16,
-)
+@has_twin("features", *_PAGE, 4, 64, 2, 16)
 def sketched(  # noqa: PLR0917  (as the compiled twin takes them)
     tokens: NDArray[np.uint64],
     counts: NDArray[np.int64],
-    of_blocks: NDArray[np.uint8],
-    starts_row: NDArray[np.bool_],
-    named: NDArray[np.uint64],
-    links: NDArray[np.uint64],
+    forms: bytes,
+    places: array[int],
+    joined: bytes,
     size: int,
     bins: int,
     bits: int,
     feature_bins: int,
 ) -> tuple[Any, ...]:
-    """Return the fields of `Sketched`; see `sketch` and, for the parameters, `owned`."""
-    shingles, owners, of_rows = owned(tokens, counts, of_blocks, starts_row, named, links, size)
+    """Return the fields of `Sketched`; see `sketch` and, for the columns, `Blocks`."""
+    core, named, links, of_core, starts_row, of_blocks, told, texts = parted(
+        tokens, counts, forms, places, joined
+    )
+    shingles, owners, of_rows = owned(core, of_core, of_blocks, starts_row, named, links, size)
     minima, held = owned_minima(shingles, owners, bins)
     least = minima_of(of_rows, feature_bins) if feature_bins else _NOTHING
     planes = pack_planes(minima, held, bits)
     text, rows = int(shingles.sum()) >> 48, row_sums(shingles, owners)
-    return shingles, owners, minima, least, planes, text, rows, majority(shingles)
+    simhash = majority(shingles)
+    return shingles, owners, minima, least, planes, text, rows, simhash, told, texts

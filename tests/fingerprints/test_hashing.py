@@ -158,3 +158,4 @@ def test_tokens_are_counted_text_by_text(texts):
     tokens, counts = token_hashes_of_each(texts)
     assert counts.tolist() == [len(token_hashes(text)) for text in texts]
     assert tokens.tolist() == [each for text in texts for each in token_hashes(text).tolist()]
+    assert tokens.tolist() == token_hashes("\n".join(texts)).tolist()
