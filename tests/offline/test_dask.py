@@ -47,8 +47,14 @@ def running(folder, *, workers=2):
     from distributed import Client, LocalCluster
 
     with (
-        # A task that kills two workers is given up: each that starts anew takes a second.
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set(
+            {
+                # A task that kills two workers is given up: each starts anew.
+                "distributed.scheduler.allowed-failures": 1,
+                # Workers are forked from a process that has imported what they need.
+                "distributed.worker.multiprocessing-method": "forkserver",
+            }
+        ),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 from urllib.parse import quote
 
@@ -104,15 +104,8 @@ class Layout:
         nearest entry can end as soon as all that it hasn't met are farther away (`unseen`). Where
         no entry is looked up by distance, exact pages need the first table alone.
         """
-        first, *left = self.design.tables
-        if not self.matching.by_distance:
-            return (first,)
-        ordered = [first]
-        while left:
-            best = min(left, key=lambda table: _missed([*ordered, table]))
-            left.remove(best)
-            ordered.append(best)
-        return tuple(ordered)
+        tables = self.design.tables
+        return _ordered(tables) if self.matching.by_distance else tables[:1]
 
     @property
     def unseen(self) -> list[int]:
@@ -197,6 +190,18 @@ def _parts(prefix: int, max_distance: int) -> list[int]:
         return [1, 0]  # no bytes at all: equal in any two
     ends = [_SUFFIX * part // (max_distance + 1) for part in range(max_distance + 2)]
     return [byte for first, last in pairwise(ends) for byte in (first + 1, last)]
+
+
+@lru_cache(maxsize=16)  # a tenth of a second for k = 6
+def _ordered(tables: tuple[Table, ...]) -> tuple[Table, ...]:
+    """Return the first one, and always the one next with which the least is missed."""
+    first, *left = tables
+    ordered = [first]
+    while left:
+        best = min(left, key=lambda table: _missed((*ordered, table)))
+        left.remove(best)
+        ordered.append(best)
+    return tuple(ordered)
 
 
 def _missed(tables: Sequence[Table]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
@@ -30,7 +30,6 @@ _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
 """Part -> its files, and what the function returns that makes what they define."""
 
 
-@lru_cache(maxsize=64)
 def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
     """Return the text of a script for this layout: its parts, the verb last.
 
@@ -42,9 +41,14 @@ def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
     then
         Lua to follow the parts, instead of a verb.
     """
+    return _of_any_record(layout, parts, then).replace("RECORD_DIGEST", f"'{record}'")
+
+
+@lru_cache(maxsize=128)
+def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
+    """Return the text of a script with the name of the record's digest in place of its value."""
     trees = ",".join(f"'t{number}:'" for number in range(1, len(layout.tables) + 1))
     values = {
-        "RECORD_DIGEST": f"'{record}'",
         "TABLES": len(layout.prefixes),
         "PARTS": layout.compared,
         "TREES": f"{{{trees}}}",
@@ -175,6 +179,7 @@ def _source(name: str) -> str:
     return files("scrapy_neardup.stores.redis").joinpath(f"lua/{name}.lua").read_text("utf-8")
 
 
+@cache
 def _part(name: str) -> str:
     """Return a part of a script; those that few pages need become a function that makes them."""
     if name in _WHEN_NEEDED:
