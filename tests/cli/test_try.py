@@ -2,6 +2,7 @@ import json
 import socket
 from pathlib import Path
 
+import forked
 import pytest
 from site_server import Answer, Site, page, text
 
@@ -22,10 +23,16 @@ def pages():
         yield site
 
 
-def ended(process, status=0):
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == status, (out, err)
-    return out, err
+@pytest.fixture
+def tried(tmp_path):
+    """Try a site in a process of its own; return what it printed."""
+
+    def tried(*arguments, status=0):
+        ended = forked.run("scrapy_neardup.cli", "main", "try", *arguments, cwd=tmp_path)
+        assert ended.returncode == status, ended
+        return ended.stdout, ended.stderr
+
+    return tried
 
 
 def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
@@ -36,7 +43,9 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
         return Answer(page(text("a", 1), "/"))
 
     pages.routes["/a/1"] = article
-    out, err = ended(start("try", f"{pages.url}/", *QUICK, "--audit", "kept.jsonl", "--progress"))
+    process = start("try", f"{pages.url}/", *QUICK, "--audit", "kept.jsonl", "--progress")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, (out, err)
     assert out.splitlines()[1:] == [
         "4 pages: 1 repeat another (25.0%), 0 not judged.",
         "        1 of 2  /a/N",
@@ -61,20 +70,20 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
     assert Path("x").exists()
 
 
-def test_it_ends_after_so_many_pages_and_leaves_the_host_alone(start, pages):
+def test_it_ends_after_so_many_pages_and_leaves_the_host_alone(tried, pages):
     links = [f"/x/{number}" for number in range(50)]
     with Site() as other:
         pages.routes["/"] = page(
             "a home page " * 20, f"{other.url.replace('127.0.0.1', 'localhost')}/o/1", *links
         )
-        out, _ = ended(start("try", pages.url, *QUICK, "--pages", 5))
+        out, _ = tried(pages.url, *QUICK, "--pages", 5)
         assert other.requests == []
     assert 4 <= int(out.splitlines()[1].split()[0]) <= 7
 
 
-def test_settings_are_those_of_the_filter(start, pages):
+def test_settings_are_those_of_the_filter(tried, pages):
     pages.routes["/a/2"] = page(text("a", 1), title="Another title")
-    out, _ = ended(start("try", pages.url, *QUICK, "-s", "NEARDUP_DENY=/a/"))
+    out, _ = tried(pages.url, *QUICK, "-s", "NEARDUP_DENY=/a/")
     assert "0 repeat another (0.0%), 2 not judged" in out
 
 
@@ -96,13 +105,13 @@ def test_what_cannot_be_tried_is_named(call, tmp_path, arguments, status, messag
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
-def test_a_site_that_gives_no_page_is_no_report(start, pages, tmp_path):
+def test_a_site_that_gives_no_page_is_no_report(tried, pages, tmp_path):
     pages.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /")
-    _, err = ended(start("try", pages.url, *QUICK), 1)
+    _, err = tried(pages.url, *QUICK, status=1)
     assert "Error: no page was got, so there is nothing to report (requests: 1 forbidden by" in err
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
-    _, err = ended(start("try", f"http://127.0.0.1:{port}/", *QUICK), 1)
+    _, err = tried(f"http://127.0.0.1:{port}/", *QUICK, status=1)
     assert "failed with" in err
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
@@ -146,22 +155,22 @@ def project(folder, *spiders):
         (package / "spiders" / f"{name}.py").write_text(SPIDER.format(name=name))
 
 
-def test_a_project_is_tried_with_its_own_spider_and_nothing_is_stored(start, pages, tmp_path):
+def test_a_project_is_tried_with_its_own_spider_and_nothing_is_stored(tried, pages, tmp_path):
     pages.routes["/"] = page("the home page of a site " * 9, "/a/1")
     pages.routes["/a/1"] = page(text("a", 1), "/a/2")
     project(tmp_path, "news")
     before = {path.name for path in tmp_path.iterdir()}
-    out, _ = ended(start("try", "--project", "-a", f"site={pages.url}"))
+    out, _ = tried("--project", "-a", f"site={pages.url}")
     assert "1 repeat another" in out
     assert f"  {pages.url}/b/1" in out
     assert {path.name for path in tmp_path.iterdir()} == {*before, "report.html"}
 
 
-def test_a_project_with_several_spiders_wants_a_name(start, tmp_path):
+def test_a_project_with_several_spiders_wants_a_name(tried, tmp_path):
     project(tmp_path, "news", "shoes")
-    _, err = ended(start("try", "--project"), 2)
+    _, err = tried("--project", status=2)
     assert "--project: name a spider; the project has: news, shoes" in err
-    _, err = ended(start("try", "--project", "boots"), 2)
+    _, err = tried("--project", "boots", status=2)
     assert "there is no spider 'boots'" in err
 
 

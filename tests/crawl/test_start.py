@@ -6,6 +6,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import forked
 import pytest
 import scrapy
 from crawl_spiders import Visit
@@ -21,22 +22,28 @@ BY_HAND = {
 }
 
 
+SUPPORT = Path(__file__).parent.parent / "support"
+
+
 def scrapy_command(*arguments, **settings):
     """Run ``scrapy`` as a user does, with the add-on."""
+    return forked.run("scrapy.cmdline", "execute", *with_the_add_on(*arguments, **settings),
+                      cwd=SUPPORT)  # fmt: skip
+
+
+def with_the_add_on(*arguments, **settings):
+    """Return arguments of ``scrapy``."""
     settings = {"ADDONS": '{"scrapy_neardup.Addon": 500}', "TELNETCONSOLE_ENABLED": 0, **settings}
     options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments, *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        cwd=Path(__file__).parent.parent / "support",
-    )
+    return [*arguments, *options]
 
 
 def runspider(site, **settings):
-    return scrapy_command("runspider", "crawl_spiders.py", "-a", f"site={site.url}", **settings)
+    return scrapy_command(*spider(site), **settings)
+
+
+def spider(site):
+    return "runspider", "crawl_spiders.py", "-a", f"site={site.url}"
 
 
 def test_by_hand_is_the_same_as_by_the_add_on(crawl, site):
@@ -103,7 +110,11 @@ def test_a_wrong_setting_is_told_without_a_traceback(site):
 
 
 def test_settings_come_from_the_command_line(site):
-    done = runspider(site, NEARDUP_MAX_DISTANCE="2", NEARDUP_DENY=r"/start\.[a-z]{3,4}$,/other")
+    settings = {"NEARDUP_MAX_DISTANCE": "2", "NEARDUP_DENY": r"/start\.[a-z]{3,4}$,/other"}
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", *with_the_add_on(*spider(site), **settings)],
+        capture_output=True, text=True, check=False, timeout=60, cwd=SUPPORT,
+    )  # fmt: skip
     assert done.returncode == 0
     assert "'neardup/unjudged/denied': 1" in done.stderr
 

@@ -1,0 +1,69 @@
+"""Commands in processes that are forked from one that has imported what they need.
+
+Starting Python, Scrapy and the package takes longer than most of what tests ask of a command. Each
+still has a process, a reactor and an environment of its own; what only a start from nothing shows
+(the entry point, imports, signals that early) is for tests that start the installed command.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+NEEDED = [
+    "forked", "aiohttp.web",
+    "scrapy.cmdline", "scrapy.commands.runspider", "scrapy.commands.shell",
+    "scrapy.downloadermiddlewares.cookies", "scrapy.extensions.telnet", "scrapy.pqueues",
+    "scrapy_neardup.cli.try_", "scrapy_neardup.crawl.downloader", "scrapy_neardup.crawl.spider",
+    "scrapy_neardup.crawl.trial", "scrapy_neardup.stores.embedded",
+]  # fmt: skip
+"""Modules that are imported before processes are forked, if they are there; none installs a
+reactor."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a process left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(module: str, name: str, *arguments: object, cwd: Path, seconds: float = 60) -> Ended:
+    """Call the function `name` of a module without arguments, in a process, as a command is.
+
+    It finds `arguments` in ``sys.argv``.
+    """
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload(NEEDED)
+    with TemporaryDirectory() as said:
+        process = forking.Process(
+            target=_called,
+            args=([module, name, *map(str, arguments)], cwd, dict(os.environ), Path(said)),
+        )
+        process.start()
+        process.join(seconds)
+        process.kill()  # where it hasn't ended
+        process.join()
+        out, err = ((Path(said) / stream).read_text() for stream in ("stdout", "stderr"))
+        return Ended(process.exitcode, out, err)
+
+
+def _called(command: list[str], cwd: Path, environ: dict[str, str], said: Path) -> None:
+    for number, stream in enumerate(("stdout", "stderr"), 1):
+        file = os.open(said / stream, os.O_WRONLY | os.O_CREAT)
+        os.dup2(file, number)
+        os.close(file)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environ)
+    module, name, *_ = command
+    sys.argv = command[1:]
+    sys.path.insert(0, str(cwd))
+    getattr(import_module(module), name)()
