@@ -55,6 +55,8 @@ MIN_JUDGED_TOKENS = MIN_MAIN_TOKENS
 """Minimum tokens of a page that is judged: an empty shell, a redirect notice, a spinner say
 nothing."""
 
+_EXTENTS: Final = frozenset(get_args(Extent))
+
 _MAX_CLOCKS = 0.2
 """Maximum share of a page's characters in clocks; with more they are its content."""
 
@@ -320,5 +322,5 @@ def scope_of(url: str | None, scope: str | Callable[..., str], language: str) ->
     if callable(scope):
         return ""
     extent, _, _ = scope.partition("+")
-    name = site(url, cast("Extent", extent)) if extent in get_args(Extent) else ""
+    name = site(url, cast("Extent", extent)) if extent in _EXTENTS else ""
     return f"{name} {language}" if scope.endswith("language") else name
