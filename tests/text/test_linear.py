@@ -34,6 +34,7 @@ PAGES = {
     "a table of contents": lambda n: "".join(f"<li id=toc-{k}>a b" for k in range(n)),
     # As deep as it may be before a parser makes elements in elements siblings.
     "nested": lambda n: "<div class=ad>" * (n // 20) + "<b>x </b>" * (2 * n),
+    "nested, without words": lambda n: "<div class=ad>" * (n // 20) + "<b></b>" * (2 * n),
     "unclosed headings": lambda n: "<h1>" * (n // 20) + "<b>word </b>" * (2 * n),
     "named words": lambda n: "<ins class=ad>x</ins>" * n,
     "long names": lambda n: f"<div class='{'nav-' * n}' id='{'Ad' * n}'>x</div>" * 8,
