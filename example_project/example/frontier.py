@@ -109,6 +109,8 @@ class SharedFrontier:
         engine, stats = self._crawler.engine, self._crawler.stats
         while not self._over:
             await asyncio.sleep(POLL_SECONDS)
+            if not engine.running:
+                continue
             received = stats.get_value("response_received_count", 0)
             # One transaction: nobody may see an empty list and a crawler that is still idle.
             async with self._redis.pipeline() as together:

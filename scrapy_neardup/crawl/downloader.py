@@ -6,6 +6,7 @@ verdict is left for the other half (`spider.py`).
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from scrapy import signals
@@ -32,6 +33,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         super().__init__(crawler)
         self.session: Session | None = None
         """None while no crawl runs, and where it can't start."""
+        self._opening: asyncio.Event | None = None
 
     async def process_response(
         self,
@@ -40,6 +42,8 @@ class NearDuplicateDownloaderMiddleware(Component):
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> Response:
         """Judge `response`; it is returned as it came."""
+        if self._opening is not None:  # a request that nobody waited with for the crawl's start
+            await self._opening.wait()
         if self.session is None:
             return response
         if response.request is None:
@@ -63,6 +67,11 @@ class NearDuplicateDownloaderMiddleware(Component):
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
             )
         session = Session(crawler, read_settings(crawler.settings))
-        await session.open()
-        crawler.signals.connect(session.close, signals.spider_closed)
-        self.session = session
+        self._opening = asyncio.Event()
+        try:
+            await session.open()
+            crawler.signals.connect(session.close, signals.spider_closed)
+            self.session = session
+        finally:
+            self._opening.set()
+            self._opening = None

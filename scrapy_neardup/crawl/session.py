@@ -78,13 +78,14 @@ class Session:
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
             self.journal.open_audit(self.settings.audit)
+        eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
         except NeardupError as error:
             if not self._faults.lets_start(error):
                 self.journal.close()
                 raise
-        self._eligibility = Eligibility(self._crawler)
+        self._eligibility = eligibility
 
     async def close(self) -> None:
         """End all pending pages and make the store durable."""

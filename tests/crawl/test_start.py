@@ -46,6 +46,34 @@ def spider(site):
     return "runspider", "crawl_spiders.py", "-a", f"site={site.url}"
 
 
+class Early(Visit):
+    """Hands its requests to the engine while the store is being opened."""
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        spider = super().from_crawler(crawler, *arguments, **keywords)
+        crawler.signals.connect(spider.opened, scrapy.signals.spider_opened)
+        return spider
+
+    def opened(self):
+        self.sending = asyncio.get_running_loop().create_task(self.send())
+
+    async def send(self):
+        await asyncio.sleep(0.1)
+        for place, path in enumerate(self.paths):
+            self.crawler.engine.crawl(scrapy.Request(self.site + path, priority=-place))
+
+    def parse(self, response):
+        if not response.url.endswith(".json"):
+            yield from self.page(response)
+
+
+def test_what_arrives_before_the_store_is_open_is_judged_as_well(crawl):
+    outcome = crawl(Early, "/a/1", "/a/2", settings={"NEARDUP_STORE": "toy:late"})
+    assert outcome.notes == ["/a/1"]
+    assert outcome.counted()["pages/dropped"] == 1
+
+
 def test_by_hand_is_the_same_as_by_the_add_on(crawl, site):
     by_add_on = crawl(Visit, "/a/1", "/a/2", "/b/1")
     by_hand = crawl(Visit, "/a/1", "/a/2", "/b/1", settings=BY_HAND)

@@ -3,6 +3,7 @@
 ``toy:`` works. Other words after the colon, in any number and separated by commas:
 
 ``refuse``          can't be opened
+``late``            takes half a second to open
 ``hang=VERB``       that verb never ends; ``*`` is all of them but open and close
 ``fail=VERB``       that verb raises StoreUnavailableError
 ``break=VERB``      that verb raises something that no store should
@@ -46,6 +47,8 @@ class ToyStore(Store):
 
     async def open(self):
         JOURNAL.append(f"open {self.options.namespace}")
+        if "late" in self.ways:
+            await asyncio.sleep(0.5)
         if "refuse" in self.ways:
             raise StoreLockedError(f"NEARDUP_STORE: {self.uri.rpartition('@')[2]} is locked")
 
