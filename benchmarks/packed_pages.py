@@ -1,6 +1,6 @@
 """A packed base with features and sketches: its size, opening, and what a page costs.
 
-Pages are those of the default preset: nine features and a sketch of 360 bytes each, made up. A
+Pages are those of the default preset: nine features and a sketch of 370 bytes each, made up. A
 page is judged as a crawl asks a base (`scrapy_neardup.stores.packed`): its own entry, the tables
 within 3 bits, the nine features, and whatever is found compared with it. *new*: pages that
 nothing is like; *repeated*: fingerprints up to 3 bits away, three features in common, sketches of

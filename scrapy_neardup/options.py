@@ -43,7 +43,7 @@ DROP, DROP_LINKS, DROP_ITEMS, DEPRIORITIZE, FLAG = ACTIONS
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "best": MappingProxyType({}),
-        "compact": MappingProxyType({"method": "simhash", "sketch": (128, 2)}),
+        "compact": MappingProxyType({"features": (3, 6, 1), "sketch": (128, 2)}),
         "paper": MappingProxyType(
             {"method": "simhash", "min_resemblance": 0.0, "shingle_size": 3}
         ),
@@ -252,9 +252,9 @@ class Crawling(_Checked):
     preset: str = _option(
         kinds.one_of(*PRESETS),
         "best",
-        "Defaults of other options: best finds candidates by fingerprints and by min-wise"
-        " features and confirms them by sketches of 360 bytes; compact finds them by fingerprints"
-        " and confirms them by 120 bytes; paper decides by fingerprints alone.",
+        "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
+        " features and confirms them by sketches of 370 bytes; compact does so with three features"
+        " and 130 bytes; paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")
     priority_adjust: int = _option(
