@@ -12,8 +12,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No test depends on how fast a machine is, or on what else it does at the time.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # A test that is dear says fewer itself; `make stress` takes the profile "many".
-settings.register_profile("some", untimed, max_examples=50)
-settings.register_profile("many", untimed, max_examples=500)
+settings.register_profile("some", untimed, max_examples=30)
+settings.register_profile("many", untimed, max_examples=300)
 settings.load_profile("some")
 
 

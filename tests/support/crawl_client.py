@@ -1,13 +1,10 @@
 """Asks a `crawl_worker` to crawl."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-SUPPORT = Path(__file__).parent
+import forked
 
 
 @dataclass
@@ -41,12 +38,11 @@ class Worker:
     """A process that crawls."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, SUPPORT / "crawl_worker.py"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        forking = forked.context()
+        self._jobs, theirs = forking.Pipe()
+        self._process = forking.Process(target=_serve, args=(theirs,))
+        self._process.start()
+        theirs.close()
 
     @property
     def pid(self) -> int:
@@ -54,8 +50,7 @@ class Worker:
 
     def begin(self, *crawls: dict[str, Any]) -> None:
         """Run crawls at the same time: dicts of file, spider, settings and arguments."""
-        self._process.stdin.write(json.dumps(crawls) + "\n")
-        self._process.stdin.flush()
+        self._jobs.send(json.dumps(crawls))
 
     def crawl(self, *crawls: dict[str, Any]) -> list[Outcome]:
         """Run crawls at the same time, and wait for them."""
@@ -64,11 +59,17 @@ class Worker:
 
     def end(self) -> list[Outcome]:
         """Wait for the crawls that were begun."""
-        answer = json.loads(self._process.stdout.readline())
+        answer = json.loads(self._jobs.recv())
         assert isinstance(answer, list), answer
         return [Outcome(**one) for one in answer]
 
     def close(self) -> None:
-        self._process.stdin.close()
-        self._process.wait(timeout=30)
-        self._process.stdout.close()
+        self._jobs.close()
+        self._process.join(30)
+        self._process.close()
+
+
+def _serve(jobs: object) -> None:
+    import crawl_worker  # here, as it installs a reactor
+
+    crawl_worker.serve(jobs)

@@ -1,4 +1,4 @@
-"""Runs crawls in a process of its own: one JSON job a line in, one JSON result a line out.
+"""Runs crawls in a process of its own: JSON jobs in, JSON results out.
 
 A job is a list of crawls that run at the same time, each
 ``{"file": ..., "spider": ..., "settings": {...}, "arguments": {...}}``; its result is the
@@ -96,19 +96,23 @@ def outcome(crawler, ended_well, result):
 
 
 @defer.inlineCallbacks
-def serve():
-    while line := (yield threads.deferToThread(sys.stdin.readline)):
+def answer(jobs):
+    while True:
         try:
-            result = yield run(json.loads(line))
+            job = yield threads.deferToThread(jobs.recv)
+        except EOFError:
+            break
+        try:
+            result = yield run(json.loads(job))
         except Exception as error:  # noqa: BLE001  (the test that asked gets to see it)
             result = repr(error)
-        sys.stdout.write(json.dumps(result, default=str) + "\n")
-        sys.stdout.flush()
+        jobs.send(json.dumps(result, default=str))
     reactor.stop()
 
 
-if __name__ == "__main__":
+def serve(jobs):
+    """Crawl what comes through this connection, until it is closed."""
     logging.getLogger().setLevel(logging.DEBUG)
     logging.captureWarnings(capture=True)
-    reactor.callWhenRunning(serve)
+    reactor.callWhenRunning(answer, jobs)
     reactor.run()

@@ -12,6 +12,7 @@ import os
 import sys
 from dataclasses import dataclass
 from importlib import import_module
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +22,7 @@ NEEDED = [
     "scrapy.downloadermiddlewares.cookies", "scrapy.extensions.telnet", "scrapy.pqueues",
     "scrapy_neardup.cli.try_", "scrapy_neardup.crawl.downloader", "scrapy_neardup.crawl.spider",
     "scrapy_neardup.crawl.trial", "scrapy_neardup.stores.embedded",
+    "scrapy_neardup.stores.redis.single", "scrapy_neardup.stores.sqlite",
 ]  # fmt: skip
 """Modules that are imported before processes are forked, if they are there; none installs a
 reactor."""
@@ -35,15 +37,20 @@ class Ended:
     stderr: str
 
 
+def context() -> BaseContext:
+    """Return the context of `multiprocessing` that forks processes from that one."""
+    forking = multiprocessing.get_context("forkserver")
+    forking.set_forkserver_preload(NEEDED)
+    return forking
+
+
 def run(module: str, name: str, *arguments: object, cwd: Path, seconds: float = 60) -> Ended:
     """Call the function `name` of a module without arguments, in a process, as a command is.
 
     It finds `arguments` in ``sys.argv``.
     """
-    forking = multiprocessing.get_context("forkserver")
-    forking.set_forkserver_preload(NEEDED)
     with TemporaryDirectory() as said:
-        process = forking.Process(
+        process = context().Process(
             target=_called,
             args=([module, name, *map(str, arguments)], cwd, dict(os.environ), Path(said)),
         )
