@@ -13,7 +13,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # A test that is dear says fewer itself; `make stress` takes the profile "many".
 settings.register_profile("some", untimed, max_examples=30)
-settings.register_profile("many", untimed, max_examples=300)
+settings.register_profile("many", untimed, max_examples=500)
 settings.load_profile("some")
 
 
