@@ -1,10 +1,9 @@
 """Broder's filter: a page's minima in a few groups, and each group digested to one feature.
 
-Rule of this room: features are compared for equality and nothing else. Two pages are
-near-duplicates if at least r of their k features are equal, each the digest of s minima: few
-and rare enough to be looked up in an index, where a sketch can only be compared. AltaVista
-took k = 6, s = 14 and r = 2 (Broder, "Identifying and filtering near-duplicate documents",
-CPM 2000, sections 3 and 4).
+Features are compared for equality and for nothing else. Two pages are near-duplicates if at
+least r of their k features are equal, each the digest of s minima: few and rare enough to be
+looked up in an index, where a sketch can only be compared. AltaVista took k = 6, s = 14 and r =
+2 (Broder, "Identifying and filtering near-duplicate documents", CPM 2000, sections 3 and 4).
 
 The permutations are x -> a * x + b modulo 2^64 with a odd. There the wrap of 64-bit
 arithmetic *is* the modulus: each is a bijection, exactly. Modulo a prime near 2^61, as min-wise
