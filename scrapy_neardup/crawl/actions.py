@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl.browserpages import close_browser_page
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Verdict
@@ -124,11 +125,12 @@ class Actions:
         share = (resemblance - least) / (1 - least) if least < 1 else 1.0
         return round(self._adjust * min(max(share, 0.0), 1.0))
 
-    def dropped(self, request: Request, page_id: int) -> None:
-        """Remember a page that is dropped."""
+    async def dropped(self, request: Request, page_id: int) -> None:
+        """Remember a page that is dropped, and close its browser page, if it has one."""
         if request.errback is not None:
             # It may schedule the request again, with its meta or (hence this) without.
             self._dropped[page_id] = None
+        await close_browser_page(request)
 
 
 @dataclass(slots=True)

@@ -131,7 +131,7 @@ class Session:
             choose=partial(self._actions.choose, request, earlier=earlier),
         )
         if action == DROP:
-            self._actions.dropped(request, identity)
+            await self._actions.dropped(request, identity)
         lower = self._actions.priority(action, verdict)
         self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
 
