@@ -40,6 +40,9 @@ class NearDuplicateSpiderMiddleware(Component):
     everything passes.
     """
 
+    belongs_in = "SPIDER_MIDDLEWARES"
+    remedy = f"move it to SPIDER_MIDDLEWARES, with the place {PRIORITY}"
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._judging: NearDuplicateDownloaderMiddleware | None = None
