@@ -21,6 +21,7 @@ from scrapy_neardup.interrupts import insistent
 
 VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
+    "doctor": "Say what is installed, and what a project's settings come to.",
     "report": "Make a web page of what crawls dropped, and why.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",

@@ -9,20 +9,13 @@ from tempfile import TemporaryDirectory
 import click
 
 from scrapy_neardup.cli.common import Progress, Unusable
-from scrapy_neardup.cli.options import progress_option
+from scrapy_neardup.cli.options import name_value_pairs, progress_option
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.report import counted, printable
 
 _LISTED = 10
 """Maximum number of lost pages that are printed."""
-
-
-def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    for value in values:
-        if "=" not in value:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
-    return {name: text for name, _, text in (value.partition("=") for value in values)}
 
 
 @click.command("try")
@@ -54,7 +47,7 @@ def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -
     "settings",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_pairs,
+    callback=name_value_pairs,
     help="A setting, as of scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
 )
 @click.option(
@@ -62,7 +55,7 @@ def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -
     "arguments",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_pairs,
+    callback=name_value_pairs,
     help="With --project: an argument of the spider. May be repeated.",
 )
 @click.option(

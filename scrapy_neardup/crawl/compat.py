@@ -62,7 +62,5 @@ def _handlers_running() -> list[asyncio.Task[Any]]:
     current = asyncio.current_task()
     code = current and getattr(current.get_coro(), "cr_code", None)
     return [
-        task
-        for task in asyncio.all_tasks()
-        if getattr(task.get_coro(), "cr_code", None) is code
+        task for task in asyncio.all_tasks() if getattr(task.get_coro(), "cr_code", None) is code
     ]

@@ -46,10 +46,10 @@ def named(settings: BaseSettings, setting: str) -> dict[str, Any]:
     return found
 
 
-def misplaced(settings: BaseSettings) -> list[str]:
-    """Return a sentence for each class of this package that a wrong setting names."""
+def misplaced(settings: BaseSettings) -> list[tuple[str, str]]:
+    """Return each class of this package that a wrong setting names: the problem, the remedy."""
     return [
-        f"{setting} names {name}, which does nothing there: {loaded.remedy}"
+        (f"{setting} names {name}, which does nothing there", loaded.remedy)
         for setting in COMPONENT_SETTINGS
         for name, loaded in named(settings, setting).items()
         if getattr(loaded, "belongs_in", setting) != setting
@@ -64,7 +64,7 @@ async def refuse_misplaced(sender: Crawler) -> None:
     if sender.engine.spider is None or not enabled(sender.settings):
         return
     if found := misplaced(sender.settings):
-        await refuse(sender, CONFIGURATION_ERROR, *found)
+        await refuse(sender, CONFIGURATION_ERROR, *map(": ".join, found))
 
 
 async def refuse(crawler: Crawler, reason: str, *messages: str) -> None:
