@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from scrapy_neardup.reports import words
 from scrapy_neardup.reports.columns import columns, shown_drops
 from scrapy_neardup.reports.findings import crowds, drops_to_look_at, kept_patterns
 from scrapy_neardup.reports.page import page
@@ -94,6 +95,10 @@ class Report:
     def digest(self) -> list[str]:
         """Return what the page says in all, as lines of text."""
         lines = [f"{self.headline()}."]
+        if unjudged := self._summary.unjudged.most_common(_DIGEST):
+            why = "; ".join(f"{number:,} {words.UNJUDGED.get(reason, reason)}"
+                            for reason, number in unjudged)  # fmt: skip
+            lines.append(f"Not judged, and so kept: {why}.")
         drops = [row for row in _largest(self._summary.patterns) if row[0] and row[1 + REPEATED]]
         for pattern, kept, repeated, unjudged in drops[:_DIGEST]:
             lines.append(f"{repeated:9,} of {kept + repeated + unjudged:,}  {printable(pattern)}")
