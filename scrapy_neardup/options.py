@@ -286,6 +286,12 @@ class Crawling(_Checked):
         True,
         "Whether start requests are delivered even if their pages are near-duplicates.",
     )
+    keep_sitemap: bool = _option(
+        kinds.boolean_or(),
+        True,
+        "Whether the pages that a SitemapSpider's sitemaps list are delivered even if they are"
+        " near-duplicates.",
+    )
     on_error: Literal["keep", "close"] = _option(
         kinds.one_of("keep", "close"),
         "keep",

@@ -64,8 +64,8 @@ _LISTED = 10
     "--output",
     "path",
     metavar="FILE",
-    help="Write the report here, all or nothing; a file that is there is kept, unless --overwrite is"
-    " given.  [default: report.html, or the first of report-2.html ... that isn't there]",
+    help="Write the report here, all or nothing; a file that is there is kept, unless --overwrite"
+    " is given.  [default: report.html, or the first of report-2.html ... that isn't there]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the report that is there.")
 @click.option("--open", "opens", is_flag=True, help="Open the report in the web browser.")
@@ -90,8 +90,8 @@ def try_(
     """Crawl some pages of a site, drop none, and report which ones the filter would drop.
 
     The crawl stays on the host and port that URL leads to, obeys robots.txt, names itself in its
-    user agent, and waits between requests. What it finds is summed up here and shown in the report, and so
-    are the addresses to which only pages lead that would have been dropped.
+    user agent, and waits between requests. What it finds is summed up here and shown in the
+    report, and so are the addresses to which only pages lead that would have been dropped.
 
     \b
     Examples:

@@ -4,8 +4,9 @@ Rule of this module: it decides from the request, the verdict and what it rememb
 earlier pages; others carry it out.
 
 A near-duplicate is delivered in spite of its verdict as one of the first of its group
-(`GroupBudget`), as a start request, where it was dropped before and is asked for again, and where
-the page that it repeats isn't done in time (`scrapy_neardup.crawl.ledger`).
+(`GroupBudget`), as a start request or one that is marked like it (`KEEP_KEY`), where it was
+dropped before and is asked for again, and where the page that it repeats isn't done in time
+(`scrapy_neardup.crawl.ledger`).
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep-pending",
 )
 """What is done about a page, besides `options.ACTIONS`."""
+
+KEEP_KEY = "neardup_keep"
+"""``request.meta[KEEP_KEY] = True``: the page is delivered even if it is a near-duplicate."""
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""
@@ -94,6 +98,8 @@ class Actions:
         if verdict.match and self._budget.admits(verdict.page_id, verdict.match):
             return KEEP_BUDGET
         meta = request.meta
+        if meta.get(KEEP_KEY):
+            return KEEP_START
         if self._keep_start and meta.get("is_start_request") and not meta.get("depth"):
             # `depth` too: spiders that copy `response.meta` mark everything as start.
             return KEEP_START

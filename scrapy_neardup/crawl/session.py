@@ -23,6 +23,7 @@ from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
+from scrapy_neardup.crawl.sitemaps import Sitemaps
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.options import DROP
@@ -69,6 +70,7 @@ class Session:
             scores_new=settings.deprioritize_from < 1,
         )
         self._actions = Actions(settings)
+        self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 _FIRST = "neardup_trial_first"
-"""Key of ``request.meta``: the request, or where it was redirected to, is that of the first page."""
+"""Key of ``request.meta`` that marks the first request, and what it was redirected to."""
 
 
 class TrialSpider(Spider):
