@@ -13,7 +13,7 @@ Why the defaults are what they are is measured in docs/quality.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
@@ -91,14 +91,12 @@ def flag_of(setting: str) -> str:
     return "--" + setting.removeprefix("NEARDUP_").lower().replace("_", "-")
 
 
-def as_flags(message: str, flags: Container[str] | None = None) -> str:
-    """Return `message` with options of the command, all or those of `flags`, for settings."""
+def as_flags(message: str) -> str:
+    """Return `message` with options of the command in place of settings.
 
-    def spelt(found: re.Match[str]) -> str:
-        flag = flag_of(found[0])
-        return flag if flags is None or flag in flags else found[0]
-
-    return re.sub(r"\bNEARDUP_[A-Z_]+", spelt, message)
+    What it calls a setting ("the setting NEARDUP_AUDIT") stays one.
+    """
+    return re.sub(r"(?<!setting )\bNEARDUP_[A-Z_]+", lambda found: flag_of(found[0]), message)
 
 
 def _option(kind: ValueKind, default: object, help: str, *, is_secret: bool = False) -> Any:  # noqa: A002

@@ -78,8 +78,7 @@ class Verbs(click.Group):
         except BrokenPipeError:
             raise  # click ends quietly: the reader of our output has closed it
         except (NeardupError, OSError) as error:
-            verb = self.get_command(ctx, ctx.invoked_subcommand or "")
-            raise failure(error, verb) from error
+            raise failure(error) from error
         except click.UsageError as error:
             raise _escaped(error) from error
 

@@ -38,19 +38,8 @@ class Unusable(click.ClickException):
     exit_code = 2
 
 
-class SettingOption(click.Option):
-    """An option of a verb that is a setting of the same name."""
-
-
-def failure(
-    error: NeardupError | OSError, verb: click.Command | None = None
-) -> click.ClickException:
-    """Return the error that the command ends with: `Unusable`, or one with exit status 1.
-
-    Settings that it names become the options that `verb` has for them.
-    """
-    params = verb.params if verb else []
-    flags = {param.opts[0] for param in params if isinstance(param, SettingOption)}
+def failure(error: NeardupError | OSError) -> click.ClickException:
+    """Return the error that the command ends with: `Unusable`, or one with exit status 1."""
     unusable = (
         ConfigurationError,
         InputError,
@@ -59,7 +48,7 @@ def failure(
         StoreMismatchError,
     )
     kind = Unusable if isinstance(error, unusable) else click.ClickException
-    return kind(escaped(as_flags(str(error), flags)))
+    return kind(escaped(as_flags(str(error))))
 
 
 def escaped(message: str) -> str:

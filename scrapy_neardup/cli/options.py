@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from scrapy_neardup.cli.common import SettingOption
 from scrapy_neardup.options import OPTIONS, PRESETS, Option, as_flags, flag_of
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -94,7 +93,6 @@ def setting_option(
     return click.option(
         flag_of(option.setting),
         *names,
-        cls=SettingOption,
         metavar=None if kind.choices else kind.metavar,
         type=_type_of(option),
         default=None if kind.is_list or required else default,

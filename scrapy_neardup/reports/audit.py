@@ -80,12 +80,14 @@ def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> It
             raise InputError(_not_json(line, name, number)) from None
         if (fault := _fault(entry) or _converted(entry)) is not None:
             raise InputError(
-                f"{name}, line {number}: not a line of an audit ({fault}); NEARDUP_AUDIT names"
-                " the file that a crawl of this version writes"
+                f"{name}, line {number}: not a line of an audit ({fault}); the setting"
+                " NEARDUP_AUDIT names the file that a crawl of this version writes"
             )
         yield entry
     if not number:
-        raise InputError(f"{name}: is empty; NEARDUP_AUDIT fills it while a crawl runs")
+        raise InputError(
+            f"{name}: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs"
+        )
 
 
 def _not_json(line: bytes, name: str, number: int) -> str:
