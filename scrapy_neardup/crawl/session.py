@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.crawl.about import about_crawl
 from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain
 from scrapy_neardup.crawl.eligibility import Eligibility
@@ -79,7 +80,7 @@ class Session:
         """Open the store and the audit file; raise `NeardupError` if the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
-            self.journal.open_audit(self.settings.audit)
+            self.journal.open_audit(self.settings.audit, about_crawl(self._crawler, self._uri))
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()

@@ -1,10 +1,10 @@
-import json
 import os
 import socket
 from pathlib import Path
 
 import forked
 import pytest
+from audits import verdicts
 from site_server import Answer, Site, page, text
 
 from scrapy_neardup import __version__
@@ -62,7 +62,7 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
     assert agents == {f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"}
     made = (tmp_path / "report.html").read_text()
     assert f'"onlyFromDrops":["{pages.url}/b/1","{pages.url}/gone/1"]' in made
-    lines = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    lines = verdicts(tmp_path / "kept.jsonl")
     assert {line["action"] for line in lines} == {"keep", "flag"}
     assert all("text" in line for line in lines)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.jsonl", "report.html"]
