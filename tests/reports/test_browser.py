@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import random
+import re
 from pathlib import Path
 
 import headless
@@ -335,6 +336,18 @@ def test_what_tuning_shows(opened):
         == 14
     )
     assert "javascript" not in "".join(page.run("return [...document.links].map(a => a.href)"))
+    names = [e.text for e in page.find(".picture text[text-anchor]")]
+    assert all(re.fullmatch(r"[01]\.[0-9]{2,3}|recall: .*", name) for name in names)
+    series = [e.get_attribute("class").split()[-1] for e in page.find("polyline")]
+    assert series == ["s1", "s2"]  # k and the resemblance: presets and words are no numbers
+    assert page.find("main > p")[0].text == (
+        "These settings drop 16 pages and lose the content of 0 pages (of all pages, estimated from"
+        " 16 pages that were compared with all others). Nothing of the sample is lost."
+    )
+    [figure] = page.find(".picture")
+    assert figure.rect["width"] > 1000
+    accessible(page)
+    page.look(width=390, dark=True)
     accessible(page)
 
 
