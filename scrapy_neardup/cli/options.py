@@ -127,6 +127,16 @@ def _of_presets(option: Option) -> str:
     )
 
 
+def name_value_pairs(
+    _: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the values ``NAME=VALUE`` of an option that may be repeated; a callback of click."""
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
+    return {name: text for name, _, text in (value.partition("=") for value in values)}
+
+
 def is_given(name: str) -> bool:
     """Return whether an option of the verb that is running was given, not its default."""
     source = click.get_current_context().get_parameter_source(name)
