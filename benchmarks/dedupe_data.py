@@ -2,8 +2,8 @@
 
 Documents are put together from passages of real pages (folders of HTML). Of all documents 55 %
 are new, 15 % repeat an earlier one word for word, 20 % with 1 % of the words replaced, and 10 %
-with 20 % of them replaced, which is below any usual threshold. Columns: ``text``, ``id``, ``metadata``
-(``url``, ``date``, ``kind``: how the document was made, and ``source``: of which).
+with 20 % of them replaced, which is below any usual threshold. Columns: ``text``, ``id``,
+``metadata`` (``url``, ``date``, ``kind``: how the document was made, and ``source``: of which).
 
     python benchmarks/dedupe_data.py --pages DIR... --output DIR --documents 1000000
 """

@@ -1,8 +1,10 @@
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
-Hashes = NDArray[np.uint64]
-Counts = NDArray[np.int64]
+Hashes: TypeAlias = NDArray[np.uint64]
+Counts: TypeAlias = NDArray[np.int64]
 
 def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes, Counts]: ...
 def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes: ...

@@ -83,6 +83,35 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Recor
         raise InputError(f"{path}: not a WARC file, or a damaged one: {said}") from error
 
 
+def raw_records(file: IO[bytes], path: str) -> Iterator[tuple[int, int, int]]:
+    """Yield number, offset and size of each record of a WARC file, as it is stored.
+
+    Parameters
+    ----------
+    file
+        The WARC file, compressed record by record or not at all.
+
+    Raises
+    ------
+    InputError
+        It is no WARC file, or compressed as a whole.
+    """
+    from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
+
+    records = WARCIterator(file, no_record_parse=True)
+    try:
+        for number, record in enumerate(records):
+            while record.raw_stream.read(_PART):
+                pass
+            yield number, records.get_record_offset(), records.get_record_length()
+    except ArchiveLoadFailed as error:
+        raise InputError(
+            f"{path}: can't be taken apart record by record; is it compressed as a whole?"
+            " 'warcio recompress' mends that"
+        ) from error
+
+
 def _page(record: ArcWarcRecord, number: int) -> Record | None:
     """Return the page of a response record, or None if it holds none."""
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
