@@ -5,8 +5,8 @@ A job has three steps, each of which leaves files behind, so that it can go on w
 1. *Sketch* (`sketching`): every file of documents is read once; of each document some 400 bytes
    are kept in the job's work folder.
 2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
-   are brought together on disk and compared. A document is removed if it resembles one that is kept
-   and that ranks before it.
+   are brought together on disk and compared. A document is removed if it resembles one that is
+   kept and that ranks before it.
 3. *Write* (`writing`): every file is read once more; what is kept of it is written in its own
    format, and beside it which documents were removed, and for which.
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind
+from scrapy_neardup.dedupe.decisions import number_type
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.featureruns import POSTING, Run, entries_of, ranges_of, write_run
 
@@ -23,7 +24,7 @@ Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 Postings = NDArray[np.void]
 
-_ENTRY_BYTES = 96
+_ENTRY_BYTES = 224
 """Bytes that deciding takes for each entry, its share of the sketches not counted."""
 _MAX_PARTS = 512
 """Maximum number of files that components are dealt to."""
@@ -101,7 +102,7 @@ def components(
     document_bytes
         Bytes that deciding takes for each document.
     """
-    sets = UnionFind(documents)
+    sets = UnionFind(documents, number_type(documents))
     path = Path(folder, "common")
     count = 0
     with path.open("wb") as file:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.dedupe.candidates import Buckets, components
 from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, Comparison, decide, ordered
 from scrapy_neardup.dedupe.decisions import Decisions
-from scrapy_neardup.dedupe.memory import left_of
+from scrapy_neardup.dedupe.memory import left_of, release
 from scrapy_neardup.dedupe.options import DedupeOptions
 from scrapy_neardup.dedupe.similar import buckets_of_pairs
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
@@ -20,8 +20,8 @@ from scrapy_neardup.offline.remote import is_remote
 
 Integers = NDArray[np.int64]
 
-_DOCUMENT_BYTES = 24
-"""Bytes that are held of every document: what was decided, its component, and one more number."""
+_DOCUMENT_BYTES = 10
+"""Bytes that are held of every document: what was decided, and its component."""
 
 
 def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
@@ -36,6 +36,7 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as place:
         _find_equals(files, decisions, place, memory)
+        release()
         buckets = Buckets(place, memory)
         if options.method != "simhash":
             _add_features(files, decisions, buckets, options.features.shared)
@@ -51,6 +52,8 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
             decisions.removed(decide(entries["digest"], documents, order, comparison, least))
     decisions.settle()
     decisions.write(folder)
+    del decisions
+    release()
 
 
 def _local(folder: str) -> str | None:
@@ -82,7 +85,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
     """Note which documents have the text of another, which ranks before them."""
     buckets = Buckets(f"{folder}/equal", memory)
     for documents, heads in _judged(files):
-        buckets.add(heads["digest"][:, None], documents, 1)
+        buckets.add(heads["digest"][:, None].copy(), documents, 1)
     buckets.flush(1)
     for entries in buckets.common():
         documents, texts = entries["page"].astype(np.int64), entries["digest"]
@@ -105,14 +108,17 @@ def _distinct(
 
 def _add_features(files: SketchFiles, decisions: Decisions, buckets: Buckets, shared: int) -> None:
     for documents, heads in _distinct(files, decisions):
-        buckets.add(heads["features"], documents, shared)
+        buckets.add(heads["features"].copy(), documents, shared)
     buckets.flush(shared)
 
 
 def _add_similar(
     files: SketchFiles, decisions: Decisions, buckets: Buckets, max_distance: int, memory: int
 ) -> None:
-    found = [(documents, heads["fingerprint"]) for documents, heads in _distinct(files, decisions)]
+    found = [
+        (documents, heads["fingerprint"].copy())
+        for documents, heads in _distinct(files, decisions)
+    ]
     if found:
         documents, fingerprints = map(np.concatenate, zip(*found, strict=True))
         for numbers, each in buckets_of_pairs(fingerprints, documents, max_distance, memory):

@@ -24,7 +24,8 @@ _STEP = 1 << 16
 _KEPT, _SHARES = "decisions.kept", "decisions.shares"
 
 
-def _type(documents: int) -> np.dtype[np.unsignedinteger]:
+def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
+    """Return the smallest type that holds the numbers of so many documents."""
     return np.dtype("<u4" if documents < 1 << 32 else "<u8")
 
 
@@ -38,7 +39,7 @@ class Decisions:
     """
 
     def __init__(self, documents: int) -> None:
-        self.kept = np.arange(documents, dtype=_type(documents))
+        self.kept = np.arange(documents, dtype=number_type(documents))
         self._shares = np.full(documents, _MOST, "<u2")
 
     def equal(self, documents: Integers, kept: Integers) -> None:
@@ -78,7 +79,7 @@ def read_decisions(
 ) -> tuple[Integers, NDArray[np.uint16]]:
     """Return which documents are kept for those from `start` to `stop`, and their shares."""
     parts = []
-    for name, kind in ((_KEPT, _type(documents)), (_SHARES, np.dtype("<u2"))):
+    for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
         path = f"{folder}/{name}"
         with reading(path), opened(path) as file:
             file.seek(start * kind.itemsize)

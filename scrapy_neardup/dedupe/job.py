@@ -129,6 +129,8 @@ def dedupe(
     """
     output = output.rstrip("/")
     if resume and exists(f"{output}/{SUMMARY}"):
+        if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
+            remove_folder(f"{output}/{WORK}")
         return read_summary(output)
     job = _Job(
         shards=shards_of(inputs, existing=existing),
@@ -213,6 +215,8 @@ class _Job:
         shards = [shard._asdict() for shard in self.shards]
         plan = json.loads(json.dumps({"options": self.options.as_plan(), "shards": shards}))
         path = f"{self._folder}/plan.json"
+        if resume:
+            remove_parts(self.output)
         if exists(path):
             if not resume:
                 raise ConfigurationError(
@@ -220,7 +224,6 @@ class _Job:
                     " the folder"
                 )
             _check_plan(_read_json(path), plan, self.output)
-            remove_parts(self.output)
         elif not is_empty(self.output):
             raise ConfigurationError(f"{self.output}: isn't empty; name another folder")
         else:
@@ -250,7 +253,7 @@ class _Job:
         )
         if not are_written(self._folder):
             choose(files, self._folder, self.options)
-        counts = self._write(files)
+        counts = self._write(files, sketched)
         existing = sum(
             each.documents
             for each, shard in zip(sketched, self.shards, strict=True)
@@ -272,12 +275,12 @@ class _Job:
         remove_folder(self._folder)
         return summary
 
-    def _write(self, files: SketchFiles) -> list[Written]:
+    def _write(self, files: SketchFiles, sketched: list[Sketched]) -> list[Written]:
         """Write the shards that aren't; return what came of each."""
         tasks = [
             WriteTask(number, f"{self.output}/{removed_name(number, shard)}")
-            for number, shard in enumerate(self.shards)
-            if not shard.is_existing
+            for number, (shard, found) in enumerate(zip(self.shards, sketched, strict=True))
+            if not shard.is_existing and not found.skipped
         ]
         missing = [task for task in tasks if not exists(task.target)]
         arguments = tuple(self.shards), files, self._folder, self.output

@@ -9,6 +9,8 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import SEEK_END
+from itertools import chain, pairwise
 from typing import IO, Any, cast
 
 import numpy as np
@@ -20,7 +22,7 @@ from scrapy_neardup.offline.lines import numbered_lines
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import opened
 from scrapy_neardup.offline.tabular import MAX_LINE
-from scrapy_neardup.offline.warc import raw_records
+from scrapy_neardup.offline.warc import record_offsets
 
 Rows = NDArray[np.int64]
 
@@ -135,9 +137,11 @@ def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
 def _write_warc(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
     gone = set(removed.tolist())
     with reading(path), opened(path) as records, opened(path) as file:
-        for number, start, size in raw_records(records, path):
+        size = file.seek(0, SEEK_END)
+        offsets = chain(record_offsets(records, path), [size])
+        for number, (start, end) in enumerate(pairwise(offsets)):
             if number not in gone:
-                _copy(file, start, size, target)
+                _copy(file, start, end - start, target)
 
 
 def _copy(source: IO[bytes], start: int, size: int, target: IO[bytes]) -> None:

@@ -91,7 +91,7 @@ def name_of(path: str) -> str:
 
 def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
     if is_remote(path):
-        below = files_below(path)
+        path, below = files_below(path)
     elif Path(path).is_dir():
         below = [
             Path(place, name).as_posix()

@@ -44,8 +44,8 @@ def stamp(path: str) -> tuple[int, str]:
     return status.st_size, str(status.st_mtime_ns)
 
 
-def files_below(path: str) -> list[str]:
-    """Return the URLs of the files of a folder that is a URL, or of the file that it is itself.
+def files_below(path: str) -> tuple[str, list[str]]:
+    """Return the full URL of a folder or file, and those of the files in it, or of itself.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def files_below(path: str) -> list[str]:
         found = [str(system.unstrip_protocol(each)) for each in system.find(path)]
     if not found:
         raise InputError(f"{path}: there is no such file or folder")
-    return [path] if found == [system.unstrip_protocol(path)] else found
+    return str(system.unstrip_protocol(system._strip_protocol(path))), found  # noqa: SLF001
 
 
 def exists(path: str) -> bool:
@@ -69,12 +69,12 @@ def exists(path: str) -> bool:
 
 
 def is_empty(folder: str) -> bool:
-    """Whether a folder holds nothing, or isn't there."""
+    """Whether a folder holds no file, or isn't there."""
     if is_remote(folder):
         with reading(folder):
             return not _file_system(folder).exists(folder)
     with reading(folder):
-        return not Path(folder).exists() or not any(Path(folder).iterdir())
+        return all(path.is_dir() for path in Path(folder).rglob("*"))
 
 
 def remove_folder(folder: str) -> None:

@@ -182,6 +182,8 @@ def parquet_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Itera
         contents = set(columns.contents)
         number = 0
         for group in range(parquet.num_row_groups):
+            if not parquet.metadata.row_group(group).num_rows:
+                continue  # it has no pages
             rows, bounded = _bounded(file, parquet.metadata.row_group(group), wanted)
             is_left_out = not contents & set(bounded)
             # Threads would read ahead.

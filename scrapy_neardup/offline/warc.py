@@ -83,8 +83,8 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Recor
         raise InputError(f"{path}: not a WARC file, or a damaged one: {said}") from error
 
 
-def raw_records(file: IO[bytes], path: str) -> Iterator[tuple[int, int, int]]:
-    """Yield number, offset and size of each record of a WARC file, as it is stored.
+def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
+    """Yield where each record of a WARC file begins, as it is stored.
 
     Parameters
     ----------
@@ -101,10 +101,10 @@ def raw_records(file: IO[bytes], path: str) -> Iterator[tuple[int, int, int]]:
 
     records = WARCIterator(file, no_record_parse=True)
     try:
-        for number, record in enumerate(records):
+        for record in records:
             while record.raw_stream.read(_PART):
                 pass
-            yield number, records.get_record_offset(), records.get_record_length()
+            yield records.get_record_offset()
     except ArchiveLoadFailed as error:
         raise InputError(
             f"{path}: can't be taken apart record by record; is it compressed as a whole?"
