@@ -27,6 +27,7 @@ VERBS = {
     "report": "Make a web page of what crawls dropped, and why.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
+    "dedupe": "Write a data set without its duplicates.",
     "load": "Put the pages of a collection into a store, before a crawl.",
     "stats": "Show what a store holds.",
     "clear": "Forget one namespace of a store.",

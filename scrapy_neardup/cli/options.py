@@ -6,6 +6,7 @@ verb stands in that verb's module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
@@ -175,6 +176,22 @@ def refuse_given(what: str, unused: Collection[str]) -> None:
     """
     for option in given(unused):
         raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
+
+
+def size_in_bytes(value: str) -> int:
+    """Return the bytes that people write as 500MB or 4GB (thousands), or 1GiB.
+
+    Raises
+    ------
+    click.BadParameter
+        It is no size.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
+    if not found:
+        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")
+    number, unit, binary = found.groups()
+    power = " kmgt".index(unit.lower() or " ")
+    return int(float(number) * float(1024 if binary else 1000) ** power)
 
 
 shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)

@@ -65,7 +65,14 @@ def minima(shingles: NDArray[np.uint64], count: int = 84) -> NDArray[np.uint64]:
         raise ConfigurationError(f"there must be 1 permutation or more, not {count}")
     if not len(shingles):
         raise NoFeaturesError("a set without shingles has no minima")
-    factors, summands = _permutations(count)
+    return least_under(shingles, *permutations(count))
+
+
+def least_under(
+    shingles: NDArray[np.uint64], factors: NDArray[np.uint64], summands: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Return the minima of at least one shingle; see `minima` and `permutations`."""
+    count = len(factors)
     least = np.full(count, np.iinfo(np.uint64).max, np.uint64)
     columns = min(len(shingles), _COLUMNS)
     rows = _BLOCK // columns
@@ -169,7 +176,7 @@ def acceptance(
 
 
 @lru_cache(maxsize=8)
-def _permutations(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def permutations(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return factors, odd, and summands; uint64 of shape (count, 1)."""
     drawn = PUBLIC.mix(np.arange(1, 2 * count + 1, dtype=np.uint64) * PUBLIC.seed)
     pairs = drawn.reshape(count, 2)
