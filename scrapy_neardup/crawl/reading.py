@@ -59,7 +59,7 @@ class Reading(NamedTuple):
     page: Page | Verdict
     """The page, or the verdict that it can't be judged."""
     said: Said | None
-    """What it says, if there is an audit."""
+    """What it says, unless it couldn't be read."""
     seconds: float
     """Seconds of CPU time that reading and analysing the page took."""
 
@@ -81,8 +81,7 @@ class Reader:
         self._text_of = settings.text_of
         self._scope_of = settings.scope_of
         self._deny = settings.deny
-        self._keeps_said = settings.audit is not None
-        self._keeps_text = settings.audit_text
+        self._audits_text = settings.audit_text
         self._complained = False
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
@@ -99,7 +98,7 @@ class Reader:
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
             return unjudged(identity, error.reason, str(error)), None
-        said = Said.of(content, with_text=self._keeps_text) if self._keeps_said else None
+        said = Said(content, with_text=self._audits_text)
         try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)

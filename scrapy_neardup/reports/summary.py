@@ -81,6 +81,8 @@ class Summary:
         The lines with which crawls begin.
     orphans
         Pages that were dropped for one that failed afterwards.
+    differences
+        Page id -> what the pages that repeat it differ in, where that is little.
     links
         Addresses that only dropped pages led to, as far as the crawl counted them.
     """
@@ -99,6 +101,7 @@ class Summary:
         self.crawls: list[Entry] = []
         self.orphans: list[str] = []
         self.orphaned = 0
+        self.differences: dict[int, str] = {}
         self.links: int | None = None
         self._times = array("d")
         self._outcomes = array("b")
@@ -109,6 +112,9 @@ class Summary:
         if entry.get("event") == "begun":
             if len(self.crawls) < LISTED:
                 self.crawls.append(entry)
+        elif entry.get("event") == "differ":
+            if len(self.differences) < LISTED:
+                self.differences[entry["of_id"] or 0] = entry["difference"][:MAX_TITLE]
         elif "event" in entry:
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])

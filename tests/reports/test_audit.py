@@ -6,7 +6,9 @@ from audits import Audit, shop
 from scrapy_neardup.crawl.audit import AuditFile, Said
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.reports.audit import entries
+from scrapy_neardup.reports.differences import Difference
 from scrapy_neardup.reports.texts import text_of
+from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 
 
@@ -21,18 +23,22 @@ def test_what_a_crawl_writes_is_read(tmp_path):
         match=Match(page_id=0xB, distance=2, url="http://h/b"), found="features",
         learnt=("places", "titles"), threshold=0.9,
     )  # fmt: skip
-    said = Said(title="A page", headings=("One", "Two"), text="a text", omitted=((2, 6, "clock"),))
+    blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.CLOCK, 0)]
+    said = Said(Content(title="A page", headings=("One", "Two"), blocks=blocks), with_text=True)
     audit.verdict("http://h/a", verdict, action="drop", said=said)
     audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
+    audit.differ(None, 0xB, Difference(in_words=True, examples=("Köln", "Bonn")))
     audit.close()
     with (tmp_path / "a").open("rb") as lines:
-        drop, orphaned = entries(lines, "a")
+        drop, orphaned, differ = entries(lines, "a")
     assert (drop["id"], drop["of_id"], drop["page"]) == (0xA, 0xB, "http://h/a")
     assert (drop["found"], drop["threshold"]) == ("features", 0.9)
     assert (drop["learnt"], drop["headings"]) == (["places", "titles"], ["One", "Two"])
     assert text_of(drop)["omitted"] == [[2, 6, "clock"]]
     assert drop["time"] <= orphaned["time"]
     assert orphaned["pages"] == ["http://h/a"]
+    assert (differ["of"], differ["of_id"]) == (None, 0xB)
+    assert differ["difference"] == "a few words (Köln, Bonn)"
 
 
 def test_keys_that_this_version_does_not_know_are_passed_over():
@@ -53,6 +59,7 @@ def test_keys_that_this_version_does_not_know_are_passed_over():
         ([b'{"event": "ended"}'], "(unknown event 'ended')"),
         ([b'{"event": ["begun"]}'], "(unknown event \"['begun']\")"),
         ([b'{"event": "begun"}'], '(no "preset")'),
+        ([b'{"event": "differ", "time": "x", "of_id": "1"}'], '(no "difference")'),
         ([b'{"event": "orphaned", "time": "x", "of_id": "1", "count": 1}'], '(no "pages")'),
     ],
 )

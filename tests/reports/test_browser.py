@@ -207,6 +207,16 @@ def test_folders_that_repeat_others_are_told_as_such(opened):
     assert page.text(".tools p") == "12 drops in 12 groups"
 
 
+def test_groups_that_differ_in_little_are_named(opened):
+    audit = shop(products=1, copies=4)
+    audit.differ(audit.entries[0], "a few words (Köln, <b>Bonn</b>)")
+    page = opened.open(audit)
+    assert page.text(".look h3") == "Pages that differ in numbers or a few words\n1"
+    assert page.text(".crowds li") == (
+        "4 pages that repeat https://shop.example/product/0.html: a few words (Köln, <b>Bonn</b>)"
+    )
+
+
 def test_it_works_by_keyboard(opened):
     page = opened.open(shop(products=60, copies=3))
     chosen = lambda: page.text('.row[aria-selected="true"]').strip("▸▾\n").split("\n")[0]

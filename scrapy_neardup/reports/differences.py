@@ -1,0 +1,142 @@
+"""What the pages differ in that were dropped for one page, where it is little.
+
+Job ads that differ in the city, quotes in a date and a price: near-duplicates by their text, and
+different things to a user. A person has to say which, so the differences are named.
+
+Pages are compared with the first one that was dropped, as nobody keeps the text of the page that
+all of them repeat. Texts come from crawled pages and may be hostile: everything here is linear in
+their length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+KEEPS_THEM = 'NEARDUP_PRESET = "exact"'
+"""The setting with which pages that differ in anything are kept."""
+
+MIN_PAGES = 5
+"""Minimum number of pages of a group whose difference is named: the kept one, and dropped ones
+that all differ."""
+
+FEW_WORDS = 8
+"""Maximum number of words, besides numbers, that a text has and the other one doesn't."""
+
+MAX_COMPARED = 20
+"""Maximum number of pages of a group that are compared."""
+
+MAX_CHARACTERS = 32_768
+"""Maximum characters of a text that are compared: its beginning."""
+
+_EXAMPLES, _LONGEST = 3, 40
+"""Number of examples of a difference, and maximum characters of each."""
+
+_WORD = re.compile(r"\w+(?:[.,:/'+-]\w+)*")
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What pages differ in.
+
+    Parameters
+    ----------
+    in_words
+        Whether they differ in a few words, and perhaps in numbers; else in numbers alone.
+    examples
+        What some of the pages have in that place.
+    """
+
+    in_words: bool
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        what = "a few words" if self.in_words else "numbers"
+        separator = "; " if any("," in example for example in self.examples) else ", "
+        return f"{what} ({separator.join(self.examples)})"
+
+
+@dataclass(slots=True)
+class Group:
+    """The pages that were dropped for one page."""
+
+    _first: str | None = None
+    _compared: int = 0
+    _in_words: bool = False
+    _found: dict[str, str] = field(default_factory=dict)
+    """What is a page's own -> the part of it that is an example."""
+
+    def add(self, text: str) -> Difference | None:
+        """Return what the pages differ in if that is little, once they are `MIN_PAGES`.
+
+        The difference is returned once; None before and after. O(length of the text).
+        """
+        text = text[:MAX_CHARACTERS]
+        if self._first is None:
+            self._first = text
+        if text == self._first or self._compared >= MAX_COMPARED:
+            return None
+        self._compared += 1
+        mine, others = own_phrases(text, self._first), own_phrases(self._first, text)
+        words = _words_of(mine) - _words_of(others), _words_of(others) - _words_of(mine)
+        if not mine or max(map(len, words)) > FEW_WORDS:
+            return None
+        in_words = any(words)
+        if others and not self._found:
+            self._found[""] = _example(others, in_words=in_words)
+        self._in_words |= in_words
+        self._found.setdefault("\n".join(mine).casefold(), _example(mine, in_words=in_words))
+        if len(self._found) < MIN_PAGES - 1:
+            return None
+        self._compared = MAX_COMPARED
+        examples = dict.fromkeys(self._found.values())
+        return Difference(self._in_words, tuple(examples)[:_EXAMPLES])
+
+
+def own_phrases(text: str, other: str) -> list[str]:
+    """Return the parts of a text that another one hasn't, each once, in order. O(length).
+
+    A word is shared if it stands next to one of its neighbours in the other text, too. So a word
+    that both texts have counts where it is in another place, and single words between others that
+    aren't shared belong to the phrase. Case makes no difference.
+    """
+    pairs = set(pairwise(_folded(other)))
+    words = _folded(text)
+    is_shared = [pair in pairs for pair in pairwise(words)]
+    phrases: dict[str, None] = {}
+    start = end = 0
+    for number, word in enumerate(_WORD.finditer(text)):
+        if is_shared[number] or is_shared[number + 1]:
+            if end:
+                phrases[text[start:end]] = None
+            end = 0
+        else:
+            start, end = (start if end else word.start()), word.end()
+    if end:
+        phrases[text[start:end]] = None
+    return list(phrases)
+
+
+def _folded(text: str) -> list[str]:
+    """Return the words of a text in lower case, between two marks of its ends."""
+    return ["", *(word.casefold() for word in _WORD.findall(text)), ""]
+
+
+def _words_of(phrases: list[str]) -> set[str]:
+    """Return the words of phrases that are no numbers."""
+    return {
+        word.casefold()
+        for phrase in phrases
+        for word in _WORD.findall(phrase)
+        if not _DIGIT.search(word)
+    }
+
+
+def _example(phrases: list[str], *, in_words: bool) -> str:
+    """Return the first phrase, or the first with a word if `in_words`, as it may be printed."""
+    named: Iterator[str] = (phrase for phrase in phrases if not in_words or _words_of([phrase]))
+    shown = " ".join(next(named, phrases[0]).split())
+    return shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"
