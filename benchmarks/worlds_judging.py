@@ -21,12 +21,14 @@ from scrapy_neardup.verdict import Verdict
 
 def judge(pages: Sequence[Page], preset: str) -> dict[str, Verdict]:
     """Return the pages that the plugin drops, met in this order, by their URLs; see `verdicts`."""
-    records = [
-        Record(page=each.url, url=each.url, html=each.html.encode(), content_type=each.media_type)
-        for each in pages
-    ]
-    found = zip(pages, verdicts(records, parameters_of(preset)), strict=True)
+    found = zip(pages, verdicts(list(map(record, pages)), parameters_of(preset)), strict=True)
     return {page.url: verdict for page, verdict in found if verdict.is_duplicate}
+
+
+def record(page: Page) -> Record:
+    """Return what `scan` would read of a page."""
+    body = page.html.encode()
+    return Record(page=page.url, url=page.url, html=body, content_type=page.media_type)
 
 
 def verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]:

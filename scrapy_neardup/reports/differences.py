@@ -22,7 +22,7 @@ MIN_PAGES = 5
 """Minimum number of pages of a group whose difference is named: the kept one, and dropped ones
 that all differ."""
 
-FEW_WORDS = 8
+FEW_WORDS = 16
 """Maximum number of words, besides numbers, that a text has and the other one doesn't."""
 
 MAX_COMPARED = 20
@@ -80,7 +80,8 @@ class Group:
         if text == self._first or self._compared >= MAX_COMPARED:
             return None
         self._compared += 1
-        mine, others = own_phrases(text, self._first), own_phrases(self._first, text)
+        text, first = _own_lines(text, self._first), _own_lines(self._first, text)
+        mine, others = own_phrases(text, first), own_phrases(first, text)
         words = _words_of(mine) - _words_of(others), _words_of(others) - _words_of(mine)
         if not mine or max(map(len, words)) > FEW_WORDS:
             return None
@@ -99,30 +100,39 @@ class Group:
 def own_phrases(text: str, other: str) -> list[str]:
     """Return the parts of a text that another one hasn't, each once, in order. O(length).
 
-    A word is shared if it stands next to one of its neighbours in the other text, too. So a word
-    that both texts have counts where it is in another place, and single words between others that
-    aren't shared belong to the phrase. Case makes no difference.
+    A word is shared if it stands next to one of its neighbours, or at the same end of a line, in
+    the other text, too. So a word that both texts have counts where it is in another place, and
+    single words between others that aren't shared belong to the phrase. A phrase ends with its
+    line at the latest. Case makes no difference.
     """
-    pairs = set(pairwise(_folded(other)))
-    words = _folded(text)
-    is_shared = [pair in pairs for pair in pairwise(words)]
-    phrases: dict[str, None] = {}
+    pairs = {pair for line in other.splitlines() for pair in pairwise(_folded(line))}
+    phrases = (phrase for line in text.splitlines() for phrase in _phrases(line, pairs))
+    return list(dict.fromkeys(phrases))
+
+
+def _phrases(line: str, pairs: set[tuple[str, str]]) -> Iterator[str]:
+    """Yield the parts of a line whose words are in none of the pairs."""
+    is_shared = [pair in pairs for pair in pairwise(_folded(line))]
     start = end = 0
-    for number, word in enumerate(_WORD.finditer(text)):
-        if is_shared[number] or is_shared[number + 1]:
-            if end:
-                phrases[text[start:end]] = None
-            end = 0
-        else:
+    for number, word in enumerate(_WORD.finditer(line)):
+        if not (is_shared[number] or is_shared[number + 1]):
             start, end = (start if end else word.start()), word.end()
+        elif end:
+            yield line[start:end]
+            end = 0
     if end:
-        phrases[text[start:end]] = None
-    return list(phrases)
+        yield line[start:end]
 
 
-def _folded(text: str) -> list[str]:
-    """Return the words of a text in lower case, between two marks of its ends."""
-    return ["", *(word.casefold() for word in _WORD.findall(text)), ""]
+def _own_lines(text: str, other: str) -> str:
+    """Return the lines of a text that another one hasn't: most are shared, and soon compared."""
+    known = set(other.splitlines())
+    return "\n".join(line for line in text.splitlines() if line not in known)
+
+
+def _folded(line: str) -> list[str]:
+    """Return the words of a line in lower case, between two marks of its ends."""
+    return ["", *(word.casefold() for word in _WORD.findall(line)), ""]
 
 
 def _words_of(phrases: list[str]) -> set[str]:

@@ -10,7 +10,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
 from hazard_site import KINDS, TEMPLATES  # noqa: E402
-from hazards import README, checked, judged, readme  # noqa: E402
+from hazards import README, Found, checked, judged, readme  # noqa: E402
 from worlds_judging import Tally, judge, parameters_of, tally  # noqa: E402
 
 
@@ -32,9 +32,9 @@ def test_pages_that_differ_in_their_text_are_not_the_same(kind):
 
 
 def test_copies_are_found_and_pages_of_their_own_kept():
-    found = judged("sessions", ["best"], 1)["best"]
+    found = judged("sessions", ["best"], 1)["best"].tally
     assert (found.repetitions, found.found) == (4 * 13, 4 * 13)
-    found = judged("category-pages", ["best"], 1)["best"]
+    found = judged("category-pages", ["best"], 1)["best"].tally
     assert (found.contents, found.lost) == (4 * 14, 0)
 
 
@@ -45,11 +45,21 @@ def test_other_pages_come_first_and_are_not_counted():
 
 
 def test_a_preset_that_keeps_all_may_lose_no_text():
-    lost = {"exact": Tally(contents=2, lost=1)}
+    one = Tally(contents=2, lost=1)
+    lost = {"exact": Found(one)}
     checked(KINDS["bare-shells"], lost)
-    checked(KINDS["prices"], {"best": Tally(contents=2, lost=1), "exact": Tally(contents=2)})
+    checked(KINDS["prices"], {"best": Found(one, named="numbers"), "exact": Found()})
     with pytest.raises(AssertionError, match="exact loses 1 of 2: articles of one name"):
         checked(KINDS["prices"], lost)
+
+
+def test_what_the_default_loses_is_named_by_a_crawl():
+    found = judged("memory-sizes", ["best"], 1)
+    assert found["best"].named.startswith("numbers (")
+    assert not found["best"].unnamed
+    checked(KINDS["memory-sizes"], found)
+    with pytest.raises(AssertionError, match="a crawl doesn't name them: telephones"):
+        checked(KINDS["memory-sizes"], {"best": Found(unnamed=1)})
 
 
 def test_a_preset_may_have_titles():
@@ -58,9 +68,9 @@ def test_a_preset_may_have_titles():
 
 def test_readme_lists_what_the_default_loses():
     results = {
-        "prices": {"best": Tally(lost=1)},
-        "jobs-by-city": {"best": Tally(lost=2)},
-        "photos": {"best": Tally()},
+        "prices": {"best": Found(Tally(lost=1))},
+        "jobs-by-city": {"best": Found(Tally(lost=2))},
+        "photos": {"best": Found()},
     }
     before, _, rest = README.read_text(encoding="utf-8").partition("<!-- kinds -->\n")
     after = rest.partition("  <!-- /kinds -->")[2]
