@@ -21,16 +21,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.options import DROP
-from scrapy_neardup.reports.differences import KEEPS_THEM, Difference, Group
+from scrapy_neardup.reports.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.reports.patterns import pattern_of, split_site
-from scrapy_neardup.urls import Address, redact, without_address
+from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Spider
 
     from scrapy_neardup.crawl.actions import Judged
-    from scrapy_neardup.verdict import Match
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +44,8 @@ MAX_WARNINGS = 3
 """Maximum number of patterns that a warning is logged for, for each of the reasons."""
 
 WATCHED = 512
-"""Maximum number of patterns, of pairs of a pattern and a kept page, and of groups, that are
-counted: those seen last. Of each group one text is remembered, 32,768 characters at most."""
+"""Maximum number of patterns, and of pairs of a pattern and a kept page, that are counted: those
+seen last."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -66,7 +65,7 @@ class Watch:
         self._crowds: BoundedDict[tuple[int, str], set[int]] = BoundedDict(WATCHED)
         self._new: BoundedDict[str, int] = BoundedDict(WATCHED)
         self._repeated: BoundedDict[str, int] = BoundedDict(WATCHED)
-        self._alike: BoundedDict[int, Group] = BoundedDict(WATCHED)
+        self._alike = Groups()
         self._warned: dict[str, set[str]] = {"crowd": set(), "new": set(), "differ": set()}
         self._checked = self._duplicates = self._dropped = self._groups = 0
 
@@ -120,13 +119,10 @@ class Watch:
 
     def _difference(self, url: str, judged: Judged) -> Difference | None:
         match, said = judged.verdict.match, judged.said
-        if match is None or said is None or _is_same_address(url, match):
+        if match is None or said is None:
             return None
-        group = _recall(self._alike, match.page_id, Group())
-        self._alike[match.page_id] = group
         content = said.content
-        text = without_address(f"{content.title}\n{content.text}", url)
-        difference = group.add(text)
+        difference = self._alike.add(url, match, f"{content.title}\n{content.text}")
         if difference is not None and self._tells("differ", pattern := pattern_of(url)):
             logger.warning(
                 "Pages like %s are taken for near-duplicates of one page, such as %s, and differ "
@@ -179,12 +175,6 @@ def _recall(known: BoundedDict[K, V], key: K, default: V) -> V:
         return default
     known.move_to_end(key)
     return known[key]
-
-
-def _is_same_address(url: str, match: Match) -> bool:
-    """Whether an address and a match's differ at most in a session, a campaign or an order."""
-    mine, other = Address.of(url), Address.of(match.url)
-    return (mine.path, mine.query) == (other.path, other.query)
 
 
 def _path(url: str) -> str:

@@ -15,6 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.urls import Address, without_address
+from scrapy_neardup.verdict import Match
+
 KEEPS_THEM = 'NEARDUP_PRESET = "exact"'
 """The setting with which pages that differ in anything are kept."""
 
@@ -30,6 +34,9 @@ MAX_COMPARED = 20
 
 MAX_CHARACTERS = 32_768
 """Maximum characters of a text that are compared: its beginning."""
+
+MAX_GROUPS = 512
+"""Maximum number of groups that are remembered."""
 
 _EXAMPLES, _LONGEST = 3, 40
 """Number of examples of a difference, and maximum characters of each."""
@@ -95,6 +102,35 @@ class Group:
         self._compared = MAX_COMPARED
         examples = dict.fromkeys(self._found.values())
         return Difference(self._in_words, tuple(examples)[:_EXAMPLES])
+
+
+class Groups:
+    """The groups of a crawl or a collection: those seen last, with one text each."""
+
+    def __init__(self) -> None:
+        self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
+
+    def add(self, url: str, match: Match, content: str) -> Difference | None:
+        """Return what the pages differ in that repeat `match`; see `Group.add`.
+
+        Parameters
+        ----------
+        url
+            The page's address. A page doesn't count if it differs from that of the match in a
+            session, a campaign or an order alone; and where the page's text names it.
+        match
+            The page that it repeats.
+        content
+            Its title and text.
+        """
+        mine, other = Address.of(url), Address.of(match.url)
+        if (mine.path, mine.query) == (other.path, other.query):
+            return None
+        if match.page_id in self._groups:
+            self._groups.move_to_end(match.page_id)
+        else:
+            self._groups[match.page_id] = Group()
+        return self._groups[match.page_id].add(without_address(content, url))
 
 
 def own_phrases(text: str, other: str) -> list[str]:
