@@ -116,7 +116,7 @@ def pdf_files(site: Site) -> None:
                     "application/pdf")  # fmt: skip
 
 
-@kind(repeats=True)
+@kind("markup", repeats=True)
 def sessions(site: Site) -> None:
     """one page with another session in its address and links"""
     text = f"<h1>Terms</h1>{site.text(BODY, 9)}"
@@ -125,7 +125,7 @@ def sessions(site: Site) -> None:
         site.add(f"/terms?sid={key}", 0, f'{text}<a href="/home?sid={key}">Home</a>', "Terms")
 
 
-@kind(repeats=True)
+@kind("address", repeats=True)
 def campaigns(site: Site) -> None:
     """one page under addresses that name campaigns"""
     text = f"<h1>Offer</h1>{site.text(BODY, 9)}"
@@ -151,7 +151,7 @@ def counters(site: Site) -> None:
         site.add(f"/terms?ref={number}", 0, body, "Terms")
 
 
-@kind(repeats=True)
+@kind("markup", repeats=True)
 def tokens(site: Site) -> None:
     """one page with another hidden token and nonce in each response"""
     text = f"<h1>Terms</h1>{site.text(BODY, 9)}"
@@ -170,7 +170,7 @@ def adverts(site: Site) -> None:
         site.add(f"/terms?ref={number}", 0, f"<h1>Terms</h1>{advert}{text}", "Terms")
 
 
-@kind(repeats=True)
+@kind("markup", repeats=True)
 def logins(site: Site) -> None:
     """a login form that stands before every page, with where to go in the query"""
     text = f"<p>Please sign in to go on.</p><p>{site.sentences(BODY, 3)}</p>"
@@ -179,7 +179,7 @@ def logins(site: Site) -> None:
         site.add(f"/login?next=/p/{slug(name)}", 0, f"<h1>Sign in</h1>{text}{field}", "Sign in")
 
 
-@kind(repeats=True)
+@kind("address", repeats=True)
 def cookie_walls(site: Site) -> None:
     """a wall that asks about cookies at every address"""
     text = f"<h1>Before you go on</h1><p>{site.sentences(BODY, 6)}</p><button>Accept all</button>"

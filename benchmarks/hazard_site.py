@@ -46,7 +46,7 @@ class Kind:
     shown
         Where its pages differ.
     repeats
-        Whether all of its pages show a user the same: these are to be found.
+        Whether its pages show a user again what others have shown: these are to be found.
     """
 
     name: str

@@ -105,8 +105,13 @@ def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, 
 
 
 def checked(kind: Kind, results: Results) -> None:
-    """Raise an `AssertionError` if a preset loses what it must not lose, or loses it silently."""
-    if kind.repeats or kind.shown not in {"text", "title"}:
+    """Raise an `AssertionError` if a preset loses what it must not lose, loses pages silently, or
+    misses a copy of equal text."""
+    if kind.shown not in {"text", "title"}:
+        missed = [preset for preset, found in results.items() if found.tally.recall < 1]
+        assert not (kind.repeats and missed), f"{missed} don't find all of {kind.says}"
+        return
+    if kind.repeats:
         return
     for preset, found in results.items():
         lost, count = found.tally.lost, found.tally.contents
@@ -149,8 +154,11 @@ def shown(name: str, preset: str, found: Tally, count: int) -> Iterator[str]:
 
 def readme(text: str, results: dict[str, Results]) -> str:
     """Return README's text with the kinds listed of which `best` loses pages."""
-    lost = [name.replace("-", " ") for name, found in results.items() if found["best"].tally.lost]
-    listed = f"{', '.join(sorted(lost))}."
+    lost = {name: found["best"] for name, found in results.items() if found["best"].tally.lost}
+    named = sorted(name.replace("-", " ") for name, found in lost.items() if found.named)
+    others = sorted(name.replace("-", " ") for name, found in lost.items() if not found.named)
+    listed = f"{', '.join(named)}. Not named, with equal texts or in smaller groups: "
+    listed += f"{', '.join(others) or 'none'}."
     lines = wrap(listed, 100, initial_indent="  ", subsequent_indent="  ")
     changed, count = LISTED.subn("\n".join([*lines, "  "]), text)
     assert count == 1, f"{README} has no place for the list"

@@ -53,6 +53,13 @@ def test_a_preset_that_keeps_all_may_lose_no_text():
         checked(KINDS["prices"], lost)
 
 
+def test_copies_of_equal_text_must_be_found():
+    half = {"best": Found(Tally(repetitions=2, found=1))}
+    checked(KINDS["adverts"], half)
+    with pytest.raises(AssertionError, match=r"\['best'\] don't find all of one page"):
+        checked(KINDS["campaigns"], half)
+
+
 def test_what_the_default_loses_is_named_by_a_crawl():
     found = judged("memory-sizes", ["best"], 1)
     assert found["best"].named.startswith("numbers (")
@@ -71,8 +78,10 @@ def test_readme_lists_what_the_default_loses():
         "prices": {"best": Found(Tally(lost=1))},
         "jobs-by-city": {"best": Found(Tally(lost=2))},
         "photos": {"best": Found()},
+        "sizes": {"best": Found(Tally(lost=3), named="numbers")},
     }
     before, _, rest = README.read_text(encoding="utf-8").partition("<!-- kinds -->\n")
     after = rest.partition("  <!-- /kinds -->")[2]
+    listed = "  sizes. Not named, with equal texts or in smaller groups: jobs by city, prices."
     told = readme(before + "<!-- kinds -->\n  old\n  <!-- /kinds -->" + after, results)
-    assert told == f"{before}<!-- kinds -->\n  jobs by city, prices.\n  <!-- /kinds -->{after}"
+    assert told == f"{before}<!-- kinds -->\n{listed}\n  <!-- /kinds -->{after}"
