@@ -90,8 +90,8 @@ def _table(without: Tally, plugin: Tally) -> Iterator[str]:
 
 def _lookalikes(drops: list[Drop], library: Library) -> Iterator[str]:
     """Yield in words which pages of the site are missing, and where their content is."""
-    yield f"Pages of the site that didn't reach the spider: {len(drops)}. Each has nine tenths of its"
-    yield "text in common with the page of another module, which did:"
+    yield f"Pages of the site that didn't reach the spider: {len(drops)}. Each has nine tenths"
+    yield "of its text in common with the page of another module, which did:"
     for drop in drops:
         yield f"  {_shown(drop.url)} repeats {_shown(drop.of)}, {_resemblance(drop, library)}"
     yield "'Unique pages lost' counts pages for which there is no such page."
