@@ -24,6 +24,9 @@ def report(without: Tally, plugin: Tally, library: Library) -> Iterator[str]:
     yield "  soft 404s with a growing path, a calendar without end, a footer that always changes."
     yield ""
     yield from _table(without, plugin)
+    if plugin.lookalikes_dropped:
+        yield ""
+        yield from _lookalikes(plugin.lookalikes_dropped, library)
     yield ""
     yield "Some drops, of each kind one at the greatest distance:"
     yield from _explanations(plugin)
@@ -83,6 +86,15 @@ def _table(without: Tally, plugin: Tally) -> Iterator[str]:
     sizes = (run.stats["downloader/response_bytes"] // 10**6 for run in (without, plugin))
     yield row("megabytes downloaded", *sizes)
     yield row("seconds", *(round(run.stats["elapsed_time_seconds"]) for run in (without, plugin)))
+
+
+def _lookalikes(drops: list[Drop], library: Library) -> Iterator[str]:
+    """Yield in words which pages of the site are missing, and where their content is."""
+    yield f"Pages of the site that didn't reach the spider: {len(drops)}. Each has nine tenths"
+    yield "of its text in common with the page of another module, which did:"
+    for drop in drops:
+        yield f"  {_shown(drop.url)} repeats {_shown(drop.of)}, {_resemblance(drop, library)}"
+    yield "'Unique pages lost' counts pages for which there is no such page."
 
 
 def _explanations(run: Tally) -> Iterator[str]:
