@@ -12,7 +12,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
-from scrapy_neardup.urls import may_hold_address, without_address
+from scrapy_neardup.text.address import may_hold_address, without_address
 
 TIMES = 4
 """How much larger the larger page is."""
@@ -109,6 +109,8 @@ def path(n):
         pytest.param(lambda n: path(n) + "x ", path, id="not quite the path"),
         pytest.param(lambda n: "/aa", lambda n: "/aa" * (n // 3), id="its steps"),
         pytest.param(lambda n: "http://a.example", lambda n: "/aa", id="the host"),
+        pytest.param(lambda n: "/-", lambda n: "/-" * (n // 2), id="overlapping itself"),
+        pytest.param(lambda n: "/-?", lambda n: "/-?" + "/-?" * (n // 3) + "~", id="a like query"),
         pytest.param(
             lambda n: f"{path(n)}?{'y' * (n // 2)}z ",
             lambda n: f"{path(n)}?{'y' * n}",
