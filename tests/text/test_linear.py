@@ -42,6 +42,7 @@ PAGES = {
     "lists in lists": lambda n: "<ul><li>" * n,
     "clocks": lambda n: "<p>" + "12:30<br>" * n,
     "digits": lambda n: "<p>" + "1" * (10 * n) + "x " + "1." * (10 * n),
+    "marks": lambda n: "<p>a" + "\u0301\u0316" * n,
     "media": lambda n: "<object>" * n + "<img src=x>" * n,
     "titles": lambda n: "<title> </title>" * n,
     "links": lambda n: "<a href=x>5</a> " * n,
