@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from functools import partial
 
 import pytest
+from growth import seconds
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.evidence.titles import title_words
@@ -23,8 +22,6 @@ MOST = 2.5 * TIMES
 SIZE = 10_000
 """Elements of the smaller page: more names than a cache holds."""
 
-LEAST, ENOUGH = 0.002, 0.2
-"""Seconds below which nothing can be told, and those after which no call is repeated."""
 
 PAGES = {
     "digits in the title": lambda n: f"<title>{'7 ' * n}</title><p>{'word ' * n}",
@@ -46,23 +43,6 @@ PAGES = {
     "titles": lambda n: "<title> </title>" * n,
     "links": lambda n: "<a href=x>5</a> " * n,
 }
-
-
-def seconds(call):
-    """Return the CPU time of a call, the least of three, or of fewer that take long.
-
-    That of collecting garbage, which depends on what else there is, isn't counted.
-    """
-    found = []
-    gc.disable()
-    try:
-        while len(found) < 3 and sum(found) < ENOUGH:
-            start = time.process_time()
-            call()
-            found.append(time.process_time() - start)
-    finally:
-        gc.enable()
-    return max(LEAST, min(found))
 
 
 @pytest.mark.parametrize("name", PAGES)
