@@ -280,7 +280,7 @@ def test_a_column_that_is_too_long_to_be_read_whole_is_refused(tmp_path, value):
     path = _parquet(tmp_path, fingerprint=np.arange(rows, dtype=np.uint64), page=[value] * rows)
     column = "fingerprint" if isinstance(value, str) else "page"
     source = ParquetSource(path, column)
-    with pytest.raises(InputError, match="'page' takes 5.* smaller row groups"):
+    with pytest.raises(InputError, match=r"'page' takes 5.* smaller row groups"):
         source.names(0, 1) if column == "fingerprint" else source.fingerprints(0, 1)
 
 
