@@ -88,6 +88,6 @@ clean: ## remove caches and build products; .venv stays
 
 # .ready-test: the environment holds the package with its extra "test"; base: without extras.
 # What is compiled is compiled again when its source has changed.
-$(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard scrapy_neardup/_speed/*.px*)
+$(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard $(patsubst %,scrapy_neardup/_speed/*.%,h pxi pyx))
 	@$(PYTHON) tools/environment.py $(VENV) $(filter-out base,$*)
 	@touch $@

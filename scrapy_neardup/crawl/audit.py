@@ -86,7 +86,7 @@ class AuditFile:
     Parameters
     ----------
     path
-        The file to append to; it is made if there is none.
+        The file to append to; it is made, for its owner alone, if there is none.
 
     Raises
     ------
@@ -96,7 +96,7 @@ class AuditFile:
 
     def __init__(self, path: str) -> None:
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
             todo = "name a file in it" if os.path.isdir(path) else "its folder must exist"  # noqa: PTH112
             raise ConfigurationError(

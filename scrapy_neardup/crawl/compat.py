@@ -13,9 +13,27 @@ except ImportError:  # Scrapy < 2.14
     from scrapy.utils.reactor import is_asyncio_reactor_installed as is_asyncio_available
 
 if TYPE_CHECKING:
+    from scrapy import Selector
     from scrapy.crawler import Crawler
+    from scrapy.http import TextResponse
 
-__all__ = ["close_spider", "fail_start", "is_asyncio_available"]
+__all__ = [
+    "close_spider",
+    "fail_start",
+    "has_selector",
+    "is_asyncio_available",
+    "set_selector",
+]
+
+
+def has_selector(response: TextResponse) -> bool:
+    """Return whether somebody has asked for `response.selector`, and may hold its tree."""
+    return response._cached_selector is not None  # noqa: SLF001
+
+
+def set_selector(response: TextResponse, selector: Selector) -> None:
+    """Make `selector` the one that everybody gets who asks for ``response.selector``."""
+    response._cached_selector = selector  # noqa: SLF001
 
 
 async def close_spider(crawler: Crawler, reason: str) -> None:

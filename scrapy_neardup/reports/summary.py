@@ -13,7 +13,6 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import NamedTuple
 
 from scrapy_neardup.reports.audit import Entry
@@ -115,7 +114,7 @@ class Summary:
         elif entry.get("event") == "differ":
             if len(self.differences) < LISTED:
                 self.differences[entry["of_id"] or 0] = entry["difference"][:MAX_TITLE]
-        elif "event" in entry:
+        elif entry.get("event"):
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
         else:
@@ -201,8 +200,8 @@ class Summary:
                 title=title,
                 headings=headings,
                 distance=distance,
-                resemblance=_finite(entry.get("resemblance")),
-                threshold=_finite(entry.get("threshold")),
+                resemblance=_resemblance(entry.get("resemblance")),
+                threshold=_resemblance(entry.get("threshold")),
                 rule=rule,
                 found=name(entry.get("found") or ""),
                 reason=name(entry["reason"]),
@@ -226,5 +225,6 @@ class Summary:
         return self._names.setdefault(text, text)
 
 
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and isfinite(number) else None
+def _resemblance(number: float | None) -> float | None:
+    """Return `number` if it can be a resemblance."""
+    return number if number is not None and 0 <= number <= 1 else None

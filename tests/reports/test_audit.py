@@ -1,7 +1,9 @@
 import json
+from contextlib import suppress
 
 import pytest
 from audits import Audit, shop
+from hostile_audits import hostile_audit, report_of
 
 from scrapy_neardup.crawl.audit import AuditFile, Said
 from scrapy_neardup.errors import InputError
@@ -98,3 +100,18 @@ def test_a_torn_line_is_refused_unless_it_is_to_be_skipped():
     assert len(read(*lines[:3], torn + b"\n", *lines[3:], skip_torn=True)) == len(lines)
     with pytest.raises(InputError, match="not an audit"):
         read(torn, skip_torn=True)
+
+
+def test_hostile_audits_make_a_report_or_an_error():
+    """``make stress`` tries more of them."""
+    for seed in range(300):
+        with suppress(InputError):
+            assert "</script><script>alert" not in report_of(hostile_audit(seed))
+
+
+@pytest.mark.parametrize("resemblance", [1e308, -1, 2, 10**400, float("nan"), float("inf")])
+def test_what_can_be_no_resemblance_is_left_out(resemblance):
+    audit = Audit()
+    kept = audit.kept("http://a/1")
+    audit.drop("http://a/2", kept, resemblance=resemblance, event=None)
+    assert '"resemblance":[null]' in report_of(audit.lines())
