@@ -27,11 +27,11 @@ MAX_DEPTH: Final = 2046
 """Number of nested elements from which libxml2 may have ended a page without a word: from 2.13 on
 at the 2,048th that is open."""
 
-MAX_ATTRIBUTE_PAIRS: Final = 2_000_000_000
+MAX_ATTRIBUTE_PAIRS: Final = 200_000_000
 """Maximum of the sum of the squares of elements' numbers of attributes: libxml2 walks over those
-that an element has to append one more, in 1 ns each."""
+that an element has to append one more, in 1 ns each. One element may have 14,142."""
 
-_MIN_LENGTH = 1 << 16
+_MIN_LENGTH = 1 << 15
 """Characters of the shortest page whose attributes are counted; shorter ones have too few."""
 _LONG_TAG = 500
 """Characters of the shortest tag whose attributes are counted."""
@@ -50,12 +50,11 @@ def check_text(text: str) -> None:
     tags = text.count("<")
     if tags > MAX_TAGS:
         raise TooComplexError(f"it has {tags:,} tags, and {MAX_TAGS:,} are read")
-    if len(text) < _MIN_LENGTH or _most_attribute_pairs(text) <= MAX_ATTRIBUTE_PAIRS:
-        return
-    # Most likely a long value, or a script. From libxml2 2.14 on its tokeniser, without a tree,
-    # tells in linear time.
-    pairs: Any = MAX_ATTRIBUTE_PAIRS + 1
-    if etree.LIBXML_VERSION >= (2, 14):
+    pairs: Any = _most_attribute_pairs(text) if len(text) >= _MIN_LENGTH else 0
+    is_affordable = etree.LIBXML_VERSION >= (2, 14) or pairs < 10 * MAX_ATTRIBUTE_PAIRS
+    if pairs > MAX_ATTRIBUTE_PAIRS and is_affordable:
+        # Most likely a long value, or a script. libxml2's tokeniser, without a tree, can tell;
+        # from 2.14 on in linear time.
         target: Any = _AttributePairs()
         parser = HTMLParser(encoding="utf-8", huge_tree=True, target=target)
         pairs = etree.fromstring(text.encode("utf-8", "replace"), parser)
