@@ -9,9 +9,9 @@ from growth import seconds
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.evidence.titles import title_words
+from scrapy_neardup.own_address import may_hold_address, without_address
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
-from scrapy_neardup.text.address import may_hold_address, without_address
 
 TIMES = 4
 """How much larger the larger page is."""
