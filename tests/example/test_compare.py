@@ -154,7 +154,7 @@ def test_a_crawl_that_fails_shows_its_log(tmp_path, monkeypatch, capfd):
     (tmp_path / "broken.py").write_text("from example.settings import *\nNEARDUP_SCOPE = 'moon'\n")
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "broken")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(SystemExit, match=r"NEARDUP_SCOPE(.|\n)*status 0\): see .*with\.log"):
+    with pytest.raises(SystemExit, match=r"NEARDUP_SCOPE(.|\n)*status 1\): see .*with\.log"):
         crawl("fails", "http://127.0.0.1:9/", plugin=True, pages=1, folder=tmp_path)
 
 
