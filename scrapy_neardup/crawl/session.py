@@ -66,7 +66,6 @@ class Session:
             on_learnt=self.journal.learnt,
             job=job_of(crawler, self._uri),
             credits_learnt=settings.audit is not None,
-            scores_new=settings.deprioritize_from < 1,
         )
         self._actions = Actions(settings)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
