@@ -71,7 +71,9 @@ class Asked:
             return b""
         known = [each.evidence for each, _ in self._others if each.evidence]
         path = Head.unpack(ours).path
-        return next((each for each in known if Head.unpack(each).path == path), (known or [b""])[0])
+        return next(
+            (each for each in known if Head.unpack(each).path == path), (known or [b""])[0]
+        )
 
     def is_alike(self, evidence: bytes) -> bool:
         """Return whether the core of another page with a sketch is alike."""

@@ -41,6 +41,8 @@ def evidence(
 
 
 ZEROS = "0" * 16
+
+
 def like(digits: str) -> dict[str, object]:
     """Return the evidence of a page: 8 bins have the value of a digit."""
     values = [int(digit, 16) for digit in digits for _ in range(8)]

@@ -49,9 +49,7 @@ class ModelStore:
         new.replaces = own.replaces if own.pending else own
         return Verdict.on(page, Reason.CHANGED)
 
-    def _repeated(
-        self, page: Page, entry: Entry, own: Entry | None, decided: Decided
-    ) -> Verdict:
+    def _repeated(self, page: Page, entry: Entry, own: Entry | None, decided: Decided) -> Verdict:
         match = Match(
             page_id=entry.page.id,
             distance=_distance(entry, page),
@@ -104,9 +102,8 @@ class ModelStore:
 
     def _is_candidate(self, entry: Entry, page: Page) -> bool:
         other = entry.page
-        return (
-            (other.scope, other.exact) == (page.scope, page.exact)
-            and (self._is_near(entry, page) or self._shares(entry, page))
+        return (other.scope, other.exact) == (page.scope, page.exact) and (
+            self._is_near(entry, page) or self._shares(entry, page)
         )
 
     def _is_near(self, entry: Entry, page: Page) -> bool:
