@@ -11,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
-from scrapy_neardup.errors import StoreError
-from scrapy_neardup.evidence.counts import MIN_PAGES
 from scrapy_neardup.asking import Asked
+from scrapy_neardup.errors import StoreError
 from scrapy_neardup.evidence.context import NOTHING_KNOWN, SiteContext
+from scrapy_neardup.evidence.counts import MIN_PAGES
 from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.evidence.marks import Marks
 from scrapy_neardup.evidence.sites import (

@@ -108,8 +108,8 @@ class Comparison:
     """
 
     __slots__ = (
-        "_bins", "_bits", "_context", "_head", "_most_differing", "_not_theirs", "_overlap", "_rows",
-        "_stored", "_title",
+        "_bins", "_bits", "_context", "_head", "_most_differing", "_not_theirs", "_overlap",
+        "_rows", "_stored", "_title",
     )  # fmt: skip
 
     def __init__(

@@ -22,19 +22,21 @@ What `check_and_add` does:
    others. If the page repeats it: SEEN, and nothing changes.
 3. The first candidate that the page repeats: DUPLICATE. The candidate's count of collapsed pages
    grows by one (`Match.count`), and the page's own old entry is withdrawn.
-4. If it repeats none: NEW. The page is added as pending, in place of its own old entry, whose count
-   ends with it.
+4. If it repeats none: NEW. The page is added as pending, in place of its own old entry, whose
+   count ends with it.
 5. Where there is no room (its buckets are full): UNJUDGED (overflow), and nothing changes.
 
 *Of two near-duplicates that arrive together at two crawlers one is kept, and one alone.* A page is
 added only in an atomic step in which all of its candidates have been refused by whoever adds it.
 Of the two steps that would add the two pages one comes second, and in it the page that was added
 first is a candidate: the second page is added only if its crawler has refused the first one.
-Stores in memory ask within the step. In one Redis the script that looks for candidates adds the page
-if it finds none but those that were refused; if it finds another one, it adds nothing, and the
-crawler decides and asks again. A refused candidate is named by its page id and a digest of what the
-decision saw of it, so that an entry whose content has changed meanwhile is asked about anew. In a
-cluster no script sees all of a page; ``docs/cluster.md`` proves the same for its protocol.
+
+- Stores in memory ask within the step.
+- In one Redis the script that looks for candidates adds the page if it finds none but those that
+  were refused; if it finds another one, it adds nothing, and the crawler decides and asks again. A
+  refused candidate is named by its page id and a digest of what the decision saw of it, so that an
+  entry whose content has changed meanwhile is asked about anew.
+- In a cluster no script sees all of a page; ``docs/cluster.md`` proves the same for its protocol.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The base is asked first and never written to: a page that repeats one of its pages is SEEN or a
 DUPLICATE, by the rules of `stores/base.py`, but that nothing is counted in the base. Otherwise the
-store goes on, as if there were no base. Where both know a page like it, the base wins, and an entry
-that the store holds of the page itself stays there.
+store goes on, as if there were no base. Where both know a page like it, the base wins, and an
+entry that the store holds of the page itself stays there.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from deciders import by_evidence
+from deciders import by_evidence, nothing
 from matching_pages import CONFIRMED, FAR, NEAR_CONFIRMED, ZEROS, like, with_ones
 from store_registry import on_store, outcome, page
 
@@ -136,6 +136,19 @@ async def test_the_page_itself_is_asked_about_first_and_nobody_after_the_match(s
     changed = page(9, FAR[0], features=(0, 0, 0), **like("2" * 16))
     assert await outcome(store, changed) == (Decision.DUPLICATE, 2)
     assert [each.page_id for each in store.asked] == [9, 2]
+
+
+@on_store(nothing, matching=NEAR_CONFIRMED)
+async def test_a_bounded_number_is_asked_about_and_the_page_itself_besides(store):
+    near = [page(100 + number, 0, **like(f"{number:016x}")) for number in range(MAX_COMPARED)]
+    far = page(1, 0b11, **like(ZEROS))
+    for each in (*reversed(near), far):
+        assert await outcome(store, each) == (Decision.NEW, None)
+    nearest = [each.id for each in near]
+    assert await outcome(store, page(2, 0, **like(ZEROS))) == (Decision.NEW, None)
+    assert [each.page_id for each in store.asked] == nearest
+    assert (await store.check_and_add(replace(far, fingerprint=1))).reason is Reason.CHANGED
+    assert [each.page_id for each in store.asked] == [far.id, *nearest]
 
 
 @on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
