@@ -11,7 +11,8 @@ A verdict's line has the keys of the ``scan`` command's output (``page``, ``verd
 that is dropped or flagged ``links``; and, if asked, ``text``, the judged text as zlib-compressed
 UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
 the reason. A line with ``"event": "orphaned"`` lists
-pages that were dropped as duplicates of a page that was withdrawn later.
+pages that were dropped as duplicates of a page that was withdrawn later. Each crawl begins with a
+line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -96,8 +97,9 @@ class AuditFile:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
+            todo = "name a file in it" if os.path.isdir(path) else "its folder must exist"  # noqa: PTH112
             raise ConfigurationError(
-                f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); its folder must exist"
+                f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); {todo}"
             ) from None
         # A crash of the machine may have torn the last line: don't join ours to it.
         size = os.fstat(self._file).st_size
@@ -149,6 +151,16 @@ class AuditFile:
             if said.text is not None:
                 more |= {"text": pack_text(said.text), "omitted": said.omitted or None}
         self._append(line | {key: value for key, value in more.items() if value is not None})
+
+    def begun(self, about: Mapping[str, Any]) -> None:
+        """Append what there is to say of the crawl that begins.
+
+        Raises
+        ------
+        OSError
+            It can't be written.
+        """
+        self._append({"time": _now(), "event": "begun", **about})
 
     def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
         """Append that the kept page at `url` was withdrawn after `count` drops against it.

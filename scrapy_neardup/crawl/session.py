@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.crawl.about import about_crawl
 from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain
 from scrapy_neardup.crawl.eligibility import Eligibility
@@ -23,6 +24,7 @@ from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
+from scrapy_neardup.crawl.sitemaps import Sitemaps
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.options import DROP
@@ -68,6 +70,7 @@ class Session:
             credits_learnt=settings.audit is not None,
         )
         self._actions = Actions(settings)
+        self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
@@ -76,7 +79,7 @@ class Session:
         """Open the store and the audit file; raise `NeardupError` if the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
-            self.journal.open_audit(self.settings.audit)
+            self.journal.open_audit(self.settings.audit, about_crawl(self._crawler, self._uri))
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
@@ -130,7 +133,7 @@ class Session:
             choose=partial(self._actions.choose, request, earlier=earlier),
         )
         if action == DROP:
-            self._actions.dropped(request, identity)
+            await self._actions.dropped(request, identity)
         lower = self._actions.priority(action, verdict)
         self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
 
