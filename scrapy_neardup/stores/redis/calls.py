@@ -18,17 +18,15 @@ from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.client import (
-    FAILURES,
-    PatientRedis,
-    explained,
-    explaining,
-    refused,
-)
+from scrapy_neardup.stores.redis.client import FAILURES, PatientRedis, explaining, refused
 from scrapy_neardup.urls import redact_store
 
 _MAX_WORDS = 16
-"""Maximum number of calls in one round trip: it bounds how long scripts keep others waiting."""
+"""Maximum number of calls in one request: it bounds how long scripts keep others waiting."""
+_MIN_WORDS = 4
+"""Minimum number of calls in a request that is sent while another one is under way."""
+_UNDER_WAY = 2
+"""Maximum number of requests under way: one is executed while replies of the other are read."""
 _MAX_CALLS = 64
 """Maximum number of calls in one request to a node of a cluster."""
 _REQUESTS_AT_ONCE = 32
@@ -59,13 +57,32 @@ class _Call(NamedTuple):
     reply: asyncio.Future[bytes]
 
 
-class Scripts:
-    """Calls of scripts in one Redis; those of one process that are due at once share a round trip.
+class _KeyedCall(NamedTuple):
+    verb: str
+    key: str
+    arguments: tuple[Any, ...]
+    reply: asyncio.Future[Any]
 
-    While calls are under way, further ones wait and go together afterwards. Those of one script
-    are one command: its last argument holds the words of all of them, and its reply all replies
-    (`_joined`), as redis-py takes .01 ms for each element of a reply. A call whose reply is lost
-    is not repeated, as it may have been executed.
+
+def _answer(calls: Sequence[_Call | _KeyedCall], replies: Sequence[Any]) -> None:
+    """Hand replies, or errors, to those that wait for them."""
+    for call, reply in zip(calls, replies, strict=True):
+        if call.reply.done():  # its caller gave up waiting
+            continue
+        if isinstance(reply, BaseException):
+            call.reply.set_exception(reply)
+        else:
+            call.reply.set_result(reply)
+
+
+class Scripts:
+    """Calls of scripts in one Redis; those of one process that are due at once share a request.
+
+    While requests are under way, further calls wait and go together afterwards; where there are
+    many, in two requests, so that the server isn't idle while the process is busy with replies.
+    Calls of one script are one command: its last argument holds the words of all of them, and its
+    reply all replies (`_joined`), as redis-py takes .01 ms for each element of a reply. A call
+    whose reply is lost is not repeated, as it may have been executed.
 
     Parameters
     ----------
@@ -79,7 +96,7 @@ class Scripts:
         self._texts: dict[str, str] = {}
         self._shas: dict[str, str] = {}
         self._waiting: list[_Call] = []
-        self._sender: asyncio.Task[None] | None = None
+        self._requests: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def load(self, texts: Mapping[str, str]) -> None:
@@ -105,46 +122,52 @@ class Scripts:
             raise self._was_closed()
         loop = asyncio.get_running_loop()
         reply: asyncio.Future[bytes] = loop.create_future()
+        if not self._waiting:
+            loop.call_soon(self._send_waiting)
         self._waiting.append(_Call((self._shas[verb], shared), word, reply))
-        if self._sender is None:
-            self._sender = loop.create_task(self._send())
-        return await reply
+        with explaining(self._uri):
+            return await reply
 
     async def close(self) -> None:
-        """Give up calls that wait; the client may be closed afterwards."""
+        """Give up all calls; the client may be closed afterwards."""
         self._closed = True
-        if self._sender is not None:
-            self._sender.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._sender
+        for request in self._requests:
+            request.cancel()
+        await asyncio.gather(*self._requests, return_exceptions=True)
+        _answer(self._waiting, [self._was_closed()] * len(self._waiting))
+        self._waiting.clear()
 
-    async def _send(self) -> None:
-        calls: list[_Call] = []
+    def _send_waiting(self) -> None:
+        """Send what waits, if there is enough of it for the requests that are under way."""
+        while (count := len(self._waiting)) and len(self._requests) < _UNDER_WAY:
+            if self._requests and count < _MIN_WORDS:
+                return
+            if not self._requests and count >= 2 * _MIN_WORDS:
+                count = (count + 1) // 2
+            calls = self._waiting[:count][:_MAX_WORDS]
+            del self._waiting[: len(calls)]
+            request = asyncio.create_task(self._request(calls))
+            self._requests.add(request)
+            request.add_done_callback(self._sent)
+
+    def _sent(self, request: asyncio.Task[None]) -> None:
+        self._requests.discard(request)
+        if not self._closed:
+            self._send_waiting()
+
+    async def _request(self, calls: Sequence[_Call]) -> None:
+        replies: Sequence[Any] = [self._was_closed()] * len(calls)
         try:
-            while self._waiting:
-                calls = self._waiting[:_MAX_WORDS]
-                del self._waiting[:_MAX_WORDS]
-                try:
-                    replies = await self._execute(calls)
-                except Exception as error:  # noqa: BLE001, whoever waits must hear of any
-                    replies = [error] * len(calls)
-                for call, reply in zip(calls, replies, strict=True):
-                    if call.reply.done():  # its caller gave up waiting
-                        continue
-                    if isinstance(reply, BaseException):
-                        call.reply.set_exception(explained(reply, self._uri))
-                    else:
-                        call.reply.set_result(reply)
+            replies = await self._execute(calls)
+        except Exception as error:  # noqa: BLE001, whoever waits must hear of any
+            replies = [error] * len(calls)
         finally:
-            self._sender = None
-            for call in calls + self._waiting:  # closed meanwhile
-                if not call.reply.done():
-                    call.reply.set_exception(self._was_closed())
+            _answer(calls, replies)
 
     def _was_closed(self) -> StoreUnavailableError:
         return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
 
-    async def _execute(self, calls: list[_Call]) -> list[Any]:
+    async def _execute(self, calls: Sequence[_Call]) -> list[Any]:
         words: dict[_Key, list[bytes]] = {}
         for call in calls:
             words.setdefault(call.key, []).append(call.word)
@@ -199,13 +222,6 @@ def _separate(joined: bytes) -> Iterator[bytes]:
         start = at + _LENGTH.size
         at = start + _LENGTH.unpack_from(joined, at)[0]
         yield joined[start:at]
-
-
-class _KeyedCall(NamedTuple):
-    verb: str
-    key: str
-    arguments: tuple[Any, ...]
-    reply: asyncio.Future[Any]
 
 
 class ClusterCalls:
@@ -282,13 +298,7 @@ class ClusterCalls:
         except Exception as error:  # noqa: BLE001, whoever waits must hear of any
             replies = [error] * len(calls)
         finally:
-            for call, reply in zip(calls, replies, strict=True):
-                if call.reply.done():  # its caller gave up waiting
-                    continue
-                if isinstance(reply, BaseException):
-                    call.reply.set_exception(reply)
-                else:
-                    call.reply.set_result(reply)
+            _answer(calls, replies)
 
     def _send_waiting(self) -> None:
         calls, self._waiting = self._waiting, []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 from typing import Any
 
 from scrapy_neardup.evidence.decision import deciding
@@ -23,19 +24,16 @@ from scrapy_neardup.stores.redis.client import (
 )
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.namespace import counts
-from scrapy_neardup.stores.redis.scripts import script
-from scrapy_neardup.stores.redis.shared import SharedStore
-from scrapy_neardup.stores.redis.values import (
+from scrapy_neardup.stores.redis.questions import (
     Answers,
-    Question,
-    arrival_words,
-    id_bytes,
-    matched,
-    near_reason,
+    page_words,
     read_count,
     read_questions,
 )
-from scrapy_neardup.verdict import Decide, Decided, Page, Reason, Verdict
+from scrapy_neardup.stores.redis.scripts import script
+from scrapy_neardup.stores.redis.shared import SharedStore
+from scrapy_neardup.stores.redis.values import id_bytes, matched, near_reason
+from scrapy_neardup.verdict import Decide, Match, Page, Reason, Verdict
 
 _CLEARED = 2
 """Lapsed entries that a confirmation clears away."""
@@ -89,17 +87,17 @@ class RedisStore(SharedStore):
         answers = Answers()
         while (reply := await self._probe(page, answers.words()))[:1] == b"q":
             for question in read_questions(reply):
-                decided = decide(question.candidate)
+                decided = decide(candidate := question.candidate())
                 if not decided.is_same:
                     answers.refuse(question)
                     continue
+                count, url = question.counted, question.url
                 if not question.is_settled:
                     reply = await self._probe(page, answers.words(question))
                     if reply[:1] != b"d":  # it is gone, or changed: what else is there?
                         break
                     count, url = read_count(reply)
-                    question = question._replace(count=count, url=url)
-                return self._repeats(page, question, decided)
+                return self._repeats(page, matched(candidate, decided, count, url))
         if reply[:1] == b"o":
             return Verdict.on(page, Reason.OVERFLOW)
         self._held.add(page.id)
@@ -140,12 +138,10 @@ class RedisStore(SharedStore):
         )
         self._agreed += 1
 
-    def _repeats(self, page: Page, question: Question, decided: Decided) -> Verdict:
-        if question.candidate.page_id == page.id:
-            match = matched(question.candidate, decided, url=page.url)
-            return Verdict.on(page, Reason.SAME_PAGE, match)
+    def _repeats(self, page: Page, match: Match) -> Verdict:
+        if match.page_id == page.id:
+            return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
         self._held.discard(page.id)  # its old entry was withdrawn
-        match = matched(question.candidate, decided, question.count, question.url)
         return Verdict.on(page, near_reason(page), match)
 
     async def _probe(self, page: Page, answers: bytes) -> bytes:
@@ -173,7 +169,7 @@ class RedisStore(SharedStore):
             return await self._calls.call(verb, self._packed(word), self._prefix, *common)
 
     def _packed(self, word: tuple[Page, bytes] | bytes) -> bytes:
-        return word if isinstance(word, bytes) else arrival_words(*word, self._layout)
+        return word if isinstance(word, bytes) else page_words(*word, self._layout)
 
     async def _renew(self) -> None:
         lease, ids = int(shared.LEASE * 1000), map(id_bytes, tuple(self._held))

@@ -6,22 +6,11 @@ pages alike.
 
 from __future__ import annotations
 
-import hashlib
-from struct import Struct
-from typing import Final, NamedTuple
-
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.records import partition
-from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Candidate, Decided, Match, Page, Reason
 
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
-
-_QUESTION: Final = Struct(">BII")
-_COUNT: Final = Struct(">I")
-_LENGTH: Final = Struct(">H")
-_ID: Final = 8
-"""Bytes of a page id."""
 
 
 def key_and_digests(page: Page) -> tuple[int, bytes]:
@@ -92,92 +81,3 @@ def matched(
         count=count,
         decided=decided,
     )
-
-
-# ---- questions of one Redis, and answers -----------------------------------------------
-
-
-def arrival_words(page: Page, answers: bytes, layout: Layout) -> bytes:
-    """Return `page` as ``lua/single/probe_and_add.lua`` takes it.
-
-    Parameters
-    ----------
-    answers
-        To earlier questions about the page, see `Answers`.
-    """
-    key, digests = key_and_digests(page)
-    features = feature_keys(page, layout.matching)
-    compared = evidence(page, layout.matching)
-    return b"".join(
-        (
-            bytes((layout.limit(page) + 1, body_kind(compared, bool(features), layout.matching))),
-            id_bytes(page.id),
-            digests,
-            *layout.permuted(key),
-            *features,
-            compared,
-            _LENGTH.pack(len(answers)),
-            answers,
-            url_bytes(page),
-        )
-    )
-
-
-class Question(NamedTuple):
-    """A candidate that a script asks about."""
-
-    candidate: Candidate
-    name: bytes
-    """Page id, and a digest of what the decision sees of the candidate."""
-    count: int = 0
-    """Number of pages dropped for the candidate, the page included; 0: it isn't counted yet."""
-    url: bytes = b""
-    is_settled: bool = False
-    """Whether nothing is left to do if the page repeats the candidate."""
-
-
-class Answers:
-    """What the crawler of a page answers to questions about it."""
-
-    def __init__(self) -> None:
-        self._refused = self._taken_back = b""
-
-    def refuse(self, question: Question) -> None:
-        """Note that the page doesn't repeat a candidate."""
-        self._refused += question.name + b"r"
-        if question.count:
-            self._taken_back = question.name + b"c"
-
-    def words(self, repeated: Question | None = None) -> bytes:
-        """Return the answers for the next call, which takes back what was counted in vain."""
-        taken_back, self._taken_back = self._taken_back, b""
-        return taken_back + (repeated.name + b"a" if repeated else self._refused)
-
-
-def read_questions(reply: bytes) -> list[Question]:
-    """Return the questions in a reply of ``lua/single/probe_and_add.lua``, nearest first."""
-    is_settled, count, length = _QUESTION.unpack_from(reply, 1)
-    at = 1 + _QUESTION.size
-    first = count, reply[at : at + length], bool(is_settled)
-    at += length
-    found: list[Question] = []
-    while at < len(reply):
-        start = at + _ID + _LENGTH.size
-        end = start + _LENGTH.unpack_from(reply, at + _ID)[0]
-        page_id, seen = reply[at : at + _ID], reply[start:end]
-        candidate = Candidate(
-            page_id=int.from_bytes(page_id, "big"),
-            distance=seen[0],
-            evidence=seen[2:],
-            same_title=bool(seen[1] & 1),
-            same_content=bool(seen[1] & 2),
-        )
-        digest = hashlib.sha1(seen, usedforsecurity=False).hexdigest()[:16]
-        found.append(Question(candidate, page_id + digest.encode(), *([] if found else first)))
-        at = end
-    return found
-
-
-def read_count(reply: bytes) -> tuple[int, bytes]:
-    """Return count and URL of the entry that a page was counted for."""
-    return _COUNT.unpack_from(reply, 1)[0], reply[1 + _COUNT.size :]
