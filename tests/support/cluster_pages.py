@@ -3,9 +3,9 @@
 Without features and evidence a group is a pair, some equal pages, a chain, or a clique of
 fingerprints. With them its pages are variants of each other: near in their fingerprints or
 sharing features or both, with texts that confirm that in both directions, in one (what a crawler
-takes for furniture makes it stricter), or in none. What is furniture depends on the page and on the
-crawler that has it: two crawlers know different things of a site. Some features are furniture:
-pages of many groups have them, and their texts say no.
+takes for furniture makes it stricter), or in none. What is furniture depends on the page and on
+the crawler that has it: two crawlers know different things of a site. Some features are
+furniture: pages of many groups have them, and their texts say no.
 """
 
 from __future__ import annotations
