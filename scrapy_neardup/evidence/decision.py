@@ -60,13 +60,18 @@ from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 
 
 class Rule(StrEnum):
-    """Which row of the table decided; the last three say why a page is another one."""
+    """Row of the table by which a page repeats a candidate."""
 
     EQUAL = "equal"
     ALIKE = "alike"
     EQUAL_TEXT = "equal-text"
     SAME_CORE = "same-core"
     WITHIN_K = "within-k"
+
+
+class Refusal(StrEnum):
+    """Why a page doesn't repeat a candidate."""
+
     UNLIKE = "unlike"
     OTHER_MEDIA = "other-media"
     OTHER_KIND = "other-kind"
@@ -135,26 +140,26 @@ class Comparison:
     def decide(self, candidate: Candidate) -> Decided:
         """Return whether the page repeats a candidate, and why."""
         if _contradicts(candidate):
-            return Decided(is_same=False, rule=Rule.OTHER_MEDIA)
+            return Decided(is_same=False, rule=Refusal.OTHER_MEDIA)
         stored = candidate.evidence
         if len(stored) != len(self._stored):
-            return Decided(is_same=False, rule=Rule.OTHER_KIND)
+            return Decided(is_same=False, rule=Refusal.OTHER_KIND)
         head = Head.unpack(stored)
         names = self._names(head)
         if self._overlap is None:
             if not candidate.same_content and names < Names.TRANSLATED:
-                return Decided(is_same=False, rule=Rule.OTHER_MEDIA, identity=names.name)
+                return Decided(is_same=False, rule=Refusal.OTHER_MEDIA, identity=names.name)
             is_same = names > Names.RETITLED
-            return Decided(is_same, Rule.EQUAL if is_same else Rule.UNLIKE, identity=names.name)
+            return Decided(is_same, Rule.EQUAL if is_same else Refusal.UNLIKE, identity=names.name)
         compared, beside = self._compare(stored, head, names)
-        rule: Rule | None = Rule.OTHER_MEDIA
+        rule: Rule | Refusal | None = Refusal.OTHER_MEDIA
         if candidate.same_content or names >= Names.TRANSLATED:
             rule = self._rule(compared, beside, names, head)
-        is_same = rule not in (None, Rule.OTHER_MEDIA)
+        is_same = isinstance(rule, Rule)
         needed = self._needed(compared, names) if rule in (Rule.ALIKE, None) else None
         return Decided(
             is_same,
-            rule or Rule.UNLIKE,
+            rule or Refusal.UNLIKE,
             compared.resemblance(self._bits),
             needed,
             names.name,
@@ -287,7 +292,7 @@ def deciding(page: Page, matching: Matching, context: SiteContext = NOTHING_KNOW
 
 def _within_k(candidate: Candidate) -> Decided:
     if _contradicts(candidate):
-        return Decided(is_same=False, rule=Rule.OTHER_MEDIA)
+        return Decided(is_same=False, rule=Refusal.OTHER_MEDIA)
     return Decided(is_same=True, rule=Rule.WITHIN_K)
 
 

@@ -7,7 +7,7 @@ from scrapy_neardup.crawl.audit import AuditFile, Said
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.reports.audit import entries
 from scrapy_neardup.reports.texts import text_of
-from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 
 def read(*lines, **options):
@@ -18,8 +18,11 @@ def test_what_a_crawl_writes_is_read(tmp_path):
     audit = AuditFile(str(tmp_path / "a"))
     verdict = Verdict(
         decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0xA, fingerprint=0xF,
-        match=Match(page_id=0xB, distance=2, url="http://h/b"), found="features",
-        learnt=("places", "titles"), threshold=0.9,
+        match=Match(
+            page_id=0xB, distance=2, url="http://h/b", found="features",
+            learnt=("places", "titles"),
+            decided=Decided(is_same=True, rule="alike", resemblance=0.95, needed=0.9),
+        ),
     )  # fmt: skip
     said = Said(title="A page", headings=("One", "Two"), text="a text", omitted=((2, 6, "clock"),))
     audit.verdict("http://h/a", verdict, action="drop", said=said)
