@@ -80,8 +80,8 @@ class RedisStore(SharedStore):
         """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
 
         Costs one round trip where the page has no candidates, or repeats the first one; one more
-        for each further `MAX_ASKED` that it is compared with, and for what is left to do where
-        it repeats a later one or has an old entry.
+        for each reply's candidates that it doesn't repeat (`scripts.MAX_ASKED`), and for what is
+        left to do where it repeats a later one or has an old entry.
         """
         decide = decide or deciding(page, self._options.matching)
         answers = Answers()

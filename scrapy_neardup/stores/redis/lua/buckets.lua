@@ -26,7 +26,7 @@
 --   CAP         maximum entries of a bucket
 --   EVIDENCE_HEAD  bytes of a short page's evidence
 --   PLANES_BYTES   bytes that any other page's has besides
---   MAX_ASKED   maximum candidates in one reply
+--   MAX_ASKED, MAX_ASKED_NEXT   maximum candidates in the first reply to a page, and in any other
 -- and from stores/base.py and Matching: BY_DISTANCE, FEATURES, SHARED_FEATURES, MAX_COMPARED, MAX_EQUAL,
 -- MAX_UNDER_FEATURE, HAS_BODIES (whether pages have features or evidence).
 

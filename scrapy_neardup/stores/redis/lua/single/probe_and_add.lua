@@ -99,7 +99,10 @@ end
 -- evicted that.
 local function seen_of(entry, r)
   local ours, its, stored = p.digests, r.digests, entry.stored
-  local same = (sub(ours, 3, 4) == sub(its, 3, 4) and 1 or 0) + (sub(ours, 5, 6) == sub(its, 5, 6) and 2 or 0)
+  local same = 3
+  if ours ~= its then
+    same = (sub(ours, 3, 4) == sub(its, 3, 4) and 1 or 0) + (sub(ours, 5, 6) == sub(its, 5, 6) and 2 or 0)
+  end
   if HAS_BODIES and not stored then
     local body, v = body_of(entry.id, r)
     stored = body and evidence_in(body, v)
@@ -112,7 +115,9 @@ local function is_answered(other, seen)
   return answer and answer.digest == sub(redis.sha1hex(seen), 1, 16)
 end
 
-local function is_of_partition(r) return sub(r.digests, 1, 2) == sub(p.digests, 1, 2) end
+local function is_of_partition(r)
+  return r.digests == p.digests or sub(r.digests, 1, 2) == sub(p.digests, 1, 2)
+end
 
 -- Let the page be compared with a candidate, unless it was refused as it is.
 local function ask(entry, r)
@@ -166,9 +171,11 @@ local function entry_record(entry)
 end
 
 -- Ask about the living candidates that are fewer than `below` bits away, nearest first, the one of
--- smallest page id first among equals; about so many in one reply.
+-- smallest page id first among equals. A page that repeats one mostly repeats the first; where a few
+-- were refused, all of them mostly are, so that the next reply has more.
 local function ask_nearest(below)
   if p.nearest >= below or p.crowded then return end
+  local most = p.answers and MAX_ASKED_NEXT or MAX_ASKED
   local order = {}
   p.nearest = 65
   for other, entry in pairs(p.found) do
@@ -181,7 +188,7 @@ local function ask_nearest(below)
   end
   if #order > 1 then table.sort(order, is_nearer) end
   for _, entry in ipairs(order) do
-    if p.questions and #p.questions == MAX_ASKED then return end
+    if p.questions and #p.questions == most then return end
     local r = entry_record(entry)
     if r and is_of_partition(r) then
       if not alive(entry.id, r, RETENTION) then
@@ -298,11 +305,11 @@ local function asked()
     is_settled = is_settled and not p.old
     if is_settled then count, url = counted(first.id) end
   end
-  local words = { struct.pack('>BI4I4', is_settled and 1 or 0, count, #url), url }
+  local reply = struct.pack('>c1BI4I4', 'q', is_settled and 1 or 0, count, #url) .. url
   for _, entry in ipairs(p.questions) do
-    words[#words + 1] = entry.id .. struct.pack('>I2', #entry.seen) .. entry.seen
+    reply = reply .. struct.pack('>c8I2', entry.id, #entry.seen) .. entry.seen
   end
-  return 'q' .. concat(words)
+  return reply
 end
 
 -- Count the page for the entry that it repeats; nil if that is no longer what it was compared with.
