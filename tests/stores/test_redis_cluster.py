@@ -21,8 +21,8 @@ from tried import row
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.redis import protocol, shared
-from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
 from scrapy_neardup.stores.redis.clustervalues import Attempt, ClusterPage
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Decision

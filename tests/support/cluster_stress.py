@@ -26,8 +26,8 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis import protocol
-from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
 from scrapy_neardup.stores.redis.clustervalues import Attempt
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Decision, Page

@@ -15,8 +15,8 @@ from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
 from scrapy_neardup.stores.redis import protocol, shared
 from scrapy_neardup.stores.redis.attempts import Attempts, scripts
-from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.client import connect_cluster, explaining
+from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
 from scrapy_neardup.stores.redis.clustervalues import Attempt, ClusterPage
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.namespace import cluster_counts

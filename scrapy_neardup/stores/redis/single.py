@@ -1,7 +1,8 @@
 """A memory that many crawlers share: packed buckets in one Redis (6.2 or newer) or Valkey.
 
-Every verb is one Lua script, so what it decides is atomic for all crawlers of the
-namespace, and a page costs one round trip. The scripts and their format are in ``lua/``.
+Every verb is one Lua script, atomic for all crawlers of the namespace. ``probe_and_add`` finds
+what a page may repeat, or adds the page; the crawler decides, and asks again until the page is
+added or repeats something. The scripts and their format are in ``lua/``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _SWEEP_FIELDS = 16
 _MAX_SWEPT = 64
 """Maximum number of entries that a step withdraws: some 3 ms of the server's time."""
 _VERBS: dict[str, tuple[str, ...]] = {
-    "probe_and_add": ("single/pages", "single/bodies", "changing"),
+    "probe_and_add": ("single/pages", "single/bodies", "changing", "single/candidates"),
     **dict.fromkeys(
         ("confirm", "forget", "sweep"),
         ("single/pages", "single/bodies", "changes", "single/changes"),
