@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
-from scrapy_neardup.asking import Asked
 from scrapy_neardup.errors import StoreError
+from scrapy_neardup.evidence.asking import Asked
 from scrapy_neardup.evidence.context import NOTHING_KNOWN, SiteContext
 from scrapy_neardup.evidence.counts import MIN_PAGES
 from scrapy_neardup.evidence.layout import HEAD, Head
@@ -87,7 +87,7 @@ class Detector:
         if isinstance(page, Verdict):
             return page
         if not page.evidence or not isinstance(page, AnalysedPage):
-            asked = Asked(page, NOTHING_KNOWN, self.analyser.parameters)
+            asked = self._asked(page, NOTHING_KNOWN)
             return asked.reported(await self.store.check_and_add(page, asked.decide))
         name = page.address.site
         if name not in self._sites:
@@ -96,7 +96,7 @@ class Detector:
         context = self._context(page, site)
         if context.changing:
             page = self.analyser.without(page, context.changing)
-        asked = Asked(page, context, self.analyser.parameters, credits_learnt=self._credits_learnt)
+        asked = self._asked(page, context)
         verdict = asked.reported(await self.store.check_and_add(page, asked.decide))
         if self._learn(page, site, verdict, asked):
             await self._exchange(name)
@@ -115,6 +115,16 @@ class Detector:
             await self.store.exchange(name, site.member, site.dump())
             if left > 0 and (left := left - len(state := site.state())) > 0:
                 await self.store.exchange(self._topic(name), site.member, state)
+
+    def _asked(self, page: Page, context: SiteContext) -> Asked:
+        settings = self.analyser.parameters
+        return Asked(
+            page,
+            context,
+            settings.matching,
+            max_distance=-1 if settings.method == "minwise" else settings.max_distance,
+            credits_learnt=self._credits_learnt,
+        )
 
     def _context(self, page: AnalysedPage, site: Site) -> SiteContext:
         settings, learns, folder = self.analyser.parameters, self._learns, page.address.folder
