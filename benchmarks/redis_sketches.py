@@ -40,13 +40,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "suppo
 from redis_servers import RedisServer
 from redis_store import K, Timing, used_memory
 
+from scrapy_neardup.evidence.context import SiteContext
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.evidence.layout import HEAD, LINKS, Head, pack_planes
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import Store
 from scrapy_neardup.stores.redis.single import RedisStore
-from scrapy_neardup.verdict import Decision, Page, Weighing
+from scrapy_neardup.verdict import Decide, Decision, Page
 
 ROUNDS = 10
 KINDS = ("new", "duplicate", "refused")
@@ -64,6 +66,8 @@ class Planted:
 
     def __init__(self, matching: Matching) -> None:
         self.matching = matching
+        self.furniture: dict[int, Plane] = {}
+        """Page id -> what is known of the page."""
 
     def page(self, number: int) -> Page:
         """Return the page of this number, which resembles no other's."""
@@ -94,11 +98,11 @@ class Planted:
         chance = np.random.default_rng((known, number))
         flipped = chance.choice(64, number % (K + 1), replace=False).tolist()
         shared = self.matching.features // 2 if repeats else 1
-        evidence, weighing = own.evidence, own.weighing
+        evidence = own.evidence
         if repeats and base.evidence:
             changed = _bins(chance, self.matching.bins, DIFFERING)
             furniture = _bins(chance, self.matching.bins, FURNITURE) & ~changed
-            weighing = Weighing(furniture=Plane(_plane(furniture)))
+            self.furniture[own.id] = Plane(_plane(furniture))
             text = bytearray(base.evidence)
             end = HEAD.size + len(changed) // 8
             first = int.from_bytes(text[HEAD.size : end], "little") ^ _plane(changed)
@@ -109,8 +113,11 @@ class Planted:
             fingerprint=base.fingerprint ^ sum(1 << bit for bit in flipped),
             features=base.features[:shared] + own.features[shared:],
             evidence=evidence,
-            weighing=weighing,
         )
+
+    def decide(self, page: Page) -> Decide:
+        """Return what decides about a page."""
+        return deciding(page, self.matching, SiteContext(furniture=self.furniture.get(page.id)))
 
 
 @dataclass(frozen=True)
@@ -191,7 +198,8 @@ class Contestant:
         return (after - before) / len(numbers)
 
     async def judge(self, page: Page) -> bool:
-        return (await self.store.check_and_add(page)).decision is Decision.DUPLICATE
+        verdict = await self.store.check_and_add(page, self.planted.decide(page))
+        return verdict.is_duplicate
 
 
 def batches(pages: int, probes: int) -> Iterator[tuple[str, int, range]]:

@@ -1,21 +1,20 @@
-"""Page to verdict, by what its site has shown and by the store.
+"""Page to verdict, by what its site has shown and by what the store finds.
 
-Rule of this room: no Scrapy, no files, no clock.
+There is no Scrapy here, and no file and no clock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.errors import StoreError
+from scrapy_neardup.evidence.asking import Asked
+from scrapy_neardup.evidence.context import NOTHING_KNOWN, SiteContext
 from scrapy_neardup.evidence.counts import MIN_PAGES
-from scrapy_neardup.evidence.credit import helped
-from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.evidence.marks import Marks
 from scrapy_neardup.evidence.sites import (
@@ -29,8 +28,7 @@ from scrapy_neardup.evidence.sites import (
     Sites,
 )
 from scrapy_neardup.text import Content
-from scrapy_neardup.urls import Address
-from scrapy_neardup.verdict import Decision, Page, Verdict, Weighing
+from scrapy_neardup.verdict import Decision, Page, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.stores import Store
@@ -54,9 +52,7 @@ class Detector:
         What this run and a later one that goes on with it have in common, of all that share the
         store; None: no run goes on with this one. Of two at once only one may have it.
     credits_learnt
-        Whether `Verdict.learnt` is found out: a comparison a kind of knowledge and duplicate.
-    scores_new
-        Whether `Verdict.closest` is found out: a comparison a new page.
+        Whether `Match.learnt` is found out: a comparison a kind of knowledge and duplicate.
     """
 
     def __init__(
@@ -67,7 +63,6 @@ class Detector:
         on_learnt: Learnt | None = None,
         job: str | None = None,
         credits_learnt: bool = False,
-        scores_new: bool = False,
     ) -> None:
         self.analyser = analyser
         self.store = store
@@ -76,7 +71,6 @@ class Detector:
         self._sites = Sites()
         self._job = job
         self._credits_learnt = credits_learnt
-        self._scores_new = scores_new
 
     async def judge(self, content: Content, *, page_id: int, url: str | None) -> Verdict:
         """Judge a page and remember it if it is new; see `decide`."""
@@ -93,19 +87,20 @@ class Detector:
         if isinstance(page, Verdict):
             return page
         if not page.evidence or not isinstance(page, AnalysedPage):
-            return self._told_how(page, await self.store.check_and_add(page))
+            asked = self._asked(page, NOTHING_KNOWN)
+            return asked.reported(await self.store.check_and_add(page, asked.decide))
         name = page.address.site
         if name not in self._sites:
             await self._meet(name)
         site = self._sites[name]
-        page = page.weighed(self._weighing(page, site))
-        if page.weighing.changing:
-            page = self.analyser.without(page, page.weighing.changing)
-        verdict = await self.store.check_and_add(page)
-        told = self._told_how(page, verdict)
-        if self._learn(page, site, verdict):
+        context = self._context(page, site)
+        if context.changing:
+            page = self.analyser.without(page, context.changing)
+        asked = self._asked(page, context)
+        verdict = asked.reported(await self.store.check_and_add(page, asked.decide))
+        if self._learn(page, site, verdict, asked):
             await self._exchange(name)
-        return told
+        return verdict
 
     async def close(self) -> None:
         """Leave what was learnt in the store, for other crawlers and for a run that goes on.
@@ -121,7 +116,17 @@ class Detector:
             if left > 0 and (left := left - len(state := site.state())) > 0:
                 await self.store.exchange(self._topic(name), site.member, state)
 
-    def _weighing(self, page: AnalysedPage, site: Site) -> Weighing:
+    def _asked(self, page: Page, context: SiteContext) -> Asked:
+        settings = self.analyser.parameters
+        return Asked(
+            page,
+            context,
+            settings.matching,
+            max_distance=-1 if settings.method == "minwise" else settings.max_distance,
+            credits_learnt=self._credits_learnt,
+        )
+
+    def _context(self, page: AnalysedPage, site: Site) -> SiteContext:
         settings, learns, folder = self.analyser.parameters, self._learns, page.address.folder
         furniture = None
         if page.shingled is not None and FURNITURE in learns:
@@ -136,7 +141,7 @@ class Detector:
                 )
         places, titles = PLACES in learns, TITLES in learns
         strict = settings.titles == "strict"
-        return Weighing(
+        return SiteContext(
             min_resemblance=1.0 if page.is_alias else settings.min_resemblance,
             titles=settings.titles,
             furniture=furniture,
@@ -150,43 +155,11 @@ class Detector:
             or site.furniture.pages_of(folder) < MIN_PAGES,
         )
 
-    def _told_how(self, page: Page, verdict: Verdict) -> Verdict:
-        """Return the verdict for others than this room.
-
-        Without the witness; with what led to its match, and how near a new page is to another.
-        """
-        settings, match = self.analyser.parameters, verdict.match
-        if not verdict.is_duplicate or match is None:
-            if not verdict.witness:
-                return verdict
-            closest = verdict.closest
-            if verdict.decision is Decision.NEW and self._scores_new:
-                closest = Comparison(page, *settings.sketch).resemblance(verdict.witness)
-            return replace(verdict, closest=closest, witness=b"")
-        learnt: tuple[str, ...] = ()
-        if self._credits_learnt and page.evidence:
-            bins, bits = settings.sketch
-            learnt = helped(page, verdict, bins=bins, bits=bits)
-        if page.exact:
-            found = "equal"
-        elif settings.method != "minwise" and match.distance <= settings.max_distance:
-            found = "distance"
-        elif isinstance(page, AnalysedPage) and page.address.path == Address.of(match.url).path:
-            found = "address"
-        else:
-            found = "features"
-        threshold = None
-        if verdict.rule == Rule.ALIKE:
-            furniture = page.weighing.furniture
-            is_furniture = furniture is not None and furniture.is_most()
-            threshold = 1.0 if is_furniture else settings.min_resemblance
-        return replace(verdict, found=found, learnt=learnt, threshold=threshold, witness=b"")
-
-    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict) -> bool:
+    def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:
         """Learn from a page; return whether other crawlers should know soon."""
         bins, bits = self.analyser.parameters.sketch
         head, shingled, told = page.head, page.shingled, False
-        witness = verdict.witness
+        witness = asked.witness
         comparable, is_short = len(witness) == len(page.evidence), len(witness) == HEAD.size
         other = Head.unpack(witness) if comparable else Head()
         is_met_again = comparable and (
@@ -209,7 +182,7 @@ class Detector:
         if (
             head.query == other.query
             and not site.editions.is_known(head.steps, other.steps)
-            and (is_short or Comparison(page, bins, bits).is_alike(witness))
+            and (is_short or asked.is_alike(witness))
             and site.editions.learn(head.steps, other.steps)
         ):
             told = self._tell(

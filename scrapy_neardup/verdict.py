@@ -1,17 +1,15 @@
-"""The values that travel between the rooms: Page, Match, Verdict.
+"""The values that travel between the packages: pages, candidates, decisions, verdicts.
 
-Rule of this room: plain, frozen, picklable values and nothing that computes more
-than a sentence. A `Page` is all that a store may know of a page; a `Verdict` is all
-that anybody above a store may know of a decision.
+They are plain and frozen. A `Page` is all that a store knows of a page, a `Candidate` all that the
+decision knows of a stored one, and a `Verdict` all that is known of a decision.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Protocol, Self
-
-from scrapy_neardup.options import OPTIONS
+from typing import NamedTuple, Self
 
 
 class Decision(StrEnum):
@@ -54,57 +52,14 @@ class Reason(StrEnum):
     PAUSED = "paused"  # the store failed repeatedly; it is tried again soon
 
 
-class Furniture(Protocol):
-    """The part of a page that other pages of its site share, computed when it is needed."""
-
-    def plane(self) -> int:
-        """Return the bins of the page's sketch whose minimum is furniture, bin i as bit i."""
-
-    def lacked(self, bits: int) -> tuple[int, tuple[int, ...]] | None:
-        """Return the bins and values of the furniture that the page lacks; None for little."""
-
-    def is_most(self) -> bool:
-        """Return whether almost all of the page is furniture (`evidence.furniture.Marks`)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing:
-    """What is known of its site when a page is compared with others; it isn't stored.
-
-    Parameters
-    ----------
-    min_resemblance
-        Minimum resemblance of texts that are alike.
-    titles
-        Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
-    furniture
-        The part of the page that its site's pages share.
-    changing
-        Places of the site that change with each response, 16 bits each.
-    common
-        Words that most titles of the site hold, 16 bits each; they don't count.
-    editions
-        Differences, modulo 2^32, between the steps of two addresses of one page in two editions.
-    constant
-        Places of the site that hold the same text on all of its pages, 16 bits each: the text of a
-        stored page there isn't its own.
-    young_site, young_folder
-        Whether too few pages are known: of the site, to know the words that its titles share, or
-        of the page's folder, to know its furniture.
-    """
-
-    min_resemblance: float = OPTIONS["min_resemblance"].default
-    titles: str = OPTIONS["titles"].default
-    furniture: Furniture | None = None
-    changing: frozenset[int] = frozenset()
-    common: frozenset[int] = frozenset()
-    editions: frozenset[int] = frozenset()
-    constant: frozenset[int] = frozenset()
-    young_site: bool = False
-    young_folder: bool = False
-
-
-_NOTHING_KNOWN: Final = Weighing()
+_DECISIONS = {
+    Reason.UNMATCHED: Decision.NEW,
+    Reason.CHANGED: Decision.NEW,
+    Reason.NEAR: Decision.DUPLICATE,
+    Reason.EQUAL: Decision.DUPLICATE,
+    Reason.SAME_PAGE: Decision.SEEN,
+}
+"""Reason -> decision; any other reason is that of a page that isn't judged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +79,7 @@ class Page:
         Pages are compared only within one scope (``""``, a host, a domain, a language).
     title, content
         32-bit digests (0: there is none) of the title and headings, and of image sources and
-        embedded data. A match whose title *and* content differ is no duplicate: equal text is not
-        an equal page. Where the title alone differs, `scrapy_neardup.evidence.decision` says how
-        much of the text must be equal.
+        embedded data.
     url
         URL that explains a drop, or None to store nothing.
     tokens
@@ -137,8 +90,6 @@ class Page:
     evidence
         What a store keeps to confirm that another page repeats this one
         (`scrapy_neardup.evidence.layout`); ``b""`` where nothing has to be confirmed.
-    weighing
-        What the site has shown that helps to compare it.
     """
 
     id: int
@@ -151,29 +102,66 @@ class Page:
     tokens: int = 0
     features: tuple[int, ...] = ()
     evidence: bytes = b""
-    weighing: Weighing = field(default=_NOTHING_KNOWN, compare=False)
 
-    def weighed(self, weighing: Weighing) -> Self:
-        """Return the page as one that is compared with what its site has shown."""
-        page = object.__new__(type(self))  # `replace` takes ten times as long
-        vars(page).update(vars(self), weighing=weighing)
-        return page
+
+class Candidate(NamedTuple):
+    """A stored page that a page may repeat, as its store found it."""
+
+    page_id: int
+    distance: int
+    """Hamming distance of the fingerprints, in bits."""
+    evidence: bytes = b""
+    """See `Page.evidence`; ``b""`` where the store has lost it."""
+    same_title: bool = True
+    same_content: bool = True
+    """Whether the digests of `Page.title` and of `Page.content` are equal."""
+
+
+class Decided(NamedTuple):
+    """Whether a page repeats a candidate, and why: all that is ever reported of it."""
+
+    is_same: bool
+    rule: str
+    """Name of the rule that decided."""
+    resemblance: float | None = None
+    """Estimated resemblance, the lower of the views; None where no sketches were compared."""
+    needed: float | None = None
+    """Minimum resemblance that the rule asks for; None where it asks for something else."""
+    identity: str = ""
+    """What titles and addresses say of the two pages."""
+    views: tuple[tuple[str, int, int], ...] = ()
+    """Each view of the two pages: its name, number of bins that differ, number that count."""
+
+
+Decide = Callable[[Candidate], Decided]
+"""Pure function that says whether the page at hand repeats a candidate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """The kept page that a page was found to repeat."""
+    """A stored page that a page was compared with."""
 
     page_id: int
     distance: int
     """Hamming distance of the fingerprints, in bits."""
     url: str | None = None
-    resemblance: float | None = None
-    """Estimated resemblance, the lower of text and core: 1 for equal sketches, None where nothing
-    was confirmed."""
     count: int = field(default=0, compare=False)
-    """Number of the page among those that were found to repeat the match: 1 for the first, 0 where
+    """Number of the page among those that were found to repeat this one: 1 for the first, 0 where
     the store doesn't say."""
+    decided: Decided | None = field(default=None, compare=False)
+    """Whether the page repeats this one, and why."""
+    found: str = field(default="", compare=False)
+    """How it was found: ``distance``, fingerprints within k bits; ``address``, the same path;
+    ``features``, shared min-wise features; ``equal``, the same digest. ``""`` where it isn't
+    known."""
+    learnt: tuple[str, ...] = field(default=(), compare=False)
+    """Kinds of knowledge about the site (``NEARDUP_LEARN``) without any of which the page wouldn't
+    repeat this one, if that was asked for."""
+
+    @property
+    def resemblance(self) -> float | None:
+        """Estimated resemblance; None where no sketches were compared."""
+        return None if self.decided is None else self.decided.resemblance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,49 +172,31 @@ class Verdict:
     reason: Reason
     page_id: int
     match: Match | None = None
-    rule: str = ""
-    """Name of the rule that decided; ``""`` for none."""
+    """The page that a duplicate repeats, or that was seen again."""
+    nearest: Match | None = None
+    """Of a new page, the nearest of the stored pages that it was compared with."""
     fingerprint: int | None = None
     tokens: int = 0
-    witness: bytes = field(default=b"", repr=False)
-    """What the store keeps of another page at the same path, if it knows one."""
-    found: str = ""
-    """What led to the match: ``distance``, fingerprints within k bits; ``address``, the same path;
-    ``features``, shared min-wise features; ``equal``, the same digest. ``""`` where it isn't
-    known."""
-    closest: float | None = None
-    """Of a page judged new, the estimated resemblance of the nearest page that it was compared
-    with, if that was asked for; None where there was none."""
-    threshold: float | None = None
-    """The resemblance that was needed, where it alone decided."""
-    learnt: tuple[str, ...] = ()
-    """Kinds of knowledge about the site (``NEARDUP_LEARN``) without any of which the page would
-    have been judged new, if that was asked for."""
     detail: str = ""
     """What exactly went wrong, for an unjudged page; for others, what was left out before they
     were judged."""
 
     @classmethod
-    def on(  # noqa: PLR0917  (as its fields)
-        cls,
-        page: Page,
-        decision: Decision,
-        reason: Reason,
-        match: Match | None = None,
-        rule: str = "",
-        witness: bytes = b"",
-    ) -> Self:
-        """Return what a store says of `page`."""
+    def on(cls, page: Page, reason: Reason, match: Match | None = None) -> Self:
+        """Return the verdict of a store on `page`."""
         return cls(
-            rule=rule,
-            witness=witness,
-            decision=decision,
+            decision=_DECISIONS.get(reason, Decision.UNJUDGED),
             reason=reason,
             page_id=page.id,
             match=match,
             fingerprint=page.fingerprint,
             tokens=page.tokens,
         )
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule by which the page repeats its match; ``""`` for none."""
+        return "" if self.match is None or self.match.decided is None else self.match.decided.rule
 
     @property
     def is_duplicate(self) -> bool:
@@ -246,7 +216,7 @@ class Verdict:
                 found = f"at distance {self.match.distance} of {other}"
                 if self.match.resemblance is not None:
                     found += f", resemblance {self.match.resemblance:.3f}"
-                return found + _WAYS.get(self.found, "") + judged
+                return found + _WAYS.get(self.match.found, "") + judged
             case Decision.UNJUDGED:
                 return f"not judged: {self.reason}" + (f" ({self.detail})" if self.detail else "")
             case _:

@@ -122,7 +122,8 @@ class Actions:
             match = verdict.match if verdict.rule == Rule.ALIKE else None
             resemblance = None if match is None else match.resemblance
         elif action == KEEP and self._from < 1 and self._action != FLAG:
-            resemblance = verdict.closest or 0.0
+            nearest = verdict.nearest
+            resemblance = (nearest and nearest.resemblance) or 0.0
         else:
             return 0
         if resemblance is None:

@@ -33,7 +33,7 @@ from scrapy_neardup.text import OMITTED
 if TYPE_CHECKING:
     from scrapy_neardup.reports.differences import Difference
     from scrapy_neardup.text import Content
-    from scrapy_neardup.verdict import Verdict
+    from scrapy_neardup.verdict import Match, Verdict
 
 MAX_TEXT_BYTES = 64 * 1024
 """Maximum bytes of a page's compressed text; the end of a longer one is cut off."""
@@ -142,9 +142,8 @@ class AuditFile:
             "tokens": verdict.tokens,
         }
         more: dict[str, Any] = {
-            "found": verdict.found or None,
-            "learnt": verdict.learnt or None,
-            "threshold": verdict.threshold,
+            **_why(match),
+            "nearest": _nearest(verdict.nearest),
             "detail": verdict.detail or None,
             "links": links,
         }
@@ -207,6 +206,34 @@ class AuditFile:
 
     def _append(self, line: dict[str, Any]) -> None:
         os.write(self._file, json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")
+
+
+def _why(match: Match | None) -> dict[str, Any]:
+    """Return why a page repeats its match."""
+    if match is None or match.decided is None:
+        return {}
+    decided = match.decided
+    return {
+        "found": match.found or None,
+        "learnt": match.learnt or None,
+        "threshold": decided.needed,
+        "identity": decided.identity or None,
+        "views": {name: [differing, of] for name, differing, of in decided.views} or None,
+    }
+
+
+def _nearest(match: Match | None) -> dict[str, Any] | None:
+    """Return why a page doesn't repeat the nearest one that it was compared with."""
+    if match is None or match.decided is None:
+        return None
+    decided = match.decided
+    line = {
+        "id": _hex(match.page_id),
+        "distance": match.distance,
+        "rule": decided.rule,
+        "resemblance": decided.resemblance,
+    }
+    return line | {key: value for key, value in _why(match).items() if value is not None}
 
 
 def pack_text(text: str) -> str:

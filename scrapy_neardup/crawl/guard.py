@@ -21,7 +21,7 @@ from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
 from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Page, Reason, Verdict
+from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -138,9 +138,9 @@ class GuardedStore(Store):
                 f"{redact_store(self._uri)} didn't close: {self._redacted(error)}"
             ) from error
 
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page`, within the limits."""
-        return await self._call(self._store.check_and_add, page)
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats, within the limits."""
+        return await self._call(self._store.check_and_add, page, decide)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final, within the limits."""

@@ -69,7 +69,6 @@ class Session:
             on_learnt=self.journal.learnt,
             job=job_of(crawler, self._uri),
             credits_learnt=settings.audit is not None,
-            scores_new=settings.deprioritize_from < 1,
         )
         self._actions = Actions(settings)
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)

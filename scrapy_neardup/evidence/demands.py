@@ -1,7 +1,6 @@
 """What is demanded of two pages that are one, in numbers; `decision` has the table that uses them.
 
-Rule of this module: values alone, which `scrapy_neardup.stores.redis.scripts` writes into
-``lua/evidence.lua`` under the same names.
+There are values alone here.
 """
 
 from __future__ import annotations

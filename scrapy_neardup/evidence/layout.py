@@ -1,7 +1,6 @@
 """The evidence that a store keeps of a page: a head, and bit planes of a sketch.
 
-Rule of this module: bytes and what they mean, nothing else; the scripts of the Redis stores read
-the same (``lua/evidence.lua``).
+It says what bytes mean, and nothing else.
 
 ========== ============ =====================================================================
 bytes      type         what

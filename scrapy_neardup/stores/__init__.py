@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.options import OPTIONS
-from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, contradicts
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.importing import imported
 from scrapy_neardup.urls import redact_store
 
@@ -17,7 +17,6 @@ __all__ = [
     "Store",
     "StoreOptions",
     "StoreStats",
-    "contradicts",
     "open_store",
 ]
 

@@ -1,8 +1,8 @@
-"""What every store is: one asynchronous interface, one rule, one way to open it.
+"""What every store is: it finds the pages that a page may repeat, and adds it if it repeats none.
 
-Rule of this room: a store decides and remembers; it never looks at text and never
-acts on a page. The behaviour is the same for every store, and one test suite holds them to it
-(``tests/stores/``).
+A store decides nothing: whether a page repeats a candidate is for `decide` to say, a pure function
+of the caller's. It never looks at text and never acts on a page. Every store behaves in the same
+way, and one test suite holds them to it (``tests/stores/``).
 
 The life of an entry::
 
@@ -12,24 +12,31 @@ The life of an entry::
 A pending entry matches like a kept one; pending says that the page's own processing
 is not over yet. A durable store makes only kept entries durable.
 
-The rule, applied by `check_and_add` in one atomic step:
+What `check_and_add` does:
 
-1. *Candidates* are the entries of the page's scope and kind (exact or not) within
-   Hamming distance k of its fingerprint (0 for an exact page), and those that share at
-   least `Matching.shared_features` features with it, less those that `contradicts` it
-   and, where pages are confirmed, those that the table of `scrapy_neardup.evidence.decision`
-   doesn't take for the same page.
-2. The entry with the page's own id is a candidate: SEEN, and nothing changes.
-3. Any other candidate: DUPLICATE of the nearest (smallest page id among equals); its
-   count of collapsed pages grows by one (`Match.count`); the page's own old entry is
-   withdrawn.
-4. Otherwise NEW: the page is stored as pending, in place of its own old entry, whose
+1. *Candidates* are the entries of the page's scope and kind (exact or not) within Hamming distance
+   k of its fingerprint (0 for an exact page), and those that share at least
+   `Matching.shared_features` features with it. They are asked about nearest first, at most
+   `MAX_COMPARED` of them; of equally near ones that of the smallest page id comes first.
+2. The page's own entry of an earlier fetch, where it is a candidate, is asked about before all
+   others. If the page repeats it: SEEN, and nothing changes.
+3. The first candidate that the page repeats: DUPLICATE. The candidate's count of collapsed pages
+   grows by one (`Match.count`), and the page's own old entry is withdrawn.
+4. If it repeats none: NEW. The page is added as pending, in place of its own old entry, whose
    count ends with it.
-5. Where there is no room for it (its buckets are full, or hundreds of entries are near
-   and other pages by what they say beside their text): UNJUDGED (overflow), and nothing
-   changes.
+5. Where there is no room (its buckets are full): UNJUDGED (overflow), and nothing changes.
 
-So no two stored pages are duplicates under the rule in force.
+*Of two near-duplicates that arrive together at two crawlers one is kept, and one alone.* A page is
+added only in an atomic step in which all of its candidates have been refused by whoever adds it.
+Of the two steps that would add the two pages one comes second, and in it the page that was added
+first is a candidate: the second page is added only if its crawler has refused the first one.
+
+- Stores in memory ask within the step.
+- In one Redis the script that looks for candidates adds the page if it finds none but those that
+  were refused; if it finds another one, it adds nothing, and the crawler decides and asks again. A
+  refused candidate is named by its page id and a digest of what the decision saw of it, so that an
+  entry whose content has changed meanwhile is asked about anew.
+- In a cluster no script sees all of a page; ``docs/cluster.md`` proves the same for its protocol.
 """
 
 from __future__ import annotations
@@ -40,17 +47,17 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.verdict import Page, Verdict
-
-MAX_CONTRADICTED: Final = 512
-"""Maximum number of entries near a new page that differ from it in title and content, and of
-entries with one key. Where a site serves one text under more titles, fingerprints say nothing, and
-examining all entries would take longer than processing the page."""
+from scrapy_neardup.verdict import Decide, Page, Verdict
 
 MAX_COMPARED: Final = 64
-"""Maximum number of candidates compared with a page, nearest first, in some 0.2 ms. Pages that
-repeat one have few candidates; where none of 64 is confirmed, the site's fingerprints say nothing,
-and the page is kept."""
+"""Maximum number of candidates that are asked about, nearest first, in some 0.2 ms. Pages that
+repeat one have few candidates; where none of 64 is repeated, the site's fingerprints say nothing:
+the page is kept, and if the next one is within k, too, no table lists it, so that look-ups by
+distance stay bounded. Features still find it."""
+
+MAX_EQUAL: Final = 512
+"""Maximum number of entries that one key leads to; exact pages, which nothing else finds, are
+listed up to this number."""
 
 MAX_UNDER_FEATURE: Final = 16
 """Maximum number of entries found by one value of one feature. A feature of more distinct pages is
@@ -125,8 +132,15 @@ class Store(Protocol):
     async def close(self) -> None:
         """Make durable what is confirmed and let go; pending entries are given up."""
 
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page` and, if it is new, remember it as pending: one atomic step."""
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats, and remember it as pending if it repeats nothing.
+
+        Parameters
+        ----------
+        decide
+            Says whether the page repeats a candidate. By default what is stored of both decides,
+            and nothing is known of their site (`scrapy_neardup.evidence.decision.deciding`).
+        """
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final, as the processing of its page is done. Unknown ids are ignored.
@@ -181,13 +195,3 @@ class Store(Protocol):
         trace: TracebackType | None,
     ) -> None:
         await self.close()
-
-
-def contradicts(page: Page, title: int, content: int) -> bool:
-    """Whether an entry's `title` and `content` digests say that it is another page.
-
-    Application shells, photo pages and pages that keep their data in a script element
-    show equal text. Where the title *and* the embedded content differ, equal text is
-    no evidence.
-    """
-    return page.title != title and page.content != content

@@ -1,24 +1,18 @@
 """A store over a read-only base: billions of old pages without a server.
 
-Rule of this module: the base is asked first and never written to.
-
-1. The page's own entry in the base, if the page still repeats it: SEEN.
-2. Any other page of the base that it repeats: DUPLICATE of the nearest, the one with the smallest
-   page id among equals. Nothing is counted in the base.
-3. Otherwise the store decides, as if there were no base.
-
-What repeats a page of the base is decided as in a store (`packed.py`). Where both know a page like
-it, the base wins, and an entry that the store holds of the page itself stays there.
+The base is asked first and never written to: a page that repeats one of its pages is SEEN or a
+DUPLICATE, by the rules of `stores/base.py`, but that nothing is counted in the base. Otherwise the
+store goes on, as if there were no base. Where both know a page like it, the base wins, and an
+entry that the store holds of the page itself stays there.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from scrapy_neardup.errors import InputError, StoreCorruptError
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.base import Store, StoreStats
 from scrapy_neardup.stores.packed import PackedPages
-from scrapy_neardup.verdict import Page, Verdict
+from scrapy_neardup.verdict import Decide, Page, Verdict
 
 
 class LayeredStore(Store):
@@ -49,22 +43,20 @@ class LayeredStore(Store):
         """Close the store."""
         await self._store.close()
 
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page` by the base, and if it knows nothing like it by the store.
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats in the base, and if it repeats nothing there in the store.
 
         Raises
         ------
         StoreCorruptError
             A part of the base that is read for this page is damaged.
         """
+        decide = decide or deciding(page, self._base.matching)
         try:
-            known, witness = self._base.judge(page)
+            known = self._base.check(page, decide)
         except InputError as error:
             raise StoreCorruptError(f"NEARDUP_BASE: {error}") from error
-        if known is not None:
-            return known
-        verdict = await self._store.check_and_add(page)
-        return verdict if verdict.witness else replace(verdict, witness=witness)
+        return known or await self._store.check_and_add(page, decide)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry of the store final."""

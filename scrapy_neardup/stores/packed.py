@@ -1,17 +1,15 @@
-"""The pages of a packed file, as a store knows its entries: found, confirmed, never changed.
-
-Rule of this module: the rule of `stores/base.py`, over `scrapy_neardup.tables.packed`, as far as
-it is about entries that are kept for good.
+"""The pages of a packed file as entries that are kept for good: found, and never changed.
 
 A page's record (`records.PACKED`) is what an entry of a store says of its page. Candidates are the
-rows within k bits and those that share enough features, and they are confirmed from their records.
+rows within k bits and those that share enough features.
 Of a packed file without records fingerprints and page ids are all that is known: there whatever is
 within k bits is repeated. Where pages are compared by host or domain, a row's is that of its URL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
@@ -19,16 +17,11 @@ from typing import Final, NamedTuple, cast
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE, contradicts
-from scrapy_neardup.stores.confirming import Candidate, Confirmed, first_confirmed
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.urls import Extent, site
-from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
-
-MAX_EQUAL: Final = 512
-"""Maximum number of rows of one fingerprint that are compared: those with the smallest page
-ids."""
+from scrapy_neardup.verdict import Candidate, Decide, Match, Page, Reason, Verdict
 
 
 class PackedEntry(NamedTuple):
@@ -83,18 +76,11 @@ class PackedPages:
         self._extent = None if extent == "all" else cast("Extent", extent)
         self._index = index
         self._max_distance = max_distance
-        self._matching = matching
+        self.matching = matching
         self._kept = lru_cache(MAX_EQUAL)(self._read)
 
-    def judge(self, page: Page) -> tuple[Verdict | None, bytes]:
-        """Return what is known of a page: a verdict, and the evidence of another one like it.
-
-        Returns
-        -------
-        verdict
-            SEEN or DUPLICATE; None where no row is repeated.
-        witness
-            See `Verdict.witness`.
+    def check(self, page: Page, decide: Decide) -> Verdict | None:
+        """Return the verdict SEEN or DUPLICATE; None where the page repeats no row.
 
         Raises
         ------
@@ -102,32 +88,43 @@ class PackedPages:
             A part of the file that is read for this page is damaged.
         """
         own = self._index.find_id(page.id)
-        if match := self._confirmed(page, self._own(page, own)):
-            known = _match(match, page.url)
-            return Verdict.on(page, Decision.SEEN, Reason.SAME_PAGE, known, match.rule), b""
-        found, at_path = self._find(page, own)
-        others = at_path or found
-        has_sketches = self._matching.bins > 0
-        witness = self._kept(min(others)[2]).evidence if others and has_sketches else b""
-        if match := self._confirmed(page, found[:MAX_COMPARED]):
-            reason = Reason.EQUAL if page.exact else Reason.NEAR
-            known = _match(match, self._index.url(match.row))
-            verdict = Verdict.on(page, Decision.DUPLICATE, reason, known, match.rule, witness)
-            return verdict, witness
-        return None, witness
+        if match := self._first(page, self._own(page, own), decide):
+            return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
+        if match := self._first(page, self._find(page, own)[:MAX_COMPARED], decide):
+            return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
+        return None
 
-    def _own(self, page: Page, rows: list[int]) -> Iterator[Candidate]:
+    def _first(
+        self, page: Page, rows: Iterable[tuple[int, int, int]], decide: Decide
+    ) -> Match | None:
+        """Return the first of some rows, each with its distance and page id, that is repeated."""
+        for distance, page_id, row in rows:
+            candidate = self._candidate(page, distance, page_id, row)
+            if (decided := decide(candidate)).is_same:
+                url = self._index.url(row)
+                return Match(page_id=page_id, distance=distance, url=url, decided=decided)
+        return None
+
+    def _candidate(self, page: Page, distance: int, page_id: int, row: int) -> Candidate:
+        """Return what a decision about `page` sees of a row."""
+        if self._index.records is None:
+            return Candidate(page_id, distance)
+        kept = self._kept(row)
+        same_title, same_content = kept.title == page.title, kept.content == page.content
+        return Candidate(page_id, distance, kept.evidence, same_title, same_content)
+
+    def _own(self, page: Page, rows: list[int]) -> Iterator[tuple[int, int, int]]:
         """Yield the page's own rows, those that it may repeat, as candidates."""
         for row in rows:
             distance = self._distance(row, page)
-            if self._fits(row, page) and (
+            if self._is_of_kind(row, page) and (
                 self._is_near(distance, page) or self._shares_enough(row, page)
             ):
                 yield distance, page.id, row
 
-    def _find(self, page: Page, own: list[int]) -> tuple[list[Candidate], list[Candidate]]:
-        """Return the other rows that the page may repeat, ascending, and those at its path."""
-        index, matching = self._index, self._matching
+    def _find(self, page: Page, own: list[int]) -> list[tuple[int, int, int]]:
+        """Return distance, page id and row of what else the page may repeat, ascending."""
+        index, matching = self._index, self.matching
         rows: dict[int, int] = {}
         if page.exact or not self._limit(page):
             if page.exact or matching.by_distance:
@@ -135,43 +132,25 @@ class PackedPages:
         else:
             for distance, _, equal in index.near(page.fingerprint, self._limit(page)):
                 rows |= dict.fromkeys(equal[:MAX_EQUAL], distance)
-        at_path: list[int] = []
         if page.features and index.records is not None:
             shared: dict[int, int] = {}
             for column, feature in zip(index.records.postings, page.features, strict=False):
-                at_path = column.rows(feature, MAX_UNDER_FEATURE)
-                for row in at_path:
+                for row in column.rows(feature, MAX_UNDER_FEATURE):
                     shared[row] = shared.get(row, 0) + 1
             for row, count in shared.items():
                 if count >= matching.shared_features and row not in rows:
                     rows[row] = self._distance(row, page)
-        found = sorted(
+        return sorted(
             (distance, index.page_id(row), row)
             for row, distance in rows.items()
-            if row not in own and self._fits(row, page)
-        )
-        if not matching.bins:  # the last feature is the path only where pages are confirmed
-            return found, []
-        return found, [
-            (self._distance(row, page), index.page_id(row), row)
-            for row in at_path
             if row not in own and self._is_of_kind(row, page)
-        ]
-
-    def _confirmed(
-        self, page: Page, candidates: Iterator[Candidate] | list[Candidate]
-    ) -> Confirmed | None:
-        def kept(row: int) -> tuple[bytes, int]:
-            known = self._kept(row)
-            return known.evidence, known.content
-
-        return first_confirmed(page, candidates, self._matching, kept)
+        )
 
     def _limit(self, page: Page) -> int:
-        return 0 if page.exact or not self._matching.by_distance else self._max_distance
+        return 0 if page.exact or not self.matching.by_distance else self._max_distance
 
     def _is_near(self, distance: int, page: Page) -> bool:
-        return distance <= self._limit(page) and (page.exact or self._matching.by_distance)
+        return distance <= self._limit(page) and (page.exact or self.matching.by_distance)
 
     def _shares_enough(self, row: int, page: Page) -> bool:
         """Return whether a row shares enough features with a page, whatever else shares them."""
@@ -179,25 +158,14 @@ class PackedPages:
             return False
         columns = zip(self._index.records.postings, page.features, strict=False)
         sharing = (row in column.rows(feature) for column, feature in columns)
-        wanted = self._matching.shared_features
+        wanted = self.matching.shared_features
         return len(list(islice(filter(None, sharing), wanted))) == wanted
-
-    def _fits(self, row: int, page: Page) -> bool:
-        """Return whether a row is of the page's kind, and by its digests no other page."""
-        if not self._is_of_kind(row, page):
-            return False
-        if self._index.records is None:
-            return True
-        kept = self._kept(row)
-        return not contradicts(page, kept.title, kept.content)
 
     def _is_of_kind(self, row: int, page: Page) -> bool:
         """Return whether a row is of the page's scope, and exact if and only if the page is."""
         if self._extent is not None and site(self._index.url(row), self._extent) != page.scope:
             return False
-        return not self._matching.bins or page.exact == (
-            len(self._kept(row).evidence) == HEAD.size
-        )
+        return not self.matching.bins or page.exact == (len(self._kept(row).evidence) == HEAD.size)
 
     def _distance(self, row: int, page: Page) -> int:
         if self._index.records is None:
@@ -211,11 +179,6 @@ class PackedPages:
         record = self._index.records[row]
         fingerprint, title, content = PACKED.unpack_from(record)
         return PackedEntry(fingerprint, title, content, record[PACKED.size :])
-
-
-def _match(confirmed: Confirmed, url: str | None) -> Match:
-    _, page_id, distance, resemblance, _ = confirmed
-    return Match(page_id=page_id, distance=distance, url=url, resemblance=resemblance)
 
 
 def _check(

@@ -204,11 +204,11 @@ class FailingStore(MemoryStore):
 
     left = 4
 
-    async def check_and_add(self, page):
+    async def check_and_add(self, page, decide=None):
         self.left -= 1
         if self.left < 0:
             raise StoreUnavailableError("toy: has gone away; start it again")
-        return await super().check_and_add(page)
+        return await super().check_and_add(page, decide)
 
 
 def test_a_store_that_does_not_answer_is_a_failure_at_run_time(call, site, monkeypatch):

@@ -48,15 +48,15 @@ def test_values_are_frozen_and_picklable():
             "not judged: timeout (5 s)",
         ),
         (
-            replace(NEAR, found="distance"),
+            replace(NEAR, match=replace(NEAR.match, found="distance")),
             "at distance 3 of http://example.com/, found by that distance",
         ),
         (
-            replace(NEAR, found="features"),
+            replace(NEAR, match=replace(NEAR.match, found="features")),
             "at distance 3 of http://example.com/, found by shared features",
         ),
         (
-            replace(NEAR, found="address", detail="as a month"),
+            replace(NEAR, match=replace(NEAR.match, found="address"), detail="as a month"),
             "at distance 3 of http://example.com/, found at the same path (as a month)",
         ),
         (

@@ -17,7 +17,7 @@ from site_server import page, text
 from scrapy_neardup import __version__
 from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, Said, pack_text
 from scrapy_neardup.text import Block, Content, Form
-from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 DUPLICATE = Verdict(
     decision=Decision.DUPLICATE,
@@ -66,7 +66,9 @@ def test_a_line_says_everything(tmp_path):
 
 
 def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
-    verdict = replace(DUPLICATE, found="features", learnt=("places",), threshold=0.9)
+    decided = Decided(is_same=True, rule="alike", resemblance=0.95, needed=0.9)
+    match = replace(DUPLICATE.match, found="features", learnt=("places",), decided=decided)
+    verdict = replace(DUPLICATE, match=match)
     blocks = [
         Block("Äh, text", Form.CONTENT, 1), Block("12:00", Form.CLOCK, 1),
         Block("more", Form.CONTENT, 1), Block("next", Form.LINKS, 2), Block("ad", Form.NAMED, 3),

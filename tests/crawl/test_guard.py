@@ -33,9 +33,9 @@ class Bench:
         self._check = self.toy.check_and_add
         self.toy.check_and_add = self.counted
 
-    async def counted(self, page):
+    async def counted(self, page, decide):
         self.made += 1
-        return await self._check(page)
+        return await self._check(page, decide)
 
     async def outcome(self):
         """Return why a check failed, or its decision."""

@@ -28,8 +28,8 @@ class Distant(ToyStore):
     async def _ask(self, verb, url):
         await turns(next(self.lengths))
 
-    async def check_and_add(self, page):
-        verdict = await super().check_and_add(page)
+    async def check_and_add(self, page, decide=None):
+        verdict = await super().check_and_add(page, decide)
         await turns(next(self.lengths))
         return verdict
 

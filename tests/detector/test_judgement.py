@@ -10,11 +10,12 @@ import pytest
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
+from scrapy_neardup.evidence.context import SiteContext
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Block, Content, Form, parse_html
-from scrapy_neardup.verdict import Decision, Weighing
+from scrapy_neardup.verdict import Decision
 
 BEST = Parameters(**PRESETS["best"])
 CONFIRMING = [Parameters(**PRESETS[name]) for name in ("best", "compact")]
@@ -136,14 +137,13 @@ def test_what_is_learnt_is_in_no_evidence():
             before = analysed()
             for page in before:
                 await detector.decide(page)
-            weighing = detector._weighing(before[0], detector._sites["//a.example"])
-            return before, analysed(), weighing
+            context = detector._context(before[0], detector._sites["//a.example"])
+            return before, analysed(), context
 
-    before, after, weighing = asyncio.run(run())
-    assert weighing != Weighing(min_resemblance=0.9)
+    before, after, context = asyncio.run(run())
+    assert context != SiteContext(min_resemblance=0.9)
     assert [page.evidence for page in before] == [page.evidence for page in after]
     assert before == after
-    assert {page.weighing for page in before} == {Weighing()}
 
 
 def test_a_copy_of_one_of_the_first_pages_is_found_whenever_it_comes():

@@ -136,10 +136,11 @@ def test_what_was_learnt_is_credited_where_it_decides():
             repeated = page(number, advert=again, address=again, length=25)
             verdict = await detector.decide(repeated)
             if verdict.is_duplicate:
-                credited.append(verdict.learnt)
+                credited.append(verdict.match.learnt)
         assert credited.count(("places",)) > 5
         address = "11?sid=2718281828459045"
         equal = await detector.decide(page(11, advert=11, address=address, length=25))
-        assert (equal.is_duplicate, equal.learnt, equal.threshold) == (True, (), 0.9)
+        match = equal.match
+        assert (equal.is_duplicate, match.learnt, match.decided.needed) == (True, (), 0.9)
 
     playing(scenario)

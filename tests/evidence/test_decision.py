@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_evidence import BINS, BITS, FULL, changed, drawn, evidence, page, plane
-from matching_pages import Known
+from made_evidence import BINS, BITS, FULL, Known, changed, drawn, evidence, page, plane
 
+from scrapy_neardup.evidence.context import SiteContext
 from scrapy_neardup.evidence.decision import Comparison, Rule
 from scrapy_neardup.evidence.demands import (
     DEMANDS,
@@ -16,6 +16,7 @@ from scrapy_neardup.evidence.demands import (
     Names,
 )
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, Head, Planes
+from scrapy_neardup.verdict import Candidate
 
 UNLIKE = 1 - 2.0**-BITS
 """The share of unlike bins that look it."""
@@ -28,12 +29,12 @@ AGAIN = THERE | {"name": HERE["name"]}
 """The address of another page of the same name."""
 
 
-def rule(ours, theirs, *, same_embedded=True, bits=BITS, **weighing):
+def rule(ours, theirs, *, same_embedded=True, bits=BITS, **known):
     """Return the rule by which a page with this evidence repeats another one, or None."""
     bins = 8 * (len(ours) - len(Head().pack())) // (bits + 3)
-    comparison = Comparison(page(ours, **weighing), bins, bits)
-    decided = comparison.decide(theirs, same_embedded=same_embedded)
-    return decided and decided.rule
+    comparison = Comparison(page(ours), bins, bits, SiteContext(**known))
+    decided = comparison.decide(Candidate(2, 0, theirs, same_content=same_embedded))
+    return decided.rule if decided.is_same else None
 
 
 def pair(differing, owners=None, *, other=None, ours=HERE, theirs=THERE, titles=(TITLE, TITLE)):
@@ -190,7 +191,9 @@ def test_a_response_with_the_same_page_may_have_much_besides():
 )
 def test_what_addresses_say(theirs, expected):
     ours, other = pair((), theirs=theirs)
-    comparison = Comparison(page(ours, editions=frozenset({50, 2**32 - 50})), BINS, BITS)
+    comparison = Comparison(
+        page(ours), BINS, BITS, SiteContext(editions=frozenset({50, 2**32 - 50}))
+    )
     assert comparison._names(Head.unpack(other)) is expected
     _, other = pair((), theirs=theirs, titles=(TITLE, OTHER_TITLE))
     under_another = {
@@ -251,9 +254,12 @@ def test_bins_are_counted_as_defined(ours, theirs, places_known, marked, names):
     (changing, constant), (furniture, absent, values) = places_known, marked
     planes = tuple(plane([value >> place & 1 for value in values]) for place in range(BITS))
     known = Known(plane(furniture), absent=(plane(absent), planes))
-    at_hand = page(made(*ours), changing=changing, constant=constant, furniture=known)
+    at_hand = page(made(*ours))
+    context = SiteContext(changing=changing, constant=constant, furniture=known)
     stored = made(*theirs)
-    found, beside = Comparison(at_hand, 16, BITS)._compare(stored, Head.unpack(stored), names)
+    found, beside = Comparison(at_hand, 16, BITS, context)._compare(
+        stored, Head.unpack(stored), names
+    )
     expected, named, links = [[0, 0] for _ in range(3)], 0, 0
     differ = [ours[0][number] != theirs[0][number] for number in range(16)]
     only_ours = sum(map(and_, differ, furniture))
@@ -287,7 +293,9 @@ def test_what_does_not_ask_which_page_came_first_is_symmetric(ours, theirs, chan
     """All is but what only the page at hand has besides, and constant places."""
     one, other = made(*ours), made(*theirs)
     found = [
-        Comparison(page(a, changing=changing), 16, BITS)._compare(b, Head.unpack(b), names)[0]
+        Comparison(page(a), 16, BITS, SiteContext(changing=changing))._compare(
+            b, Head.unpack(b), names
+        )[0]
         for a, b in ((one, other), (other, one))
     ]
     assert found[0] == found[1]
@@ -311,9 +319,9 @@ def test_what_titles_and_addresses_say_is_symmetric(ours, theirs, titles, common
     one, other = evidence(values, **ours), evidence(values, **theirs)
     known = {"titles": titles, "common": common, "young_site": young}
     said = [
-        Comparison(page(a, **known, editions=frozenset({1, 2**32 - 1})), BINS, BITS)._names(
-            Head.unpack(b)
-        )
+        Comparison(
+            page(a), BINS, BITS, SiteContext(**known, editions=frozenset({1, 2**32 - 1}))
+        )._names(Head.unpack(b))
         for a, b in ((one, other), (other, one))
     ]
     assert said[0] is said[1]
@@ -323,7 +331,7 @@ def test_what_titles_and_addresses_say_is_symmetric(ours, theirs, titles, common
 @given(MADE)
 def test_a_page_repeats_itself(given_):
     kept = made(*given_)
-    assert Comparison(page(kept), 16, BITS).decide(kept) is not None
+    assert Comparison(page(kept), 16, BITS).decide(Candidate(2, 0, kept)).is_same
 
 
 def test_resemblance_is_estimated_without_bias():
@@ -333,8 +341,9 @@ def test_resemblance_is_estimated_without_bias():
         values, differs = drawn(seed), random.random(BINS) < 0.08
         other = np.where(differs, random.integers(0, 2**BITS, BINS), values).astype(np.uint8)
         comparison = Comparison(page(evidence(values)), BINS, BITS)
-        if decided := comparison.decide(evidence(other)):
-            estimates.append(decided.compared.resemblance(BITS))
+        decided = comparison.decide(Candidate(2, 0, evidence(other)))
+        if decided.is_same:
+            estimates.append(decided.resemblance)
     assert len(estimates) > 100
     assert np.mean(estimates) == pytest.approx(0.92, abs=0.01)
     assert FULL.bit_count() == BINS

@@ -11,7 +11,7 @@ from scrapy_neardup.reports.audit import entries
 from scrapy_neardup.reports.differences import Difference
 from scrapy_neardup.reports.texts import text_of
 from scrapy_neardup.text import Block, Content, Form
-from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 
 def read(*lines, **options):
@@ -22,8 +22,11 @@ def test_what_a_crawl_writes_is_read(tmp_path):
     audit = AuditFile(str(tmp_path / "a"))
     verdict = Verdict(
         decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0xA, fingerprint=0xF,
-        match=Match(page_id=0xB, distance=2, url="http://h/b"), found="features",
-        learnt=("places", "titles"), threshold=0.9,
+        match=Match(
+            page_id=0xB, distance=2, url="http://h/b", found="features",
+            learnt=("places", "titles"),
+            decided=Decided(is_same=True, rule="alike", resemblance=0.95, needed=0.9),
+        ),
     )  # fmt: skip
     blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.CLOCK, 0)]
     said = Said(Content(title="A page", headings=("One", "Two"), blocks=blocks), with_text=True)

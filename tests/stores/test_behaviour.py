@@ -62,7 +62,6 @@ async def test_a_duplicate_names_its_match(store):
         reason=Reason.NEAR,
         page_id=2,
         match=Match(page_id=1, distance=2, url="https://a.example/ü"),
-        rule="within-k",
         fingerprint=SOMETHING ^ 0b11,
         tokens=77,
     )

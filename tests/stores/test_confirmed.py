@@ -1,32 +1,32 @@
-"""Candidates that are confirmed or refused, and witnesses, on every store."""
+"""Candidates that are repeated or refused, and what is asked about them, on every store."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
 
-import pytest
+from deciders import by_evidence, nothing
 from matching_pages import CONFIRMED, FAR, NEAR_CONFIRMED, ZEROS, like, with_ones
 from store_registry import on_store, outcome, page
 
 from scrapy_neardup.evidence.layout import Head
 from scrapy_neardup.stores.base import MAX_COMPARED
-from scrapy_neardup.verdict import Decision, Page, Reason, Weighing
+from scrapy_neardup.verdict import Candidate, Decision, Page, Reason
 
 
-@on_store(matching=CONFIRMED)
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
 async def test_texts_confirm_or_refuse(store):
     await store.check_and_add(page(1, FAR[0], features=(1, 2, 3), **like(ZEROS)))
     for way in ({"features": (1, 0, 0)}, {"features": (0, 0, 0)}):
         other = page(2, FAR[0], **way, **like(with_ones(4)))
         verdict = await store.check_and_add(other)
         assert (verdict.decision, verdict.match.page_id) == (Decision.DUPLICATE, 1)
-        assert verdict.match.resemblance == pytest.approx(1 - 4 / 16 / (15 / 16))
+        assert verdict.match.resemblance == 12 / 16
     other = page(3, FAR[0], features=(1, 2, 3), **like(with_ones(5)))
     assert await outcome(store, other) == (Decision.NEW, None)
 
 
-@on_store(matching=NEAR_CONFIRMED)
+@on_store(by_evidence(NEAR_CONFIRMED), matching=NEAR_CONFIRMED)
 async def test_the_nearest_that_is_confirmed_wins(store):
     # Pairwise far enough apart in their sketches, all near each other in their fingerprints.
     for number, digit in ((4, "4"), (3, "3"), (2, "2"), (1, "1")):
@@ -39,11 +39,13 @@ async def test_the_nearest_that_is_confirmed_wins(store):
     # Among equals the smallest page id.
     await store.check_and_add(page(30, FAR[1] ^ 1, **like("5" * 16)))
     await store.check_and_add(page(20, FAR[1] ^ 2, **like("6" * 8 + "7" * 8)))
-    either = like("5" * 8 + "7" * 8, weighing=Weighing(min_resemblance=0.4))
-    assert await outcome(store, page(40, FAR[1], **either)) == (Decision.DUPLICATE, 20)
+    either = page(40, FAR[1], **like("5" * 8 + "7" * 8))
+    store.decide_for = by_evidence(NEAR_CONFIRMED, 0.5)
+    assert await outcome(store, either) == (Decision.DUPLICATE, 20)
+    assert [each.page_id for each in store.asked] == [20]
 
 
-@on_store(matching=NEAR_CONFIRMED)
+@on_store(by_evidence(NEAR_CONFIRMED), matching=NEAR_CONFIRMED)
 async def test_a_page_among_many_that_are_near_and_not_alike_is_kept(store):
     rng = random.Random(1)
     for number in range(MAX_COMPARED + 20):
@@ -58,13 +60,13 @@ async def test_a_page_among_many_that_are_near_and_not_alike_is_kept(store):
 # The page itself
 
 
-@on_store(matching=CONFIRMED)
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
 async def test_the_page_itself_is_seen_if_it_is_confirmed(store):
     first = page(1, FAR[0], features=(1, 2, 3), **like(ZEROS))
     await store.check_and_add(first)
     verdict = await store.check_and_add(replace(first, **like(with_ones(2))))
     assert verdict.decision is Decision.SEEN
-    assert verdict.match.resemblance == pytest.approx(1 - 2 / 16 / (15 / 16))
+    assert verdict.match.resemblance == 14 / 16
     assert verdict.match.count == 0
     # By a feature, and by distance.
     assert await outcome(store, replace(first, fingerprint=FAR[1])) == (Decision.SEEN, 1)
@@ -78,7 +80,7 @@ async def test_the_page_itself_is_seen_if_it_is_confirmed(store):
     assert await outcome(store, replace(neither, id=3)) == (Decision.DUPLICATE, 1)
 
 
-@on_store(matching=CONFIRMED)
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
 async def test_forget_takes_features_and_evidence_along(store):
     first = page(1, FAR[0], features=(1, 2, 3), **like(ZEROS))
     await store.check_and_add(first)
@@ -93,7 +95,7 @@ async def test_forget_takes_features_and_evidence_along(store):
     assert await outcome(store, replace(first, id=5)) == (Decision.DUPLICATE, 4)
 
 
-@on_store(matching=CONFIRMED)
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
 async def test_an_entry_whose_page_repeats_another_now_is_withdrawn(store):
     first = page(1, FAR[0], features=(1, 2, 3), **like(ZEROS))
     second = page(2, FAR[1], features=(4, 5, 6), **like("2" * 16))
@@ -103,45 +105,53 @@ async def test_an_entry_whose_page_repeats_another_now_is_withdrawn(store):
     assert await outcome(store, replace(second, id=3)) == (Decision.NEW, None)
 
 
-# The witness
+# What is asked
 
 
-@on_store(matching=CONFIRMED)
-async def test_the_witness_is_at_the_path_of_the_page(store):
-    near = page(1, FAR[0], features=(1, 2, 100), **like(ZEROS))
-    here = page(2, FAR[1], features=(3, 4, 200), **like("2" * 16))
-    nearer = page(3, FAR[1] ^ 0xF000, features=(5, 6, 200), **like("3" * 16))
-    for each in (near, here, nearer):
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
+async def test_candidates_are_asked_about_with_what_is_stored_of_them(store):
+    near = page(1, FAR[0], features=(1, 2, 100), title=1, content=1, **like(ZEROS))
+    here = page(2, FAR[1], features=(3, 4, 200), title=1, content=2, **like("2" * 16))
+    for each in (near, here):
         assert await outcome(store, each) == (Decision.NEW, None)
-    # The nearest one at its path, whatever is said of it; of other scopes none.
-    arrived = page(4, FAR[1] ^ 1 << 60, features=(7, 8, 200), **like("4" * 16))
-    verdict = await store.check_and_add(arrived)
-    assert (verdict.decision, verdict.witness) == (Decision.NEW, here.evidence)
+        assert store.asked == []
+    arrived = page(4, FAR[0] ^ 1, features=(7, 4, 300), title=2, content=2, **like("4" * 16))
+    assert await outcome(store, arrived) == (Decision.NEW, None)
+    assert store.asked == [
+        Candidate(1, 1, near.evidence, same_title=False, same_content=False),
+        Candidate(2, 7, here.evidence, same_title=False, same_content=True),
+    ]
     elsewhere = replace(arrived, id=5, scope="a.example")
-    assert (await store.check_and_add(elsewhere)).witness == b""
-    # A page is no witness of itself; where there is nobody else, a candidate is one.
-    changed = replace(near, **like("5" * 16))
-    assert (await store.check_and_add(changed)).witness == b""
-    other = replace(near, id=6, features=(9, 9, 300), **like("6" * 16))
-    verdict = await store.check_and_add(other)
-    assert (verdict.decision, verdict.witness) == (Decision.NEW, changed.evidence)
+    assert await outcome(store, elsewhere) == (Decision.NEW, None)
+    assert store.asked == []
 
 
-@on_store(matching=CONFIRMED)
-async def test_a_duplicate_has_a_witness(store):
-    at_path = page(1, FAR[1], features=(1, 2, 100), **like("1" * 16))
-    original = page(2, FAR[0], features=(3, 4, 200), **like(ZEROS))
-    for each in (at_path, original):
-        await store.check_and_add(each)
-    again = replace(original, id=3, fingerprint=FAR[0] ^ 1, features=(5, 6, 100))
-    verdict = await store.check_and_add(again)
-    assert (verdict.match.page_id, verdict.witness) == (2, at_path.evidence)
-    assert verdict.rule == "alike"
-    again = replace(again, features=(5, 6, 300))
-    assert (await store.check_and_add(again)).witness == original.evidence
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
+async def test_the_page_itself_is_asked_about_first_and_nobody_after_the_match(store):
+    own = page(9, FAR[0] ^ 0b111, features=(1, 2, 100), **like(ZEROS))
+    nearest = page(2, FAR[0], features=(4, 5, 6), **like("2" * 16))
+    farther = page(3, FAR[0] ^ 0b1100, features=(7, 8, 9), **like("3" * 16))
+    for each in (own, nearest, farther):
+        assert await outcome(store, each) == (Decision.NEW, None)
+    changed = page(9, FAR[0], features=(0, 0, 0), **like("2" * 16))
+    assert await outcome(store, changed) == (Decision.DUPLICATE, 2)
+    assert [each.page_id for each in store.asked] == [9, 2]
 
 
-@on_store(matching=CONFIRMED)
+@on_store(nothing, matching=NEAR_CONFIRMED)
+async def test_a_bounded_number_is_asked_about_and_the_page_itself_besides(store):
+    near = [page(100 + number, 0, **like(f"{number:016x}")) for number in range(MAX_COMPARED)]
+    far = page(1, 0b11, **like(ZEROS))
+    for each in (*reversed(near), far):
+        assert await outcome(store, each) == (Decision.NEW, None)
+    nearest = [each.id for each in near]
+    assert await outcome(store, page(2, 0, **like(ZEROS))) == (Decision.NEW, None)
+    assert [each.page_id for each in store.asked] == nearest
+    assert (await store.check_and_add(replace(far, fingerprint=1))).reason is Reason.CHANGED
+    assert [each.page_id for each in store.asked] == [far.id, *nearest]
+
+
+@on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
 async def test_many_short_pages_of_one_text_and_titles_of_their_own_are_kept(store):
     def short(number: int, title: int) -> Page:
         head = Head(title=frozenset({title}), path=title)
@@ -149,7 +159,5 @@ async def test_many_short_pages_of_one_text_and_titles_of_their_own_are_kept(sto
 
     for number in range(1, MAX_COMPARED + 10):
         assert await outcome(store, short(number, number)) == (Decision.NEW, None)
-    verdict = await store.check_and_add(short(1000, 5))
-    assert (verdict.match.page_id, verdict.rule, verdict.match.resemblance) == (5, "equal", None)
-    assert verdict.witness == short(1, 1).evidence
+    assert await outcome(store, short(1000, 5)) == (Decision.DUPLICATE, 5)
     assert (await store.stats()).overflowed == 0

@@ -7,19 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from deciders import by_evidence, nothing
 from matching_pages import own_evidence
 from store_registry import page
 
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.embedded.index import EmbeddedIndex, IndexOutcome
 from scrapy_neardup.stores.embedded.sketches import SketchHeap
 from scrapy_neardup.stores.records import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
-from scrapy_neardup.verdict import Decision, Page, Reason
+from scrapy_neardup.verdict import Page, Reason
 
 MATCHING = Matching(features=2, bins=16, bits=2)
+
+
+def check(index: EmbeddedIndex, page: Page) -> IndexOutcome:
+    """Return what follows if equal evidence is repeated, and titles and contents contradict."""
+    return index.check_and_add(page, by_evidence(Matching())(page))
 
 
 def random_page(
@@ -51,8 +57,8 @@ def filled(
     index = EmbeddedIndex(k, 1000, matching)
     rows = set()
     for page_id in range(400):
-        outcome = index.check_and_add(random_page(rng, page_id, centres, matching))
-        if outcome.decision is not Decision.NEW:
+        outcome = check(index, random_page(rng, page_id, centres, matching))
+        if not outcome.is_new:
             continue
         if rng.random() < 0.8:
             rows.add(index.confirm(page_id))
@@ -91,8 +97,8 @@ def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
     for page_id in range(200, 800):
         arrival = random_page(rng, page_id, centres, matching)
         # Which of the free rows is taken next is nobody's business.
-        ours, theirs = loaded.check_and_add(arrival), index.check_and_add(arrival)
-        assert ours.verdict(arrival) == theirs.verdict(arrival)
+        ours, theirs = check(loaded, arrival), check(index, arrival)
+        assert ours.verdict(arrival, None) == theirs.verdict(arrival, None)
         for each, outcome in ((loaded, ours), (index, theirs)):
             if outcome.withdrawn >= 0:
                 each.release(outcome.withdrawn)
@@ -106,7 +112,7 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
 
     index = EmbeddedIndex(3, 1000, matching)
     for number in range(1000):
-        assert index.check_and_add(each(number)).decision is Decision.NEW
+        assert check(index, each(number)).is_new
     common, own = index._candidates._by_feature
     assert sorted(common.rows(7)) == list(range(MAX_UNDER_FEATURE))
     assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
@@ -118,9 +124,9 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
     # One that goes makes room for the next, and one that isn't there goes as well.
     for number in (3, 900):
         changed = page(number, 0, title=9999, content=number, features=(8 + number, 5000 + number))
-        assert loaded.check_and_add(changed).reason is Reason.CHANGED
+        assert check(loaded, changed).reason is Reason.CHANGED
     assert len(common.rows(7)) == MAX_UNDER_FEATURE - 1
-    loaded.check_and_add(each(5000))
+    check(loaded, each(5000))
     assert len(common.rows(7)) == MAX_UNDER_FEATURE
 
 
@@ -133,15 +139,14 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
     index = EmbeddedIndex(3, 1000, matching)
     crowd = [sketched(number) for number in range(MAX_COMPARED + 100)]
     for each in crowd:
-        assert index.check_and_add(each).decision is Decision.NEW
+        assert check(index, each).is_new
     near = index._candidates._near
     assert len(near) == MAX_COMPARED + 1
     for each in (crowd[0], crowd[-1]):
         again = page(9000, 0, features=each.features, evidence=each.evidence)
-        expected = Decision.DUPLICATE if each is crowd[0] else Decision.NEW
-        assert index.check_and_add(again).decision is expected
+        assert check(index, again).is_new is (each is not crowd[0])
         apart = page(9001, 0xFFFF, features=each.features, evidence=each.evidence)
-        assert index.check_and_add(apart).page_id == each.id
+        assert check(index, apart).candidate.page_id == each.id
     for each in crowd:
         index.forget(each.id)
     index.forget(9000)
@@ -154,8 +159,8 @@ def test_what_goes_leaves_no_evidence_behind():
     sizes = []
     for edition in range(40):
         evidence = own_evidence(edition, matching)
-        outcome = index.check_and_add(page(1, edition << 40, features=(5,), evidence=evidence))
-        assert outcome.decision is Decision.NEW
+        outcome = check(index, page(1, edition << 40, features=(5,), evidence=evidence))
+        assert outcome.is_new
         if outcome.withdrawn >= 0:
             index.release(outcome.withdrawn)
         sizes.append(index._entries.sketches.nbytes)
@@ -168,18 +173,18 @@ def test_where_distance_does_not_matter_there_are_no_tables():
     by_distance = EmbeddedIndex(3, 1_000_000)
     assert by_features.stats(0).memory_bytes < by_distance.stats(0).memory_bytes / 5
     for number in range(100):
-        by_features.check_and_add(page(number, number << 20, features=(number + 1,)))
+        check(by_features, page(number, number << 20, features=(number + 1,)))
     assert len(by_features._candidates._by_key) == 0
 
 
 def test_rows_that_are_free_in_what_is_loaded_are_used_again():
     index = EmbeddedIndex(3, 1000)
     for number in range(10):
-        index.check_and_add(page(number, number * 0x1111))
+        check(index, page(number, number * 0x1111))
     index_of_some = EmbeddedIndex(3, 1000)
     index_of_some.load(chunks(index, [1, 2, 6, 8], 3))
-    rows = {index_of_some.check_and_add(page(90 + n, -1 - n & 2**64 - 1)).row for n in range(1)}
-    rows |= {index_of_some.check_and_add(page(80 + n, 0xFF << 8 * n + 8)).row for n in range(6)}
+    rows = {check(index_of_some, page(90 + n, -1 - n & 2**64 - 1)).row for n in range(1)}
+    rows |= {check(index_of_some, page(80 + n, 0xFF << 8 * n + 8)).row for n in range(6)}
     assert rows == {0, 3, 4, 5, 7, 9, 10}
 
 
@@ -189,7 +194,7 @@ def test_released_rows_are_used_again():
     for edition in range(20):
         for number in range(10):
             fingerprint = (edition * 10 + number + 1) * 0x9E3779B97F4A7C15 % 2**64
-            outcome = index.check_and_add(page(number, fingerprint))
+            outcome = check(index, page(number, fingerprint))
             rows.add(outcome.row)
             if outcome.withdrawn >= 0:
                 index.release(outcome.withdrawn)
@@ -202,8 +207,7 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     rows = [
         outcome.row
         for number in range(5000)
-        if (outcome := large.check_and_add(page(number, rng.getrandbits(32)))).decision
-        is Decision.NEW
+        if (outcome := check(large, page(number, rng.getrandbits(32)))).is_new
     ]
     assert large.stats(0).overflowed == 0
     small = EmbeddedIndex(3, 1)
@@ -212,25 +216,27 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     assert (stats.pages, stats.overflowed) == (len(rows), len(rows) - 4096)
     # Each of them can still be replaced, whether it is in the tables or not.
     for number in range(5000):
-        outcome = small.check_and_add(page(number, 2**63 | number << 40, exact=True))
-        assert outcome.decision is Decision.NEW
+        outcome = check(small, page(number, 2**63 | number << 40, exact=True))
+        assert outcome.is_new
     assert small.stats(0).pages == 5000
     assert len(small._candidates._near) == 0
 
 
 @pytest.mark.parametrize(("k", "flip"), [(0, 0), (3, 0), (3, 1), (8, 1)])
-def test_pages_that_contradict_all_that_are_near_are_not_remembered_for_ever(k, flip):
+def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_number(k, flip):
     def shell(number: int) -> Page:
         bit = flip << number % 64
         return page(number, 5 ^ bit, title=number + 1, content=number + 1)
 
     index = EmbeddedIndex(k, 1000)
-    outcomes = [index.check_and_add(shell(number)) for number in range(MAX_CONTRADICTED + 4)]
-    reasons = [outcome.reason for outcome in outcomes]
-    assert reasons == [Reason.UNMATCHED] * MAX_CONTRADICTED + [Reason.OVERFLOW] * 4
-    assert index.stats(0).overflowed == 4
-    assert index.check_and_add(page(9000, 5, title=7, content=0)).page_id == 6
-    assert index.check_and_add(shell(6)).decision is Decision.SEEN
+    for number in range(MAX_EQUAL + 4):
+        assert check(index, shell(number)).is_new
+    assert (index.stats(0).pages, index.stats(0).overflowed) == (MAX_EQUAL + 4, 0)
+    asked = []
+    index.check_and_add(page(9000, 5), lambda each: asked.append(each) or nothing(None)(each))
+    assert len(asked) == MAX_COMPARED
+    assert check(index, page(9001, 5, title=7, content=0)).candidate.page_id == 6
+    assert check(index, shell(6)).reason is Reason.SAME_PAGE
 
 
 STEPS = ["grow", "near", "key", "page id", "first feature", "last feature", "evidence"]
@@ -243,8 +249,8 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
         return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), evidence=evidence)
 
     index = EmbeddedIndex(3, 1000, MATCHING)
-    index.check_and_add(sketched(1, 0, b"a"))
-    index.check_and_add(sketched(2, 0, b"a"))
+    check(index, sketched(1, 0, b"a"))
+    check(index, sketched(2, 0, b"a"))
     before = index.stats(0)
     arrival = sketched(1, 2**64 - 1, b"z")
     ways = index._candidates
@@ -268,14 +274,14 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
             }[step]
             patch.setattr(type(rowmap), "add", _failing_for(rowmap, type(rowmap).add))
         with pytest.raises(MemoryError):
-            index.check_and_add(arrival)
+            check(index, arrival)
     after = index.stats(0)  # room that was made for the page may stay
     assert replace(after, memory_bytes=before.memory_bytes) == before
     assert len(ways._near) == len(ways._by_key) == 1
     assert [len(by_feature) for by_feature in ways._by_feature] == [1, 1]
-    assert index.check_and_add(page(3, 1)).page_id == 1
-    assert index.check_and_add(arrival).reason is Reason.CHANGED
-    assert index.check_and_add(page(4, 0)).decision is Decision.NEW
+    assert check(index, page(3, 1)).candidate.page_id == 1
+    assert check(index, arrival).reason is Reason.CHANGED
+    assert check(index, page(4, 0)).is_new
 
 
 def _failing_for(target, add):

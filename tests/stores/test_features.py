@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from deciders import Asking, everything
 from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, ZEROS, like
 from store_registry import on_store, outcome, page
 
@@ -163,14 +164,13 @@ def test_features_evidence_and_notices_survive_where_entries_do(place):
             await store.exchange("a topic", "a", b"1")
             await store.exchange("a topic", "b", b"2")
         async with open_store(place.uri, matching=CONFIRMED) as store:
+            asking = Asking(store, everything)
             assert sorted(await store.exchange("a topic", "a", b"3")) == [b"2", b"3"]
             for each in pages:
-                verdict = await store.check_and_add(replace(each, id=10))
-                assert (verdict.match.page_id, verdict.witness) == (each.id, each.evidence)
-            unlike = replace(other, id=11, **like("1" * 16))
-            assert await outcome(store, unlike) == (Decision.NEW, None)
+                assert await outcome(asking, replace(each, id=10)) == (Decision.DUPLICATE, each.id)
+                assert [known.evidence for known in asking.asked] == [each.evidence]
             again = replace(other, id=12, fingerprint=FAR[4], features=(0, 5, 0))
-            assert await outcome(store, again) == (Decision.DUPLICATE, 2)
+            assert await outcome(asking, again) == (Decision.DUPLICATE, 2)
         for matching in (None, BY_BOTH, replace(CONFIRMED, bits=2)):
             with pytest.raises(StoreMismatchError):
                 await open_store(place.uri, matching=matching).open()

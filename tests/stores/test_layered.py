@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from deciders import Asking, by_evidence, nothing
 from encoded_parts import opened
 from matching_pages import BY_FEATURES, CONFIRMED, NEAR_CONFIRMED, ZEROS, Site, like
 from packed_bases import SCHEMA, base_of
@@ -81,18 +82,18 @@ def test_the_notice_board_is_the_stores(base):
     asyncio.run(scenario())
 
 
-def test_what_the_store_does_not_know_the_base_has_seen():
-    """Other pages at its path, and like it, are what a page's site is learnt from."""
+def test_pages_of_the_base_and_then_of_the_store_are_asked_about():
     kept = page(1, 1, features=(5, 6, 9), **like(ZEROS))
     other = page(2, EVERYTHING, features=(5, 7, 9), **like("1" * 16))
 
     async def scenario() -> None:
         async with open_store("memory:", matching=CONFIRMED) as below:
-            store = LayeredStore(below, base_of([kept], CONFIRMED))
-            verdict = await store.check_and_add(other)
-            assert (verdict.decision, verdict.witness) == (Decision.NEW, kept.evidence)
-            third = await store.check_and_add(replace(other, id=3, **like("2" * 16)))
-            assert third.witness == other.evidence
+            store = Asking(LayeredStore(below, base_of([kept], CONFIRMED)), nothing)
+            assert await outcome(store, other) == (Decision.NEW, None)
+            assert [each.evidence for each in store.asked] == [kept.evidence]
+            third = replace(other, id=3, **like("2" * 16))
+            assert await outcome(store, third) == (Decision.NEW, None)
+            assert [each.evidence for each in store.asked] == [kept.evidence, other.evidence]
 
     asyncio.run(scenario())
 
@@ -115,7 +116,9 @@ def test_a_base_judges_as_a_store_that_holds_its_pages(matching, scope):
         if not matching.bins:  # nothing else tells a digest from a fingerprint
             pages = [each for each in pages if not each.exact]
         kept: dict[int, Page] = {}
-        async with open_store("memory:", matching=matching, expected_pages=1000) as store:
+        decide = by_evidence(matching)
+        async with open_store("memory:", matching=matching, expected_pages=1000) as opened:
+            store = Asking(opened, decide)
             for each in pages[:40]:
                 if each.id not in kept and (await outcome(store, each))[0] is Decision.NEW:
                     kept[each.id] = each
@@ -123,14 +126,11 @@ def test_a_base_judges_as_a_store_that_holds_its_pages(matching, scope):
         for each in pages[40:]:
             async with open_store("memory:", matching=matching, expected_pages=1000) as store:
                 for one in kept.values():
-                    await store.check_and_add(one)
-                wanted = await store.check_and_add(each)
-            verdict, witness = base.judge(each)
+                    await store.check_and_add(one, nothing(one))
+                wanted = await store.check_and_add(each, decide(each))
+            verdict = base.check(each, decide(each))
             decisions[wanted.decision] += 1
-            if wanted.decision is Decision.NEW:
-                assert (verdict, witness) == (None, wanted.witness)
-            else:
-                assert verdict == wanted
+            assert verdict == (None if wanted.decision is Decision.NEW else wanted)
 
     for seed in range(4):
         asyncio.run(scenario(seed))
@@ -141,10 +141,10 @@ def test_hundreds_of_pages_under_a_feature_and_a_fingerprint_are_bounded():
     crowd = [page(n, 1 << 20, features=(5, n, 9), **like(f"{n % 10}" * 16)) for n in range(1, 700)]
     base = base_of(crowd, CONFIRMED)
     # It is one of the nearest, that is of those with the smallest ids, or it isn't looked at.
-    verdict, _ = base.judge(page(10_000, 1 << 20, features=(5, 1, 9), **like("3" * 16)))
-    assert verdict.match.page_id == 3
-    verdict, _ = base.judge(page(10_000, EVERYTHING, features=(5, 1, 9), **like("3" * 16)))
-    assert verdict.match.page_id == 3
+    decide_for = by_evidence(CONFIRMED)
+    for fingerprint in (1 << 20, EVERYTHING):
+        arrived = page(10_000, fingerprint, features=(5, 1, 9), **like("3" * 16))
+        assert base.check(arrived, decide_for(arrived)).match.page_id == 3
     # A page's own entry is found among any number of others.
-    verdict, _ = base.judge(replace(crowd[-1], fingerprint=EVERYTHING))
-    assert verdict.decision is Decision.SEEN
+    itself = replace(crowd[-1], fingerprint=EVERYTHING)
+    assert base.check(itself, decide_for(itself)).decision is Decision.SEEN

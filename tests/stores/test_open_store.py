@@ -11,7 +11,7 @@ from store_registry import PLACES, outcome, page
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, StoreStats, open_store
 from scrapy_neardup.stores.embedded.memory import MemoryStore
-from scrapy_neardup.verdict import Decision, Page, Verdict
+from scrapy_neardup.verdict import Decide, Decision, Page, Verdict
 
 
 @pytest.mark.parametrize("uri", ["", "mem:", "file:x", "postgres://u:secret@h/", "C:\\x.db"])
@@ -84,7 +84,7 @@ def test_others_can_add_a_store(monkeypatch):
         async def close(self) -> None:
             self.model.entries.clear()
 
-        async def check_and_add(self, page: Page) -> Verdict:
+        async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
             return self.model.check_and_add(page)
 
         async def confirm(self, page_id: int) -> None:

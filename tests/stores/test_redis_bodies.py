@@ -7,7 +7,8 @@ import random
 from dataclasses import replace
 
 import pytest
-from matching_pages import Known, own_evidence
+from deciders import by_evidence
+from matching_pages import own_evidence
 from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
 from store_registry import PLACES, on_every_binary, page
@@ -19,7 +20,7 @@ from scrapy_neardup.stores.redis import shared, values
 from scrapy_neardup.stores.redis import single as redis
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.single import RedisStore
-from scrapy_neardup.verdict import Decision, Page, Reason, Weighing
+from scrapy_neardup.verdict import Decision, Page, Reason
 
 K = 3
 MATCHINGS = [
@@ -60,10 +61,6 @@ class Site:
             content=rng.randrange(2),
             features=() if exact else tuple(rng.choices(self.features, k=matching.features)),
             evidence=self._evidence(exact=exact),
-            weighing=Weighing(
-                furniture=rng.choice((None, Known(rng.getrandbits(matching.bins or 1)))),
-                min_resemblance=rng.choice((0.8, 0.4)),
-            ),
         )
 
     def _evidence(self, *, exact: bool) -> bytes:
@@ -91,13 +88,15 @@ def features_as_they_are(monkeypatch):
 
 async def crawl(server: RedisServer, matching: Matching, pages: int, known: int) -> int:
     """Judge pages as the model does, with ids of which so many are known; return the kept."""
-    site, model = Site(pages, matching), ModelStore(K, matching)
+    site, decide = Site(pages, matching), by_evidence(matching)
+    model = ModelStore(K, matching, decide=decide)
     rng = site.rng
     options = StoreOptions(max_distance=K, matching=matching)
     async with RedisStore(server.uri, options, layout=Layout(K, 4, split=4)) as store:
         for number in range(pages):
             arrival = site.page(rng.randrange(known))
-            ours, theirs = await store.check_and_add(arrival), model.check_and_add(arrival)
+            theirs = model.check_and_add(arrival)
+            ours = await store.check_and_add(arrival, decide(arrival))
             assert ours == theirs, number
             one = rng.randrange(known)
             if rng.random() < 0.3:

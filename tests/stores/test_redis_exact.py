@@ -11,9 +11,11 @@ from full_buckets import check_full_buckets
 from hypothesis import given
 from hypothesis import strategies as st
 from redis_servers import RedisServer, shared_server
-from store_registry import on_every_binary, page
+from store_registry import PLACES, on_every_binary, page
 
 from scrapy_neardup.stores import StoreOptions
+from scrapy_neardup.stores.base import MAX_COMPARED
+from scrapy_neardup.stores.redis import calls
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.scripts import permuting
 from scrapy_neardup.stores.redis.single import RedisStore
@@ -96,7 +98,7 @@ def brute_force(prints: list[int]) -> list[tuple[int, int] | None]:
 
 
 async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[int, int] | None]:
-    """Judge in order; a process's calls share pipelines and are executed as they were made."""
+    """Judge in order: where one request is under way, calls are executed as they were made."""
     options = StoreOptions(namespace=f"exact-{len(layout.tables)}", max_distance=K)
     answers = []
     async with RedisStore(uri, options, layout=layout) as store:
@@ -113,7 +115,8 @@ async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[i
 
 @on_every_binary
 @pytest.mark.parametrize("pages", [2_000, pytest.param(40_000, marks=pytest.mark.stress)])
-def test_every_verdict_is_that_of_brute_force(pages, binary):
+def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
+    monkeypatch.setattr(calls, "_UNDER_WAY", 1)
     prints = collection(pages)
     wanted = brute_force(prints)
     with RedisServer(binary=binary) as server:
@@ -139,14 +142,26 @@ def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
     asyncio.run(scenario(shared_server().uri))
 
 
-def test_hundreds_of_pages_that_contradict_one_text_are_an_overflow():
-    async def scenario(uri: str) -> None:
-        async with RedisStore(uri, StoreOptions(namespace="shell")) as store:
-            ids = [random.Random(n).getrandbits(64) for n in range(513)]
-            shells = [page(one, 7, title=n, content=n) for n, one in enumerate(ids)]
-            verdicts = await asyncio.gather(*map(store.check_and_add, shells))
-            assert [each.reason for each in verdicts[:512]] == [Reason.UNMATCHED] * 512
-            assert verdicts[512].reason is Reason.OVERFLOW
-            assert (await store.stats()).overflowed == 1
+def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
+    """Without features nothing else leads to them, and none of them is left in the end."""
 
-    asyncio.run(scenario(shared_server().uri))
+    async def scenario(server: RedisServer) -> None:
+        async with RedisStore(server.uri, StoreOptions(namespace="shell")) as store:
+            ids = [random.Random(n).getrandbits(64) for n in range(MAX_COMPARED + 20)]
+            shells = [page(one, 7, title=n, content=n) for n, one in enumerate(ids)]
+            for shell in shells:
+                assert (await store.check_and_add(shell)).reason is Reason.UNMATCHED
+            listed = server.client().hvals("nd:shell:t1:00")
+            assert sum(map(len, listed)) == 20 * (MAX_COMPARED + 1)
+            for shell in shells:
+                assert (await store.check_and_add(shell)).reason is Reason.SAME_PAGE
+            assert (await store.stats()).pages == len(shells)
+            for shell in shells:
+                await store.forget(shell.id)
+        assert set(server.client().scan_iter("nd:shell:*")) <= {
+            b"nd:shell:schema",
+            b"nd:shell:counters",
+        }
+
+    with PLACES["redis"]():
+        asyncio.run(scenario(shared_server()))

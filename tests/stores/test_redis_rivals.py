@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from matching_pages import Known, like
+from deciders import DecideFor, by_evidence
+from matching_pages import like
 
-from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.clustervalues import Attempt, AttemptEntry, Claims, ClusterPage
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.rivals import MAX_LOOKED_AT, Rivals
-from scrapy_neardup.stores.redis.values import feature_keys
-from scrapy_neardup.verdict import Page, Weighing
+from scrapy_neardup.verdict import Page
 
 MATCHING = Matching(features=3, shared_features=2, bins=128, bits=4)
 LAYOUT = Layout(3, 4, matching=MATCHING)
+DECIDE = by_evidence(MATCHING)
 PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), **like("1234" * 4))
 ALIKE, UNLIKE, OPPOSITE = like("1234" * 3 + "9999"), like("1234" * 2 + "9" * 8), like("9" * 16)
 
@@ -26,10 +26,15 @@ def attempt(key: int, number: int = 0) -> Attempt:
     return Attempt(key, number.to_bytes(4, "big"))
 
 
-def rivals(page: Page, *near: Attempt, sharing: dict[bytes, set[Attempt]] | None = None) -> Rivals:
+def rivals(
+    page: Page,
+    *near: Attempt,
+    sharing: dict[bytes, set[Attempt]] | None = None,
+    decide_for: DecideFor = DECIDE,
+) -> Rivals:
     mine = attempt(page.fingerprint, 2**32 - 1)
     claims = Claims(granted=True, full=False, near=set(near), sharing=sharing or {}, old=None)
-    return Rivals(ClusterPage.of(page, LAYOUT), mine, claims, MATCHING)
+    return Rivals(ClusterPage.of(page, LAYOUT, decide_for(page)), mine, claims, MATCHING)
 
 
 def entry(state: str, page: Page) -> AttemptEntry:
@@ -55,7 +60,6 @@ AFTER, BEFORE = attempt((1 << 20) + 2), attempt((1 << 20) - 2)
         ({"title": 1}, True),
         ({"title": 1, "content": 1}, False),
         ({"scope": "a.example"}, False),
-        ({**ALIKE, "content": 1}, False),
     ],
 )
 def test_who_is_in_the_way(state, changes, in_the_way):
@@ -65,13 +69,11 @@ def test_who_is_in_the_way(state, changes, in_the_way):
     assert bool(met.left()) is (in_the_way and state == "pending")
 
 
-def test_what_is_known_to_whoever_asks_decides():
-    furniture = Known((1 << 96) - 1)
-    knowing = Weighing(min_resemblance=0.7, furniture=furniture)
-    strict = replace(PAGE, id=9, **ALIKE | {"weighing": knowing})
-    for asks, other, in_the_way in ((PAGE, strict, True), (strict, PAGE, False)):
-        met = rivals(asks, OTHER)
-        assert bool(met.take({OTHER: entry("kept", other)}).match) is in_the_way
+def test_whoever_asks_decides():
+    other = entry("kept", replace(PAGE, id=9, **ALIKE))
+    for least, in_the_way in ((0.75, True), (0.8, False)):
+        met = rivals(PAGE, OTHER, decide_for=by_evidence(MATCHING, least))
+        assert bool(met.take({OTHER: other}).match) is in_the_way
 
 
 def test_the_smaller_goes_first():
@@ -85,9 +87,8 @@ def test_the_smaller_goes_first():
     assert not met.needs_body(BEFORE)
     kept = entry("kept", replace(PAGE, id=8))._replace(features=b"", evidence=b"")
     match = met.take({BEFORE: kept}).match
-    assert (match.attempt, match.decided.rule) == (BEFORE, Rule.ALIKE)
-    assert match.decided.compared.resemblance(MATCHING.bits) == 1.0
-    assert met.witness == PAGE.evidence
+    assert (match.attempt, match.decided.resemblance) == (BEFORE, 1.0)
+    assert match.candidate.evidence == PAGE.evidence
 
 
 def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
@@ -149,22 +150,3 @@ def test_what_is_gone_is_taken_out_of_where_it_was_met():
         {OTHER: AttemptEntry(b"gone"), AFTER: AttemptEntry(b"gone", features=b"01234567")}
     )
     assert looked.gone == {OTHER: {one}, AFTER: {b"01234567"}}
-
-
-def test_the_witness_is_the_nearest_at_the_path():
-    path = feature_keys(PAGE, MATCHING)[-1]
-    near, at_path, nearer = OTHER, attempt(2**64 - 1), attempt(2**63 - 1)
-    entries = [
-        entry("kept", replace(PAGE, id=number, features=(number, 9, 3), **like(f"{number}" * 16)))
-        for number in (5, 6, 8)
-    ]
-    met = rivals(PAGE, near, sharing={path: {at_path, nearer}})
-    met.take({near: entries[0]})
-    assert met.witness == entries[0].evidence
-    met.take({at_path: entries[1]})
-    assert met.witness == entries[1].evidence
-    met.take({nearer: entries[2]})
-    assert met.witness == entries[2].evidence
-    own = rivals(PAGE, near)
-    own.take({near: entry("kept", PAGE)})
-    assert own.witness == b""

@@ -24,12 +24,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import store_writer
+from deciders import everything
 from tried import row
 
 from scrapy_neardup.stores.embedded.index import EmbeddedIndex
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk
 from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole
-from scrapy_neardup.verdict import Decision, Page
+from scrapy_neardup.verdict import Page
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer forks")
 
@@ -151,13 +152,13 @@ class Replay:
                 self._keep(page.id, None)
 
     def _check_and_add(self, page: Page) -> None:
-        outcome = self.index.check_and_add(page)
+        outcome = self.index.check_and_add(page, everything(page))
         if outcome.withdrawn >= 0:
             self.index.release(outcome.withdrawn)
-        if outcome.decision is Decision.NEW:
+        if outcome.is_new:
             self.pending[page.id] = (page.fingerprint, 0)
-        elif outcome.decision is Decision.DUPLICATE:
-            match = outcome.page_id
+        elif outcome.is_repeat:
+            match = outcome.candidate.page_id
             if match in self.pending:
                 key, dropped = self.pending[match]
                 self.pending[match] = (key, dropped + 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
 from scrapy_neardup.stores.redis.clustervalues import Attempt
 from scrapy_neardup.stores.redis.rivals import Kept, Rivals
-from scrapy_neardup.stores.redis.values import matched, verdict
-from scrapy_neardup.verdict import Reason
+from scrapy_neardup.stores.redis.values import matched
+from scrapy_neardup.verdict import Candidate, Decided, Reason, Verdict
 
 
 class Control(RedisClusterStore):
@@ -35,13 +35,12 @@ class Control(RedisClusterStore):
         }
 
     def _repeats(self, arrived, kept):
-        match = matched(kept.page_id, kept.distance, b"", count=0)
-        return verdict(arrived.page, Reason.NEAR, match)
+        return Verdict.on(arrived.page, Reason.NEAR, matched(kept.candidate, kept.decided))
 
     async def _keep_it(self, arrived, mine):
         await self._attempts.commit(mine, 60)
         self._held[arrived.page.id] = mine
-        return verdict(arrived.page, Reason.UNMATCHED)
+        return Verdict.on(arrived.page, Reason.UNMATCHED)
 
 
 class ProbeThenAdd(Control):
@@ -64,8 +63,8 @@ class DropIfAnythingWasSeen(Control):
     async def _in_the_way(self, arrived, mine, claims):
         for other, entry in (await self._entries(claims)).items():
             if entry.state != b"gone" and int.from_bytes(entry.page_id, "big") != arrived.page.id:
-                distance = (other.key ^ mine.key).bit_count()
-                return Kept(True, distance, entry.page_id, other, None)
+                candidate = Candidate(int.from_bytes(entry.page_id, "big"), 0)
+                return Kept(other, candidate, Decided(is_same=True, rule=""), is_another=True)
         return None
 
 

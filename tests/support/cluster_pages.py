@@ -2,9 +2,10 @@
 
 Without features and evidence a group is a pair, some equal pages, a chain, or a clique of
 fingerprints. With them its pages are variants of each other: near in their fingerprints or
-sharing features or both, with texts that confirm that in both directions, in one (what one page
-holds to be furniture makes it stricter), or in none. Some features are furniture: pages of many
-groups have them, and their texts say no.
+sharing features or both, with texts that confirm that in both directions, in one (what a crawler
+takes for furniture makes it stricter), or in none. What is furniture depends on the page and on
+the crawler that has it: two crawlers know different things of a site. Some features are
+furniture: pages of many groups have them, and their texts say no.
 """
 
 from __future__ import annotations
@@ -12,16 +13,30 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from matching_pages import Known, own_evidence
-from store_model import ModelStore
+from made_evidence import Known
+from matching_pages import own_evidence
+from store_model import Entry, ModelStore
 
+from scrapy_neardup.evidence.context import NOTHING_KNOWN, SiteContext
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.verdict import Page, Weighing
+from scrapy_neardup.verdict import Decide, Page
 
 K = 3
 _PAGES_OF_FURNITURE = 60
+
+
+def decide_as(crawler: int, page: Page, matching: Matching) -> Decide:
+    """Return how a crawler of this number decides about a page: by what it knows of the site."""
+    chance, bins = random.Random(f"{crawler} {page.id}"), matching.bins
+    context = NOTHING_KNOWN
+    if bins and chance.random() < 0.3:
+        plane = sum(1 << bin_ for bin_ in chance.sample(range(bins), bins - 4))
+        context = SiteContext(furniture=Known(plane))
+    return deciding(page, matching, context)
 
 
 class Pages:
@@ -64,7 +79,7 @@ class Pages:
             case "chain":
                 for _ in range(chance.randint(2, 5)):
                     prints.append(self._flip(prints[-1], K))
-        return [Page(id=self._id(), fingerprint=one, title=self._title()) for one in prints]
+        return [Page(id=self._id(), fingerprint=one, **self._digests()) for one in prints]
 
     def _variants(self) -> list[Page]:
         chance, base = self._chance, self._page()
@@ -82,7 +97,7 @@ class Pages:
                 fingerprint=self._chance.getrandbits(64),
                 features=tuple(features),
                 evidence=self._evidence(),
-                title=self._title(),
+                **self._digests(),
             )
         )
 
@@ -105,7 +120,7 @@ class Pages:
             other,
             fingerprint=other.fingerprint if way == "features" else near,
             features=other.features if way == "distance" else features,
-            **self._like(page),
+            evidence=self._like(page),
         )
 
     def _furnished(self, page: Page) -> Page:
@@ -120,21 +135,21 @@ class Pages:
             return b""
         return own_evidence(self._chance.getrandbits(64), self._matching)
 
-    def _like(self, page: Page) -> dict[str, object]:
-        """Return evidence that confirms a page in both directions, in one, or in none."""
-        chance, bins = self._chance, self._matching.bins
+    def _like(self, page: Page) -> bytes:
+        """Return evidence that confirms a page to all crawlers, to some, or to none."""
+        chance = self._chance
         if not page.evidence or chance.random() < 0.25:
-            return {"evidence": self._evidence()}
-        text, weighing = bytearray(page.evidence), Weighing()
+            return self._evidence()
+        text = bytearray(page.evidence)
         if chance.random() < 0.7:
             text[HEAD.size] ^= 0x11  # two bins
-        if chance.random() < 0.3:
-            plane = sum(1 << bin_ for bin_ in chance.sample(range(bins), bins - 4))
-            weighing = Weighing(furniture=Known(plane))
-        return {"evidence": bytes(text), "weighing": weighing}
+        return bytes(text)
 
-    def _title(self) -> int:
-        return self._chance.choice((0, 1, 1, 2))
+    def _digests(self) -> dict[str, int]:
+        return {
+            "title": self._chance.choice((0, 1, 1, 2)),
+            "content": self._chance.choice((0, 0, 1)),
+        }
 
     def _flip(self, fingerprint: int, bits: int) -> int:
         for bit in self._chance.sample(range(64), bits):
@@ -146,13 +161,14 @@ class Pages:
 
     # ---- the rule --------------------------------------------------------------------------
 
-    def repeats(self, page: Page, other: Page) -> bool:
-        """Whether `page` is a duplicate of `other`, were that the only one kept."""
+    def repeats(self, crawler: int, page: Page, other: Page) -> bool:
+        """Whether a crawler's page is a duplicate of `other`, were that the only one kept."""
+        self._model.decide = partial(decide_as, crawler, matching=self._matching)
         return self._model.repeats(page, other)
 
     def are_candidates(self, page: Page, other: Page) -> bool:
-        """Whether all but the texts says that one repeats the other."""
-        return self.repeats(replace(page, evidence=b""), other)
+        """Whether a store asks about `other`, were that the only one kept."""
+        return self._model._is_candidate(Entry(other), page)
 
     def keys(self, page: Page) -> Iterator[tuple[str, int, int]]:
         """Yield what `page` shares with all that it could repeat."""

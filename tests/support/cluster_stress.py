@@ -20,14 +20,14 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from cluster_pages import K, Pages
+from cluster_pages import K, Pages, decide_as
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis import protocol
-from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
 from scrapy_neardup.stores.redis.clustervalues import Attempt
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.verdict import Decision, Page
@@ -65,6 +65,8 @@ class Run:
 
     page: Page
     start: float
+    crawler: int = 0
+    """Number of the crawler that met it."""
     end: float = math.inf
     outcome: str = "died"
     match: int | None = None
@@ -98,7 +100,7 @@ class Findings:
     excused: int = 0
     """Those that had lapsed, by the evidence of the cluster."""
     refused: int = 0
-    """Pairs of candidates that were both kept, as their texts said no."""
+    """Pairs of candidates that were both kept, as a crawler said no."""
     excepted: int = 0
     """Pairs that were both kept, as they had nothing in common but furniture."""
 
@@ -185,8 +187,9 @@ async def rage(  # noqa: C901, PLR0915, one story
     last: dict[int, Run] = {}
     left: list[tuple[Run, Attempt]] = []  # that nobody renews or confirms any more
 
-    async def meet(store: RedisClusterStore, page: Page) -> None:
-        run = Run(page, clock())
+    async def meet(page: Page) -> None:
+        crawler = chance.randrange(len(stores))
+        store, run = stores[crawler], Run(page, clock(), crawler)
         runs.append(run)
         before = last.get(page.id)
         doubted = before is not None and before.ended_from == math.inf
@@ -194,7 +197,7 @@ async def rage(  # noqa: C901, PLR0915, one story
             before.ended_from = run.start  # this run may replace or withdraw it
         last[page.id] = run
         try:
-            verdict = await store.check_and_add(page)
+            verdict = await store.check_and_add(page, decide_as(crawler, page, storm.matching))
         except CrawlerDiedError:
             store._held.pop(page.id, None)  # nobody renews the lease of a dead crawler
             return
@@ -247,9 +250,9 @@ async def rage(  # noqa: C901, PLR0915, one story
 
     async def meet_group(pages: list[Page]) -> None:
         async with free:
-            await asyncio.gather(*(meet(chance.choice(stores), page) for page in pages))
+            await asyncio.gather(*map(meet, pages))
             others = [weather.changed(page) for page in pages if chance.random() < storm.replace]
-            await asyncio.gather(*(meet(chance.choice(stores), page) for page in others))
+            await asyncio.gather(*map(meet, others))
 
     await asyncio.gather(*(meet_group(pages) for pages in weather.groups()))
     for run, entry in left:
@@ -294,7 +297,7 @@ def judge(storm: Storm, runs: list[Run]) -> Findings:
         in_vain = together and both_dropped and not for_nothing.isdisjoint((id(one), id(two)))
         if not kept and not in_vain:
             continue
-        said = [rule.repeats(one.page, two.page), rule.repeats(two.page, one.page)]
+        said = [rule.repeats(a.crawler, a.page, b.page) for a, b in ((one, two), (two, one))]
         if kept and all(said):
             links = rule.links(one.page, two.page)
             if links is not None and all(_is_furniture(alike[key], one, two) for key in links):
@@ -312,7 +315,7 @@ def judge(storm: Storm, runs: list[Run]) -> Findings:
 def _kept_for(rule: Pages, run: Run, by_id: dict[int, list[Run]]) -> bool:
     """Whether the page that `run` was dropped for may have been kept during the call."""
     return any(
-        rule.repeats(run.page, other.page)
+        rule.repeats(run.crawler, run.page, other.page)
         and _overlap(other.possibly_live(), (run.start, run.end))
         for other in by_id[run.match]
     )

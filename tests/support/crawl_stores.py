@@ -14,8 +14,9 @@
 import asyncio
 
 from scrapy_neardup.errors import StoreLockedError, StoreUnavailableError
-from scrapy_neardup.stores import SCHEMES, Store, StoreStats, contradicts
-from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+from scrapy_neardup.evidence.decision import deciding
+from scrapy_neardup.stores import SCHEMES, Store, StoreStats
+from scrapy_neardup.verdict import Candidate, Match, Reason, Verdict
 
 JOURNAL = []
 """What was asked of all toy stores, in order: ``"VERB URL"``."""
@@ -55,30 +56,31 @@ class ToyStore(Store):
     async def close(self):
         await self._ask("close", "")
 
-    async def check_and_add(self, page):
+    async def check_and_add(self, page, decide=None):
         await self._ask("check", page.url)
-        own = None
         candidates = []
         for old in self.pages.values():
             distance = (old.fingerprint ^ page.fingerprint).bit_count()
             limit = 0 if page.exact else self.options.max_distance
             same_kind = (old.exact, old.scope) == (page.exact, page.scope)
-            if same_kind and distance <= limit and not contradicts(page, old.title, old.content):
-                if old.id == page.id:
-                    own = Match(page_id=old.id, distance=distance, url=old.url)
-                candidates.append((distance, old.id))
-        if own:
-            return Verdict.on(page, Decision.SEEN, Reason.SAME_PAGE, own)
-        if candidates:
-            distance, identity = min(candidates)
+            if same_kind and distance <= limit:
+                candidates.append((old.id != page.id, distance, old.id))
+        decide = decide or deciding(page, self.options.matching)
+        for is_another, distance, identity in sorted(candidates):
+            old = self.pages[identity]
+            same_title, same_content = old.title == page.title, old.content == page.content
+            found = Candidate(identity, distance, old.evidence, same_title, same_content)
+            if not (decided := decide(found)).is_same:
+                continue
+            match = Match(page_id=identity, distance=distance, url=old.url, decided=decided)
+            if not is_another:
+                return Verdict.on(page, Reason.SAME_PAGE, match)
             self.matched[identity] += 1
-            match = Match(page_id=identity, distance=distance, url=self.pages[identity].url)
-            reason = Reason.EQUAL if page.exact else Reason.NEAR
-            return Verdict.on(page, Decision.DUPLICATE, reason, match)
+            return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
         reason = Reason.CHANGED if page.id in self.pages else Reason.UNMATCHED
         self.pages[page.id], self.matched[page.id] = page, 0
         self.pending.add(page.id)
-        return Verdict.on(page, Decision.NEW, reason)
+        return Verdict.on(page, reason)
 
     def _url(self, page_id):
         return self.pages[page_id].url if page_id in self.pages else "?"

@@ -8,11 +8,13 @@ sketches have 512 bins of 2 bits; those that differ come first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, floor
 
-from matching_pages import Known, evidence
+from made_evidence import Known
+from matching_pages import evidence
 
+from scrapy_neardup.evidence.context import SiteContext
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.evidence.demands import (
     DEMANDS,
@@ -27,7 +29,7 @@ from scrapy_neardup.evidence.demands import (
 )
 from scrapy_neardup.evidence.layout import BORDER, LINKS, NAMED, Head
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.verdict import Page, Weighing
+from scrapy_neardup.verdict import Candidate, Page
 
 BINS, BITS = 512, 2
 MATCHING = Matching(features=1, bins=BINS, bits=BITS)
@@ -42,7 +44,7 @@ class Case:
     rule: Rule | None
     evidence: bytes
     stored: bytes
-    weighing: Weighing
+    context: SiteContext
     distance: int
     same_embedded: bool
     label: str
@@ -97,7 +99,7 @@ def case(
             owned = ((owners or []) + [0] * BINS)[:BINS]
             packed += evidence(values, owned, bits=BITS)[len(packed) :]
         stored.append(packed)
-    return Case(rule, *stored, Weighing(**known), distance, same_embedded, label)
+    return Case(rule, *stored, SiteContext(**known), distance, same_embedded, label)
 
 
 def edge(label: str, rule: Rule, *, most: float, **more: object) -> Iterator[Case]:
@@ -355,27 +357,11 @@ CASES = (
 )
 
 
-def stored_page(case: Case, scope: str = "") -> Page:
-    """Return the page that is stored."""
-    short = len(case.evidence) < 100
-    return Page(
-        id=1,
-        fingerprint=1 << 40,
-        scope=scope,
-        exact=short,
-        content=7,
-        features=() if short else (5,),
-        evidence=case.stored,
-    )
+def arrival(case: Case) -> Page:
+    """Return the page at hand."""
+    return Page(id=2, fingerprint=1, exact=len(case.evidence) < 100, evidence=case.evidence)
 
 
-def arrival(case: Case, scope: str = "") -> Page:
-    """Return the page at hand; ``scope`` keeps cases apart."""
-    return replace(
-        stored_page(case, scope),
-        id=2,
-        fingerprint=(1 << 40) ^ ((1 << case.distance) - 1),
-        content=7 if case.same_embedded else 8,
-        evidence=case.evidence,
-        weighing=case.weighing,
-    )
+def candidate(case: Case) -> Candidate:
+    """Return what a store found."""
+    return Candidate(1, case.distance, case.stored, same_content=case.same_embedded)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from scrapy_neardup.evidence.layout import OWNER_BITS, Head
-from scrapy_neardup.verdict import Page, Weighing
+from scrapy_neardup.verdict import Page
 
 BINS, BITS = 512, 2
 FULL = (1 << BINS) - 1
@@ -37,11 +39,29 @@ def changed(values, places, bits=BITS):
     return values
 
 
-def page(kept, **weighing):
+def page(kept):
     """Return a page of which a store would keep this."""
-    return Page(id=1, fingerprint=1, evidence=kept, weighing=Weighing(**weighing))
+    return Page(id=1, fingerprint=1, evidence=kept)
 
 
 def plane(bins):
     """Return the bins that hold, as a plane."""
     return int.from_bytes(np.packbits(np.asarray(bins), bitorder="little").tobytes(), "little")
+
+
+@dataclass(frozen=True)
+class Known:
+    """Furniture of a page, known as if it had been looked up."""
+
+    bins: int = 0
+    most: bool = False
+    absent: tuple[int, tuple[int, ...]] | None = None
+
+    def plane(self) -> int:
+        return self.bins
+
+    def lacked(self, bits: int) -> tuple[int, tuple[int, ...]] | None:
+        return self.absent
+
+    def is_most(self) -> bool:
+        return self.most

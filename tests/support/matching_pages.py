@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from store_registry import page
 
 from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, OWNER_BITS, Head
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.verdict import Page, Weighing
+from scrapy_neardup.verdict import Page
 
 FAR = (0, 0xFF, 0xFF00, 0xFF_0000, 0xFF00_0000)
 """Fingerprints that are pairwise more than k bits apart."""
@@ -40,34 +40,14 @@ def evidence(
     return Head(**head).pack() + planes(values, bits) + planes(owners, OWNER_BITS)
 
 
-@dataclass(frozen=True)
-class Known:
-    """Furniture of a page, known as if it had been looked up."""
-
-    bins: int = 0
-    most: bool = False
-    absent: tuple[int, tuple[int, ...]] | None = None
-
-    def plane(self) -> int:
-        return self.bins
-
-    def lacked(self, bits: int) -> tuple[int, tuple[int, ...]] | None:
-        return self.absent
-
-    def is_most(self) -> bool:
-        return self.most
-
-
 ZEROS = "0" * 16
-LOOSE = Weighing(min_resemblance=0.7)
-"""What confirms a text of which 4 of 16 digits differ, and refuses one with 5."""
 
 
-def like(digits: str, *, weighing: Weighing = LOOSE) -> dict[str, object]:
-    """Return the evidence of a page, and what is at hand: 8 bins have the value of a digit."""
+def like(digits: str) -> dict[str, object]:
+    """Return the evidence of a page: 8 bins have the value of a digit."""
     values = [int(digit, 16) for digit in digits for _ in range(8)]
     path = 1 + int(digits, 16) % 65521  # pages of other texts are at other addresses
-    return {"evidence": evidence(values, title=frozenset({1}), path=path), "weighing": weighing}
+    return {"evidence": evidence(values, title=frozenset({1}), path=path)}
 
 
 def with_ones(count: int) -> str:
@@ -109,7 +89,6 @@ class Site:
             content=rng.randrange(2),
             features=() if exact else self._features(centre, other),
             evidence=self._evidence(centre, exact=exact),
-            weighing=self._weighing(exact=exact),
         )
 
     def _centre(self) -> Page:
@@ -150,22 +129,3 @@ class Site:
         for bin_ in rng.sample(range(8 * size), rng.choice((0, 0, 0, 1, 3, matching.bins // 4))):
             sketch ^= 1 << bin_
         return head + sketch.to_bytes(size, "little")
-
-    def _weighing(self, *, exact: bool) -> Weighing:
-        rng = self.rng
-        furniture = None
-        if not exact and rng.random() < 0.5:
-            furniture = Known(
-                rng.getrandbits(self.matching.bins or 1) & rng.getrandbits(512), rng.random() < 0.1
-            )
-        return Weighing(
-            min_resemblance=rng.choice((0.9, 0.9, 0.7)),
-            titles=rng.choice(("learn", "learn", "ignore")),
-            furniture=furniture,
-            changing=frozenset(rng.sample((11, 12, 13), rng.choice((0, 1)))),
-            common=frozenset(rng.sample((1, 2), rng.choice((0, 1)))),
-            editions=frozenset(rng.sample((1, 2, 3, 2**32 - 1), 1)),
-            constant=frozenset(rng.sample((11, 12), rng.choice((0, 1)))),
-            young_site=rng.random() < 0.2,
-            young_folder=rng.random() < 0.3,
-        )

@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from cluster_pages import K, Pages
+from cluster_pages import K, Pages, decide_as
 from cluster_stress import Findings, Run, Storm, judge
 
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.stores import Store, open_store
+from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.verdict import Page
 
 
@@ -47,11 +47,12 @@ class Calls:
         finally:
             self.longest = max(self.longest, clock() - start)
 
-    async def meet(self, store: Store, run: Run) -> None:
+    async def meet(self, store: Store, run: Run, matching: Matching) -> None:
         """Judge a page, confirm it if it is new, and note all of that in its run."""
         clock = asyncio.get_running_loop().time
         run.start = clock()
-        verdict = await self.made(store.check_and_add(run.page))
+        decide = decide_as(run.crawler, run.page, matching)
+        verdict = await self.made(store.check_and_add(run.page, decide))
         if verdict is None:
             return
         run.end, run.outcome = clock(), str(verdict.decision)
@@ -122,7 +123,8 @@ async def race(uri: str, storm: Storm, trouble, every: int) -> Race:
     chance, calls, pace = random.Random(storm.seed), Calls(), Pace(every, storm.seed)
 
     async def meet(run: Run) -> None:
-        await calls.meet(chance.choice(stores), run)
+        run.crawler = chance.randrange(len(stores))
+        await calls.meet(stores[run.crawler], run, storm.matching)
         pace.step()
 
     async with beside(pace.repeat(lambda: trouble(stores))):

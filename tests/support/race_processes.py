@@ -120,7 +120,7 @@ class Crawler:
         """Let the process judge a page; of one that is killed meanwhile nothing is known."""
         done = asyncio.get_running_loop().create_future()
         self._asked[run.page.id] = run, done
-        self._channel.say(run.page)
+        self._channel.say((run.crawler, run.page))
         await done
 
     def kill(self) -> None:
@@ -178,7 +178,8 @@ async def race_of_processes(
         killed += 1
 
     async def meet(run: Run) -> None:
-        await chance.choice(crawlers).meet(run)
+        run.crawler = chance.randrange(len(crawlers))
+        await crawlers[run.crawler].meet(run)
         for each in paces:
             each.step()
 
@@ -198,9 +199,9 @@ async def crawl(link: socket.socket) -> None:
     channel = await Channel.over(link)
     asked = channel.heard()
 
-    async def meet(page: Page) -> None:
-        run, calls = Run(page, 0.0), Calls()
-        await calls.meet(store, run)
+    async def meet(crawler: int, page: Page) -> None:
+        run, calls = Run(page, 0.0, crawler), Calls()
+        await calls.meet(store, run, storm.matching)
         seen = {name: value for name, value in vars(run).items() if name != "page"}
         channel.say((page.id, seen, calls))
 
@@ -208,8 +209,8 @@ async def crawl(link: socket.socket) -> None:
     store, life = opened(uri, storm), Calls()
     await life.made_at_last(store.open)
     tasks: set[asyncio.Task[None]] = set()
-    async for page in asked:
-        task = asyncio.create_task(meet(page))
+    async for crawler, page in asked:
+        task = asyncio.create_task(meet(crawler, page))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
     await asyncio.gather(*tasks)

@@ -1,13 +1,16 @@
-"""The rule of `stores/base.py` once more: a list, a loop, nothing else. The oracle."""
+"""What `stores/base.py` says once more: a list, a loop, nothing else. The oracle."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import eq
 
-from scrapy_neardup.evidence.decision import Comparison, Decided, Rule
+from deciders import DecideFor
+
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
+from scrapy_neardup.stores.base import MAX_COMPARED
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 
 @dataclass
@@ -24,34 +27,48 @@ class ModelStore:
     max_distance: int
     matching: Matching = field(default_factory=Matching)
     entries: list[Entry] = field(default_factory=list)
+    decide: DecideFor | None = None
+    asked: list[Candidate] = field(default_factory=list)
 
     def check_and_add(self, page: Page) -> Verdict:
-        candidates = [entry for entry in self.entries if self.repeats(page, entry.page)]
         own = self._own(page.id)
-        if own in candidates:
-            return self._verdict(page, Decision.SEEN, Reason.SAME_PAGE, own, url=page.url)
-        witness = self._witness(page)
-        if candidates:
-            match = min(candidates, key=lambda each: (_distance(each, page), each.page.id))
-            match.dropped += 1
-            if own is not None:
-                self.entries.remove(own)
-            reason = Reason.EQUAL if page.exact else Reason.NEAR
-            return self._verdict(
-                page, Decision.DUPLICATE, reason, match, url=match.page.url, witness=witness
-            )
+        candidates = [entry for entry in self.entries if self._is_candidate(entry, page)]
+        candidates.sort(key=lambda each: (each is not own, _distance(each, page), each.page.id))
+        self.asked = []
+        for entry in candidates[: MAX_COMPARED + (own in candidates)]:
+            candidate = self._candidate(entry, page)
+            self.asked.append(candidate)
+            decided = self._decide_for(page)(candidate)
+            if decided.is_same:
+                return self._repeated(page, entry, own, decided)
         new = Entry(page)
         self.entries.append(new)
         if own is None:
-            return self._verdict(page, Decision.NEW, Reason.UNMATCHED, witness=witness)
+            return Verdict.on(page, Reason.UNMATCHED)
         self.entries.remove(own)
         new.replaces = own.replaces if own.pending else own
-        return self._verdict(page, Decision.NEW, Reason.CHANGED, witness=witness)
+        return Verdict.on(page, Reason.CHANGED)
+
+    def _repeated(self, page: Page, entry: Entry, own: Entry | None, decided: Decided) -> Verdict:
+        match = Match(
+            page_id=entry.page.id,
+            distance=_distance(entry, page),
+            url=page.url if entry is own else entry.page.url,
+            decided=decided,
+        )
+        if entry is own:
+            return Verdict.on(page, Reason.SAME_PAGE, match)
+        entry.dropped += 1
+        if own is not None:
+            self.entries.remove(own)
+        match = replace(match, count=entry.dropped)
+        return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
 
     def repeats(self, page: Page, other: Page) -> bool:
-        """Whether the entry of `other` is a candidate for `page`, and confirmed."""
+        """Whether the entry of `other` is a candidate for `page`, and repeated."""
         entry = Entry(other)
-        return self._is_candidate(entry, page) and self._decided(entry, page) is not None
+        is_candidate = self._is_candidate(entry, page)
+        return is_candidate and self._decide_for(page)(self._candidate(entry, page)).is_same
 
     def confirm(self, page_id: int) -> None:
         own = self._own(page_id)
@@ -85,10 +102,8 @@ class ModelStore:
 
     def _is_candidate(self, entry: Entry, page: Page) -> bool:
         other = entry.page
-        return (
-            (other.scope, other.exact) == (page.scope, page.exact)
-            and (other.title == page.title or other.content == page.content)
-            and (self._is_near(entry, page) or self._shares(entry, page))
+        return (other.scope, other.exact) == (page.scope, page.exact) and (
+            self._is_near(entry, page) or self._shares(entry, page)
         )
 
     def _is_near(self, entry: Entry, page: Page) -> bool:
@@ -100,53 +115,24 @@ class ModelStore:
         shared = sum(map(eq, entry.page.features, page.features))
         return self.matching.features > 0 and shared >= self.matching.shared_features
 
-    def _decided(self, entry: Entry, page: Page) -> Decided | None:
-        bins, bits = self.matching.bins, self.matching.bits
-        if not (bins and page.evidence):
-            return Decided(Rule.WITHIN_K, None)
-        return Comparison(page, bins, bits).decide(
-            entry.page.evidence,
-            same_embedded=entry.page.content == page.content,
+    def _decide_for(self, page: Page) -> Decide:
+        return (self.decide or deciding_by(self.matching))(page)
+
+    @staticmethod
+    def _candidate(entry: Entry, page: Page) -> Candidate:
+        other = entry.page
+        return Candidate(
+            other.id,
+            _distance(entry, page),
+            other.evidence,
+            other.title == page.title,
+            other.content == page.content,
         )
 
-    def _witness(self, page: Page) -> bytes:
-        """Return what is stored of the nearest page at the path, else of the nearest candidate."""
-        if not self.matching.bins:
-            return b""
-        others = [entry for entry in self.entries if entry.page.id != page.id]
-        at_path = [entry for entry in others if self._is_at_path(entry.page, page)]
-        found = at_path or [entry for entry in others if self._is_candidate(entry, page)]
-        nearest = min(found, key=lambda each: (_distance(each, page), each.page.id), default=None)
-        return nearest.page.evidence if nearest else b""
 
-    def _is_at_path(self, other: Page, page: Page) -> bool:
-        return (other.scope, other.exact, other.features[-1:]) == (
-            page.scope,
-            page.exact,
-            page.features[-1:],
-        ) and bool(page.features)
-
-    def _verdict(
-        self,
-        page: Page,
-        decision: Decision,
-        reason: Reason,
-        entry: Entry | None = None,
-        *,
-        url: str | None = None,
-        witness: bytes = b"",
-    ) -> Verdict:
-        match, rule = None, ""
-        if entry is not None:
-            rule, compared = self._decided(entry, page)
-            match = Match(
-                page_id=entry.page.id,
-                distance=_distance(entry, page),
-                url=url,
-                resemblance=compared and compared.resemblance(self.matching.bits),
-                count=entry.dropped if decision is Decision.DUPLICATE else 0,
-            )
-        return Verdict.on(page, decision, reason, match, rule, witness)
+def deciding_by(matching: Matching) -> DecideFor:
+    """Return how stores decide where they are given nothing."""
+    return lambda page: deciding(page, matching)
 
 
 def _distance(entry: Entry, page: Page) -> int:

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from deciders import Asking, DecideFor
 from redis_servers import all_binaries, shared_cluster, shared_server
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
@@ -85,15 +86,20 @@ on_every_binary = pytest.mark.parametrize(
 """Make a test into one over every Redis and Valkey that is installed."""
 
 
-def on_store(**options: object) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
-    """Make a scenario, ``async def test_…(store)``, into a test over all stores."""
+def on_store(
+    decide: DecideFor | None = None, **options: object
+) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
+    """Make a scenario, ``async def test_…(store)``, into a test over all stores.
+
+    With `decide` the store is an `Asking` one.
+    """
 
     def decorate(scenario: Callable[[Store], Awaitable[None]]) -> object:
         @pytest.mark.parametrize("name", sorted(PLACES))
         def test(name: str) -> None:
             async def play(place: Place) -> None:
                 async with open_store(place.uri, **options) as store:
-                    await scenario(store)
+                    await scenario(Asking(store, decide) if decide else store)
 
             with PLACES[name]() as place:
                 asyncio.run(play(place))

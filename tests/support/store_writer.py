@@ -17,11 +17,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from deciders import everything
 from matching_pages import own_evidence
 
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.sqlite import write_behind
-from scrapy_neardup.verdict import Page, Weighing
+from scrapy_neardup.verdict import Page
 
 COMMIT_ROWS = 100
 """In place of the usual number, so that a kill often meets a transaction."""
@@ -39,11 +40,8 @@ def features(text: int) -> tuple[int, int]:
 
 
 def evidence(text: int) -> bytes:
-    """Return evidence of its own, with which `WEIGHING` confirms everything."""
+    """Return evidence of its own."""
     return own_evidence(text, MATCHING)
-
-
-WEIGHING = Weighing(min_resemblance=-1.0)
 
 
 def operations(seed: int) -> Iterator[tuple[str, Page]]:
@@ -64,7 +62,6 @@ def operations(seed: int) -> Iterator[tuple[str, Page]]:
             url=f"https://a.example/{page_id}",
             features=features(text),
             evidence=evidence(text),
-            weighing=WEIGHING,
         )
         yield "check_and_add", page
         open_pages.append(page)
@@ -80,7 +77,7 @@ async def write(seed: int, directory: Path) -> None:
             for number, (call, page) in enumerate(operations(seed)):
                 counter[:] = number.to_bytes(8, "little")
                 if call == "check_and_add":
-                    await store.check_and_add(page)
+                    await store.check_and_add(page, everything(page))
                 elif call == "confirm":
                     await store.confirm(page.id)
                 else:

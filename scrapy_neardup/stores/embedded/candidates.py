@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.base import MAX_CONTRADICTED, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.records import EXACT_BIT
@@ -53,14 +53,13 @@ class Candidates:
         self._entries = entries
         self._by_distance = matching.by_distance
         self._shared = matching.shared_features
-        self._has_path = matching.bins > 0
         self._max_distance = max_distance if matching.by_distance else 0
         self._near: HammingIndex | None = None
         if self._max_distance:
             max_bucket = max(4096, 16 * expected_pages // 65536)
             self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
         # Without sketches no more entries have one key: the rule itself sees to it.
-        self._by_key = RowMap(entries.keys, MAX_CONTRADICTED if matching.bins else 0)
+        self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.bins else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
         self._refused: set[int] = set()  # rows loaded that the tables have no room for
@@ -95,28 +94,18 @@ class Candidates:
         )
         return bool(entries.features) and shared >= self._shared
 
-    def find(self, arrived: Arrival) -> tuple[list[tuple[int, int, int]], int]:
-        """Return the entries that the page may repeat, its own included.
+    def find(self, arrived: Arrival) -> list[tuple[int, int, int]]:
+        """Return distance, page id and row of each entry that the page may repeat, ascending.
 
-        Returns
-        -------
-        candidates, rejected
-            Distance, page id and row of each, ascending; and how many entries within k
-            don't fit it (`Entries.fits`).
-
-        Notes
-        -----
-        Costs O(entries in its buckets and under its features).
+        Its own entry is among them. Costs O(entries in its buckets and under its features).
         """
         entries = self._entries
-        found = []
-        rejected = 0
-        for key, distance in self._near_keys(arrived):
-            for row in self._by_key.rows(key):
-                if entries.fits(row, arrived):
-                    found.append((distance, entries.page_ids[row], row))
-                else:
-                    rejected += 1
+        found = [
+            (distance, entries.page_ids[row], row)
+            for key, distance in self._near_keys(arrived)
+            for row in self._by_key.rows(key)
+            if entries.fits(row, arrived)
+        ]
         if self._by_feature and arrived.features:
             known = {row for *_, row in found}
             found += [
@@ -125,13 +114,7 @@ class Candidates:
                 if row not in known and entries.fits(row, arrived)
             ]
         found.sort()
-        return found, rejected
-
-    def at_path(self, arrived: Arrival) -> list[int]:
-        """Return the rows of pages at the path of this one."""
-        if not (self._has_path and arrived.features):
-            return []
-        return list(self._by_feature[-1].rows(arrived.features[-1]))
+        return found
 
     def is_near(self, distance: int) -> bool:
         """Whether an entry that isn't exact is a candidate at this distance."""

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.base import contradicts
 from scrapy_neardup.stores.embedded.sketches import SketchHeap
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Candidate, Page
 
 _BLOCK: Final = 4096
 """Number of rows by which the columns grow."""
@@ -100,10 +99,17 @@ class Entries:
         return sum(column.itemsize * len(column) for column in columns) + self.sketches.nbytes
 
     def fits(self, row: int, arrived: Arrival) -> bool:
-        """Whether the entry is of the page's partition and doesn't contradict the page."""
-        page = arrived.page
-        return self.tags[row] == arrived.tag and not contradicts(
-            page, self.titles[row], self.contents[row]
+        """Return whether the entry is of the page's partition."""
+        return self.tags[row] == arrived.tag
+
+    def candidate(self, row: int, distance: int, page: Page) -> Candidate:
+        """Return what a decision about `page` sees of the entry."""
+        return Candidate(
+            self.page_ids[row],
+            distance,
+            self.sketches.get(row),
+            self.titles[row] == page.title,
+            self.contents[row] == page.content,
         )
 
     def distance(self, row: int, arrived: Arrival) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
 from scrapy_neardup.stores.embedded.urls import UrlHeap
 from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Decision, Page, Verdict
+from scrapy_neardup.verdict import Decide, Page, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +58,17 @@ class MemoryStore(Store):
         """Let go of everything."""
         self._opened = None
 
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page`, and remember it if it is new."""
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats, and remember it if it repeats nothing."""
         opened = self._open()
         index, urls = opened.index, opened.urls
-        outcome = index.check_and_add(page)
+        outcome = index.check_and_add(page, decide or deciding(page, self._options.matching))
         if outcome.withdrawn >= 0:
             urls.set(outcome.withdrawn, None)
             index.release(outcome.withdrawn)
-        if outcome.decision is Decision.NEW:
+        if outcome.is_new:
             urls.set(outcome.row, page.url)
-        url = urls.get(outcome.row) if outcome.decision is Decision.DUPLICATE else None
+        url = urls.get(outcome.row) if outcome.is_repeat else page.url
         return outcome.verdict(page, url)
 
     async def confirm(self, page_id: int) -> None:

@@ -15,15 +15,15 @@ from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
 from scrapy_neardup.stores.redis import protocol, shared
 from scrapy_neardup.stores.redis.attempts import Attempts, scripts
-from scrapy_neardup.stores.redis.calls import ClusterCalls
 from scrapy_neardup.stores.redis.client import connect_cluster, explaining
+from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
 from scrapy_neardup.stores.redis.clustervalues import Attempt, ClusterPage
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.namespace import cluster_counts
 from scrapy_neardup.stores.redis.protocol import ClusterProtocol
 from scrapy_neardup.stores.redis.turns import Turns
 from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Page, Verdict
+from scrapy_neardup.verdict import Decide, Page, Verdict
 
 _SWEEP_PAUSE = 1.0
 """Seconds between two steps of a crawler's sweep."""
@@ -83,15 +83,15 @@ class RedisClusterStore(ClusterProtocol):
 
     # ---- verbs -----------------------------------------------------------------------------
 
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page` and remember it if it is new; see `Store.check_and_add`.
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
 
         Costs two round trips for a new page, three where others have to be looked at. Where
         it is cancelled, what it has written lapses: before the commit after
         `protocol.ATTEMPT_LEASE`, from then on after `shared.LEASE`.
         """
         lease, limit = protocol.ATTEMPT_LEASE, protocol.ATTEMPT_LIMIT
-        arrived = ClusterPage.of(page, self._layout)
+        arrived = ClusterPage.of(page, self._layout, decide)
         try:
             async with (
                 asyncio.timeout(limit),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.values import (
     body_kind,
@@ -19,7 +20,7 @@ from scrapy_neardup.stores.redis.values import (
     key_and_digests,
     url_bytes,
 )
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Decide, Page
 
 TOKEN: Final = 4
 """Number of random bytes in an attempt."""
@@ -63,6 +64,8 @@ class ClusterPage:
 
     Parameters
     ----------
+    decide
+        Says whether the page repeats a candidate.
     key, digests
         See `values.key_and_digests`.
     features
@@ -74,6 +77,7 @@ class ClusterPage:
     """
 
     page: Page
+    decide: Decide
     key: int
     digests: bytes
     features: Features
@@ -81,15 +85,22 @@ class ClusterPage:
     body: bytes
 
     @classmethod
-    def of(cls, page: Page, layout: Layout) -> Self:
+    def of(cls, page: Page, layout: Layout, decide: Decide | None = None) -> Self:
         """Return what a namespace of this layout stores of `page`."""
+        decide = decide or deciding(page, layout.matching)
         key, digests = key_and_digests(page)
         features = b"".join(feature_keys(page, layout.matching))
         compared = evidence(page, layout.matching)
         head = bytes([body_kind(compared, bool(features), layout.matching)])
         body = features + compared + url_bytes(page)
         return cls(
-            page, key, digests, separate(features), layout.limit(page), body and head + body
+            page,
+            decide,
+            key,
+            digests,
+            separate(features),
+            layout.limit(page),
+            body and head + body,
         )
 
 

@@ -10,15 +10,14 @@ import asyncio
 import random
 import time
 
-from scrapy_neardup.stores.base import MAX_CONTRADICTED
 from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.attempts import Attempts
 from scrapy_neardup.stores.redis.clustervalues import Attempt, Claims, ClusterPage
 from scrapy_neardup.stores.redis.rivals import Kept, Rivals
 from scrapy_neardup.stores.redis.shared import SharedStore
 from scrapy_neardup.stores.redis.turns import Turn
-from scrapy_neardup.stores.redis.values import matched, near_reason, verdict
-from scrapy_neardup.verdict import Match, Reason, Verdict
+from scrapy_neardup.stores.redis.values import matched, near_reason
+from scrapy_neardup.verdict import Reason, Verdict
 
 ATTEMPT_LEASE = 2.0
 """Seconds after which a pending attempt may be ended by others; shorter is safe and slow."""
@@ -68,7 +67,7 @@ class ClusterProtocol(SharedStore):
         match = rivals.take({kept: entry}).match
         if match is None or not match.is_another:
             return None
-        return await self._collapse(arrived, match, rivals.witness)
+        return await self._collapse(arrived, match)
 
     async def _try(
         self, arrived: ClusterPage, lease: float, turn: Turn[ClusterPage, Attempt]
@@ -90,17 +89,15 @@ class ClusterProtocol(SharedStore):
             return await self._overflow(arrived, mine)
         if claims.granted:
             if match is not None and match.is_another:
-                turn.found = match.attempt if match.distance == 0 else None
-                return await self._repeat(arrived, mine, match, claims.old, rivals.witness)
+                turn.found = match.attempt if match.candidate.distance == 0 else None
+                return await self._repeat(arrived, mine, match, claims.old)
             if match is not None:
                 return await self._see(arrived, mine, match)
-            if rivals.contradicted >= MAX_CONTRADICTED:
-                return await self._overflow(arrived, mine)
             # Whoever cancels this leaves an entry that lapses, never a pointer half set.
             reason = await asyncio.shield(self._keep(arrived, mine, claims, rivals))
             if reason is not None:
                 self._held[page.id] = turn.found = mine
-                return verdict(page, reason, witness=rivals.witness)
+                return Verdict.on(page, reason)
         await self._attempts.settle(mine, "end")
         self._leave(arrived, mine)
         return None
@@ -131,17 +128,12 @@ class ClusterProtocol(SharedStore):
         return None
 
     async def _repeat(
-        self,
-        arrived: ClusterPage,
-        mine: Attempt,
-        kept: Kept,
-        old: Attempt | None,
-        witness: bytes,
+        self, arrived: ClusterPage, mine: Attempt, kept: Kept, old: Attempt | None
     ) -> Verdict | None:
         """Count the page as a duplicate of an entry; None if that is no longer kept."""
         page = arrived.page
         judged, _ = await asyncio.gather(
-            self._collapse(arrived, kept, witness), self._attempts.settle(mine, "end")
+            self._collapse(arrived, kept), self._attempts.settle(mine, "end")
         )
         self._leave(arrived, mine)
         if judged is not None:
@@ -150,14 +142,12 @@ class ClusterProtocol(SharedStore):
                 await self._attempts.end(old, page.id)
         return judged
 
-    async def _collapse(self, arrived: ClusterPage, kept: Kept, witness: bytes) -> Verdict | None:
+    async def _collapse(self, arrived: ClusterPage, kept: Kept) -> Verdict | None:
         collapsed = await self._attempts.collapse(kept.attempt)
         if collapsed is None:
             return None
-        count, url = collapsed
-        likeness, page = kept.resemblance(self._options.matching.bits), arrived.page
-        match = matched(kept.page_id, kept.distance, url, count=count, resemblance=likeness)
-        return verdict(page, near_reason(page), match, kept.decided.rule, witness)
+        page, match = arrived.page, matched(kept.candidate, kept.decided, *collapsed)
+        return Verdict.on(page, near_reason(page), match)
 
     async def _see(self, arrived: ClusterPage, mine: Attempt, own: Kept) -> Verdict:
         """Let the page's own entry stand."""
@@ -166,15 +156,14 @@ class ClusterProtocol(SharedStore):
         if self._options.retention:
             await self._attempts.settle(own.attempt, "touch", self._options.retention)
         self._leave(arrived, mine)
-        likeness = own.resemblance(self._options.matching.bits)
-        match = Match(page_id=page.id, distance=own.distance, url=page.url, resemblance=likeness)
-        return verdict(page, Reason.SAME_PAGE, match, own.decided.rule)
+        match = matched(own.candidate, own.decided, url=page.url)
+        return Verdict.on(page, Reason.SAME_PAGE, match)
 
     async def _overflow(self, arrived: ClusterPage, mine: Attempt) -> Verdict:
         """Let the page pass; there is no room for it."""
         await self._attempts.settle(mine, "overflow")
         self._leave(arrived, mine)
-        return verdict(arrived.page, Reason.OVERFLOW)
+        return Verdict.on(arrived.page, Reason.OVERFLOW)
 
     async def _keep(
         self, arrived: ClusterPage, mine: Attempt, claims: Claims, rivals: Rivals

@@ -1,7 +1,6 @@
 """The text of the scripts for a layout: their parts, with values in place of constants' names.
 
-Rule of this module: pure; what decides is stated in `scrapy_neardup.evidence`, and is only written
-in Lua's terms here.
+Rule of this module: pure.
 """
 
 from __future__ import annotations
@@ -12,22 +11,24 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-from scrapy_neardup.evidence import demands
 from scrapy_neardup.evidence import layout as evidence_layout
-from scrapy_neardup.evidence.decision import Rule
-from scrapy_neardup.evidence.demands import Names
-from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_CONTRADICTED, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout
 
 _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
-    "evidence": (("evidence",), "comparison, decide"),
     "changing": (
         ("changes", "single/changes", "single/remember"),
         "{ rewrite = rewrite, withdraw = withdraw, remember = remember }",
     ),
 }
 """Part -> its files, and what the function returns that makes what they define."""
+
+MAX_ASKED: Final = 4
+"""Maximum number of candidates in the first reply of one Redis about a page. Of 233 duplicates on
+six sites all but 6 repeat the first."""
+
+MAX_ASKED_NEXT: Final = 16
+"""The same in any other reply. Each call looks for all candidates again."""
 
 
 def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
@@ -48,6 +49,7 @@ def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
 def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
     """Return the text of a script with the name of the record's digest in place of its value."""
     trees = ",".join(f"'t{number}:'" for number in range(1, len(layout.tables) + 1))
+    planes = layout.matching.bits + evidence_layout.OWNER_BITS
     values = {
         "TABLES": len(layout.prefixes),
         "PARTS": layout.compared,
@@ -58,14 +60,17 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
         "PAGE_DEPTH": PAGE_DEPTH,
         "SPLIT": layout.split,
         "CAP": layout.cap,
-        "MAX_CONTRADICTED": MAX_CONTRADICTED,
+        "MAX_ASKED": MAX_ASKED,
+        "MAX_ASKED_NEXT": MAX_ASKED_NEXT,
         "MAX_COMPARED": MAX_COMPARED,
+        "MAX_EQUAL": MAX_EQUAL,
         "MAX_UNDER_FEATURE": MAX_UNDER_FEATURE,
         "BY_DISTANCE": str(layout.matching.by_distance).lower(),
         "HAS_BODIES": str(layout.has_bodies).lower(),
         "FEATURES": layout.matching.features,
         "SHARED_FEATURES": layout.matching.shared_features,
-        **evidence_constants(layout.matching),
+        "EVIDENCE_HEAD": evidence_layout.HEAD.size,
+        "PLANES_BYTES": planes * layout.matching.bins // 8,
     }
     used = [part for part in parts if part != "single/bodies" or layout.has_bodies]
     texts = [_part("buckets"), *map(_part, used)]
@@ -86,40 +91,6 @@ def permuting(layout: Layout) -> str:
         forward.append([(source, target) for target, source in moves])
         backward.append(moves)
     return _chain("permuted", forward) + _chain("original", backward)
-
-
-def evidence_constants(matching: Matching) -> dict[str, str | int | float]:
-    """Return the constants of ``evidence.lua`` and their values as Lua has them.
-
-    Numbers of the two modules keep their names. Floats are written so that Lua reads the same
-    doubles.
-    """
-    numbers = {
-        name: value
-        for name, value in (vars(demands) | vars(evidence_layout)).items()
-        if name.isupper() and isinstance(value, int | float)
-    }
-    size = min(4, matching.bins // 8) or 4
-    words = matching.bins // 8 // size
-    rows = (
-        f"[{int(name)}]={{{','.join(map(repr, demand))}}}"
-        for name, demand in demands.DEMANDS.items()
-    )
-    return {
-        **numbers,
-        "EVIDENCE_HEAD": evidence_layout.HEAD.size,
-        "BINS": matching.bins,
-        "BITS": matching.bits,
-        "PLANE_BYTES": matching.bins // 8,
-        "PLANES_BYTES": (matching.bits + evidence_layout.OWNER_BITS) * matching.bins // 8,
-        "WORDS": words,
-        "PLANE": f"'<{f'I{size}' * words}'",
-        "ROW_SUMS": f"'<{'H' * (1 + evidence_layout.MAX_TRACKED)}'",
-        "FULL": 2 ** (8 * size) - 1,
-        "DEMANDS": f"{{{','.join(rows)}}}",
-        **{f"NAMES.{name.name}": int(name) for name in Names},
-        **{f"RULE.{rule.name}": f"'{rule}'" for rule in Rule},
-    }
 
 
 def _with_constants(text: str, values: Mapping[str, object]) -> str:

@@ -15,8 +15,9 @@ from typing import Any
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import Store, StoreOptions
 from scrapy_neardup.stores.redis.background import Background
-from scrapy_neardup.stores.redis.calls import ClusterCalls, Scripts
+from scrapy_neardup.stores.redis.calls import Scripts
 from scrapy_neardup.stores.redis.client import disconnect, explaining
+from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
 from scrapy_neardup.stores.redis.layout import Layout, prefix
 from scrapy_neardup.stores.redis.namespace import agree_on_parameters, exchange, topic_name
 

@@ -1,15 +1,18 @@
 """A memory that many crawlers share: packed buckets in one Redis (6.2 or newer) or Valkey.
 
-Every verb is one Lua script, so what it decides is atomic for all crawlers of the
-namespace, and a page costs one round trip. The scripts and their format are in ``lua/``.
+Every verb is one Lua script, atomic for all crawlers of the namespace. ``probe_and_add`` finds
+what a page may repeat, or adds the page; the crawler decides, and asks again until the page is
+added or repeats something. The scripts and their format are in ``lua/``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 from typing import Any
 
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
 from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.calls import Scripts
@@ -22,10 +25,16 @@ from scrapy_neardup.stores.redis.client import (
 )
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.namespace import counts
+from scrapy_neardup.stores.redis.questions import (
+    Answers,
+    page_words,
+    read_count,
+    read_questions,
+)
 from scrapy_neardup.stores.redis.scripts import script
 from scrapy_neardup.stores.redis.shared import SharedStore
-from scrapy_neardup.stores.redis.values import arrival_words, id_bytes, read_verdict
-from scrapy_neardup.verdict import Decision, Page, Verdict
+from scrapy_neardup.stores.redis.values import id_bytes, matched, near_reason
+from scrapy_neardup.verdict import Decide, Match, Page, Reason, Verdict
 
 _CLEARED = 2
 """Lapsed entries that a confirmation clears away."""
@@ -36,7 +45,7 @@ _SWEEP_FIELDS = 16
 _MAX_SWEPT = 64
 """Maximum number of entries that a step withdraws: some 3 ms of the server's time."""
 _VERBS: dict[str, tuple[str, ...]] = {
-    "check_and_add": ("single/pages", "single/bodies", "evidence", "changing"),
+    "probe_and_add": ("single/pages", "single/bodies", "changing", "single/candidates"),
     **dict.fromkeys(
         ("confirm", "forget", "sweep"),
         ("single/pages", "single/bodies", "changes", "single/changes"),
@@ -68,15 +77,32 @@ class RedisStore(SharedStore):
         self._agreed = 0
         self._agreeing = asyncio.Lock()
 
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page` and remember it if it is new; see `Store.check_and_add`."""
-        reply = await self._call("check_and_add", page, int(shared.LEASE * 1000), self._retention)
-        judged = read_verdict(page, reply, self._options.matching.bits)
-        if judged.decision is Decision.NEW:
-            self._held.add(page.id)
-        elif judged.decision is Decision.DUPLICATE:
-            self._held.discard(page.id)  # its old entry was withdrawn
-        return judged
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
+
+        Costs one round trip where the page has no candidates, or repeats the first one; one more
+        for each reply's candidates that it doesn't repeat (`scripts.MAX_ASKED`), and for what is
+        left to do where it repeats a later one or has an old entry.
+        """
+        decide = decide or deciding(page, self._options.matching)
+        answers = Answers()
+        while (reply := await self._probe(page, answers.words()))[:1] == b"q":
+            for question in read_questions(reply):
+                decided = decide(candidate := question.candidate())
+                if not decided.is_same:
+                    answers.refuse(question)
+                    continue
+                count, url = question.counted, question.url
+                if not question.is_settled:
+                    reply = await self._probe(page, answers.words(question))
+                    if reply[:1] != b"d":  # it is gone, or changed: what else is there?
+                        break
+                    count, url = read_count(reply)
+                return self._repeats(page, matched(candidate, decided, count, url))
+        if reply[:1] == b"o":
+            return Verdict.on(page, Reason.OVERFLOW)
+        self._held.add(page.id)
+        return Verdict.on(page, Reason.UNMATCHED if reply[:1] == b"n" else Reason.CHANGED)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final; see `Store.confirm`."""
@@ -113,7 +139,17 @@ class RedisStore(SharedStore):
         )
         self._agreed += 1
 
-    async def _call(self, verb: str, word: Page | bytes, *common: Any) -> bytes:
+    def _repeats(self, page: Page, match: Match) -> Verdict:
+        if match.page_id == page.id:
+            return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
+        self._held.discard(page.id)  # its old entry was withdrawn
+        return Verdict.on(page, near_reason(page), match)
+
+    async def _probe(self, page: Page, answers: bytes) -> bytes:
+        lease = int(shared.LEASE * 1000)
+        return await self._call("probe_and_add", (page, answers), lease, self._retention)
+
+    async def _call(self, verb: str, word: tuple[Page, bytes] | bytes, *common: Any) -> bytes:
         """Call a script; where the server was emptied, agree on the parameters again first.
 
         Raises
@@ -133,8 +169,8 @@ class RedisStore(SharedStore):
                         await self._load_scripts()
             return await self._calls.call(verb, self._packed(word), self._prefix, *common)
 
-    def _packed(self, word: Page | bytes) -> bytes:
-        return arrival_words(word, self._layout) if isinstance(word, Page) else word
+    def _packed(self, word: tuple[Page, bytes] | bytes) -> bytes:
+        return word if isinstance(word, bytes) else page_words(*word, self._layout)
 
     async def _renew(self) -> None:
         lease, ids = int(shared.LEASE * 1000), map(id_bytes, tuple(self._held))

@@ -1,6 +1,6 @@
 """``sqlite:PATH``, a store that outlives its process and serves one crawl at a time.
 
-Rule of this room: what decides is the index in memory; the file follows it. It holds
+The index in memory finds; the file follows it. It holds
 confirmed entries only, so that after a crash no page is suppressed by one that was never
 processed.
 
@@ -23,13 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.write_behind import WriteBehind
 from scrapy_neardup.urls import redact_store
-from scrapy_neardup.verdict import Decision, Page, Verdict
+from scrapy_neardup.verdict import Decide, Page, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,8 @@ class SQLiteStore(Store):
         if opened is not None:
             await opened.writer.close()
 
-    async def check_and_add(self, page: Page) -> Verdict:
-        """Judge `page`, and remember it if it is new.
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats, and remember it if it repeats nothing.
 
         Raises
         ------
@@ -115,8 +116,8 @@ class SQLiteStore(Store):
         index, writer, replaced = opened.index, opened.writer, opened.replaced
         await writer.settle()
         was_pending = index.is_pending(page.id)
-        outcome = index.check_and_add(page)
-        is_new = outcome.decision is Decision.NEW
+        outcome = index.check_and_add(page, decide or deciding(page, self._options.matching))
+        is_new = outcome.is_new
         if outcome.withdrawn >= 0:
             if is_new and not was_pending:
                 replaced[page.id] = outcome.withdrawn
@@ -126,11 +127,12 @@ class SQLiteStore(Store):
                 opened.drop(replaced.pop(page.id, -1))
         if is_new:
             writer.hold(outcome.row, page.url)
-        if outcome.decision is not Decision.DUPLICATE:
-            return outcome.verdict(page)
-        if not index.is_pending(outcome.page_id):
+        if not outcome.is_repeat or outcome.candidate is None:
+            return outcome.verdict(page, page.url)
+        page_id = outcome.candidate.page_id
+        if not index.is_pending(page_id):
             writer.write(outcome.row)
-        return outcome.verdict(page, await writer.url(outcome.row, outcome.page_id))
+        return outcome.verdict(page, await writer.url(outcome.row, page_id))
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final, and durable within a second.

@@ -24,9 +24,11 @@
 --   PAGE_DEPTH  levels that a tree of page ids, or of a cluster's features, may be split
 --   SPLIT       entries at which a bucket is split
 --   CAP         maximum entries of a bucket
--- from stores/base.py and Matching: BY_DISTANCE, FEATURES, SHARED_FEATURES, MAX_CONTRADICTED,
--- MAX_COMPARED, MAX_UNDER_FEATURE, HAS_BODIES (whether pages have features or evidence); and
--- the names of evidence.lua.
+--   EVIDENCE_HEAD  bytes of a short page's evidence
+--   PLANES_BYTES   bytes that any other page's has besides
+--   MAX_ASKED, MAX_ASKED_NEXT   maximum candidates in the first reply to a page, and in any other
+-- and from stores/base.py and Matching: BY_DISTANCE, FEATURES, SHARED_FEATURES, MAX_COMPARED, MAX_EQUAL,
+-- MAX_UNDER_FEATURE, HAS_BODIES (whether pages have features or evidence).
 
 local byte, sub, char, floor = string.byte, string.sub, string.char, math.floor
 local search = string.find

@@ -7,7 +7,7 @@
 
 local f, attempt, limit, body = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
 if buried(f, attempt) then return { 'gone' } end
-if HAS_BODIES and call('HEXISTS', KEY, 'c' .. f .. attempt) == 1 then
+if call('HEXISTS', KEY, 'c' .. f .. attempt) == 1 then
   return { 'claimed' } -- it is kept already, and this call is a late copy
 end
 local entry = ARGV[4] .. ARGV[5] .. 'p' .. u(NOW_MS + tonumber(ARGV[6]), 6)

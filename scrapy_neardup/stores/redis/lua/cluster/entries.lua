@@ -32,7 +32,7 @@ local function locate(f, attempt)
     o = o + WIDTH
   end
   name = 'c' .. f .. attempt
-  s = HAS_BODIES and call('HGET', KEY, name)
+  s = call('HGET', KEY, name)
   if s then return s, 0, name end
 end
 

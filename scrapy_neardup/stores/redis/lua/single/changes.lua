@@ -59,8 +59,12 @@ local function withdraw(id)
     call('ZREM', PENDING, id)
     return 0
   end
-  local key = key_of(id, r)
-  local is_listed = not HAS_BODIES or select(3, place_at(r.place))
+  local key, is_listed = key_of(id, r)
+  if HAS_BODIES then
+    is_listed = select(3, place_at(r.place))
+  elseif key and not is_listed then
+    call('HDEL', PREFIX .. 'unlisted', id)
+  end
   for i = 1, key and is_listed and tables_of(r.digests) or 0 do
     local f = permuted(i, key)
     remove(table_hash(i, f), f, listed(i, id, r.digests), DEPTH)

@@ -4,14 +4,15 @@
 --   PREFIX tN:XX   permuted key          PREFIX page:XX    page id -> record: start of the key, seen 4
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
+--   PREFIX unlisted   page id -> key and digests of a page that no table lists
 --
--- Where pages have features or evidence (HAS_BODIES), the digests stand in the record, behind the key,
--- as no table may list a page; a record ends with the place of its body, 4 bytes (bodies.lua); and
+-- Where pages have features or evidence (HAS_BODIES), the digests stand in the record, behind the key;
+-- a record ends with the place of its body, 4 bytes (bodies.lua); there is no `unlisted`; and
 --   PREFIX f:XX    feature -> place
 
 local ID = 8 -- bytes
--- Bytes of the key at the start of a record: five hold the longest prefix; eight are needed where
--- pages are found by features, as no table may list them.
+-- Bytes of the key at the start of a record: five hold the longest prefix; eight save a look-up where
+-- pages are found by features.
 local START = HAS_BODIES and 8 or 5
 local RECORD = START + (HAS_BODIES and 14 or 4)
 local LISTED = HAS_BODIES and ID or ID + 6 -- bytes behind a key in table 1
@@ -97,18 +98,23 @@ end
 
 -- The whole key of a page. Table 1 has it, among the keys with its start, and the digests, which join
 -- the record; keys with one start share a bucket, as no prefix is longer than the start. nil if the
--- server has evicted that bucket.
+-- server has evicted that bucket. Without bodies the second value is whether tables list the page.
 local function key_of(id, r)
-  if START == 8 then return r.start end
+  if HAS_BODIES then return r.start end
   local s = bucket(hash('t1', r.start), r.start)
   local same = sub(r.start, 3, 5)
   local o = lower_bound(s, 6 + LISTED, number(same, 1, 3), 0)
   while o < #s and sub(s, o + 1, o + 3) == same do
     if sub(s, o + 7, o + 6 + ID) == id then
       r.digests = sub(s, o + 7 + ID, o + 6 + LISTED)
-      return sub(r.start, 1, 2) .. sub(s, o + 1, o + 6)
+      return sub(r.start, 1, 2) .. sub(s, o + 1, o + 6), true
     end
     o = o + 6 + LISTED
+  end
+  local unlisted = call('HGET', PREFIX .. 'unlisted', id)
+  if unlisted then
+    r.digests = sub(unlisted, 9)
+    return sub(unlisted, 1, 8), false
   end
 end
 

@@ -1,10 +1,9 @@
--- Remember the page that check_and_add.lua has judged, and return whether there is room. In a crowd
--- whose nearest members it doesn't repeat, no table lists it, which bounds look-ups by distance: only
--- features lead to it.
+-- Add the page of probe_and_add.lua, and return whether there is room. In a crowd whose nearest members
+-- it doesn't repeat, no table lists it, which bounds look-ups by distance: only features lead to it.
 local function remember(p)
   local id = p.id
   local last_bucket = p.unlisted and 0 or 5 * p.looked
-  local full = p.contradicted == MAX_CONTRADICTED
+  local full = false
   for n = 1, last_bucket, 5 do
     full = full or #p.buckets[n + 2] >= CAP * (n == 1 and 6 + LISTED or 6)
   end
@@ -42,6 +41,7 @@ local function remember(p)
       end
     end
   end
+  if p.unlisted and not HAS_BODIES then call('HSET', PREFIX .. 'unlisted', id, p.key .. p.digests) end
   insert(hash('page', id), id, written, PAGE_DEPTH)
   call('ZADD', PENDING, now_ms() + tonumber(ARGV[2]), id)
   if p.url then

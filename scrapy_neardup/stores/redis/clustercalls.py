@@ -1,0 +1,186 @@
+"""Calls of scripts in a cluster, each on one hash. Nothing here knows what a script does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from redis import exceptions
+from redis.asyncio import RedisCluster
+from redis.asyncio.cluster import ClusterNode, PipelineCommand
+
+from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.stores.redis.calls import answer
+from scrapy_neardup.stores.redis.client import FAILURES, explaining
+from scrapy_neardup.urls import redact_store
+
+_MAX_CALLS = 64
+"""Maximum number of calls in one request to a node of a cluster."""
+_REQUESTS_AT_ONCE = 32
+"""Maximum number of concurrent requests: redis-py opens a connection for each."""
+_ALONE_AT_ONCE = 32
+"""Maximum number of calls that are repeated at once, each as a request of its own."""
+_MAX_CLOSE = 5.0
+"""Maximum seconds that requests may go on while the store closes."""
+
+_TO_REPEAT = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.AskError,  # and MOVED, which is one
+    exceptions.TryAgainError,
+    exceptions.ClusterDownError,
+    exceptions.NoScriptError,
+    OSError,
+)
+"""Errors of a single call of a request, whose slot has moved or whose node is another by now."""
+
+
+class _KeyedCall(NamedTuple):
+    verb: str
+    key: str
+    arguments: tuple[Any, ...]
+    reply: asyncio.Future[Any]
+
+
+class ClusterCalls:
+    """Calls of one namespace's scripts in a cluster, each on one hash.
+
+    Those that are made at once go to each node together, in one request. Each may be executed
+    twice, where its reply was lost or the cluster changed under it.
+
+    Parameters
+    ----------
+    client
+        Open; closed by the caller.
+    texts
+        Verb -> script.
+    check_record
+        Called where a node lacks a script: it may have been emptied, and the record of the
+        namespace's parameters with it.
+    """
+
+    def __init__(
+        self,
+        client: RedisCluster,
+        uri: str,
+        texts: Mapping[str, str],
+        check_record: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._client = client
+        self._uri = uri
+        self._check_record = check_record
+        self._scripts = {
+            verb: (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
+            for verb, text in texts.items()
+        }
+        self._waiting: list[_KeyedCall] = []
+        self._requests: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
+        self._turn_alone = asyncio.Semaphore(_ALONE_AT_ONCE)
+        self._closed = False
+
+    async def call(self, verb: str, key: str, *arguments: Any) -> Any:
+        """Call a script on one hash.
+
+        Raises
+        ------
+        StoreError
+            As `client.explained`.
+        """
+        if self._closed:
+            raise self._was_closed()
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._send_waiting)
+        call = _KeyedCall(verb, key, arguments, loop.create_future())
+        self._waiting.append(call)
+        with explaining(self._uri):
+            return await call.reply
+
+    async def close(self) -> None:
+        """Let the requests under way end and make no more; the client may be closed afterwards.
+
+        Closed under them, it would connect again to repeat them.
+        """
+        self._closed = True
+        if self._requests:
+            await asyncio.wait(self._requests, timeout=_MAX_CLOSE)
+
+    async def request(self, name: str, calls: Sequence[_KeyedCall]) -> None:
+        """Send calls to the node of this name in one request; without a name, each to its own."""
+        replies: Sequence[Any] = [self._was_closed()] * len(calls)
+        try:
+            async with self._turn:
+                if not self._closed:
+                    replies = await self._replies(name, calls)
+        except Exception as error:  # noqa: BLE001, whoever waits must hear of any
+            replies = [error] * len(calls)
+        finally:
+            answer(calls, replies)
+
+    def _send_waiting(self) -> None:
+        calls, self._waiting = self._waiting, []
+        by_node: dict[str, list[_KeyedCall]] = {}
+        for call in calls:
+            by_node.setdefault(self._node_of(call, calls), []).append(call)
+        for name, some in by_node.items():
+            for start in range(0, len(some), _MAX_CALLS):
+                task = asyncio.create_task(self.request(name, some[start : start + _MAX_CALLS]))
+                self._requests.add(task)
+                task.add_done_callback(self._requests.discard)
+
+    def _node_of(self, call: _KeyedCall, calls: Sequence[_KeyedCall]) -> str:
+        """Return the name of the node that a call goes to, or nothing."""
+        if len(calls) == 1:
+            return ""
+        try:
+            node = self._client.get_node_from_key(call.key)
+        except FAILURES:  # its slot has none at the moment
+            return ""
+        return node.name if node else ""
+
+    def _node(self, name: str) -> ClusterNode | None:
+        """Return the node that has a name now; redis-py 5 makes all anew when it is reset."""
+        return self._client.get_node(node_name=name) if name else None
+
+    async def _replies(self, name: str, calls: Sequence[_KeyedCall]) -> Sequence[Any]:
+        """Return replies, or errors."""
+        replies: list[Any] = [None] * len(calls)
+        alone = list(range(len(calls)))
+        if len(calls) > 1 and (node := self._node(name)) is not None:
+            # Not `RedisCluster.pipeline`: where one connection fails, that closes all of them.
+            commands = [
+                PipelineCommand(place, "EVALSHA", self._scripts[verb][0], 1, key, *arguments)
+                for place, (verb, key, arguments, _) in enumerate(calls)
+            ]
+            with contextlib.suppress(*FAILURES):
+                try:
+                    await node.execute_pipeline(commands)
+                finally:
+                    if self._node(name) is not node:  # else nobody closes what it opened
+                        await node.disconnect()
+                replies = [command.result for command in commands]
+                alone = [n for n, reply in enumerate(replies) if isinstance(reply, _TO_REPEAT)]
+        others = (self._call_alone(calls[n]) for n in alone)
+        for n, reply in zip(
+            alone, await asyncio.gather(*others, return_exceptions=True), strict=True
+        ):
+            replies[n] = reply
+        return replies
+
+    async def _call_alone(self, call: _KeyedCall) -> Any:
+        """Call a script where its slot is now, again and again if need be."""
+        verb, key, arguments, _ = call
+        sha, text = self._scripts[verb]
+        async with self._turn_alone:
+            try:
+                return await self._client.evalsha(sha, 1, key, *arguments)
+            except exceptions.NoScriptError:  # a node that is new, or was restarted
+                await self._check_record()
+                return await self._client.eval(text, 1, key, *arguments)
+
+    def _was_closed(self) -> StoreUnavailableError:
+        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")

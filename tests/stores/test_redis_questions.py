@@ -1,0 +1,155 @@
+"""What one Redis asks about a page, in how many calls, and what changes while an answer is due."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+from deciders import DecideFor, everything, nothing
+from matching_pages import like
+from store_registry import PLACES, page
+
+from scrapy_neardup.stores import Matching, StoreOptions
+from scrapy_neardup.stores.base import MAX_COMPARED
+from scrapy_neardup.stores.redis.scripts import MAX_ASKED, MAX_ASKED_NEXT
+from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.verdict import Candidate, Decided, Page, Reason, Verdict
+
+MATCHING = Matching(features=2, bins=128, bits=4)
+OPTIONS = StoreOptions(matching=MATCHING)
+BASE = Page(id=1, fingerprint=0, features=(1, 2), url="https://a.example/1", **like("1" * 16))
+
+
+class Watched(RedisStore):
+    """A store that counts its probes, and lets something happen before the second one."""
+
+    probes = 0
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def _probe(self, page: Page, answers: bytes) -> bytes:
+        self.probes += 1
+        if answers and self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+        return await super()._probe(page, answers)
+
+    async def judged(self, page: Page, decide_for: DecideFor) -> tuple[Reason, int]:
+        """Return the reason, and how many probes it took."""
+        self.probes = 0
+        verdict = await self.check_and_add(page, decide_for(page))
+        return verdict.reason, self.probes
+
+
+def only(*page_ids: int) -> DecideFor:
+    """Repeated are these alone."""
+    return lambda _page: lambda candidate: Decided(candidate.page_id in page_ids, "only")
+
+
+def on_one_redis(scenario, options: StoreOptions = OPTIONS) -> None:
+    async def play(uri: str) -> None:
+        async with Watched(uri, options) as store:
+            await scenario(store)
+
+    with PLACES["redis"]() as place:
+        asyncio.run(play(place.uri))
+
+
+@pytest.mark.parametrize("options", [OPTIONS, StoreOptions()], ids=["best", "paper"])
+def test_how_many_calls_a_page_takes(options):
+    async def scenario(store: Watched) -> None:
+        base = BASE if options is OPTIONS else page(1, 0)
+        assert await store.judged(base, nothing) == (Reason.UNMATCHED, 1)
+        assert await store.judged(replace(base, id=2), everything) == (Reason.NEAR, 1)
+        assert await store.judged(base, everything) == (Reason.SAME_PAGE, 1)
+        assert await store.judged(replace(base, id=3), nothing) == (Reason.UNMATCHED, 2)
+        # The second candidate is in the same reply only where the first was refused before.
+        assert await store.judged(replace(base, id=4), only(3)) == (Reason.NEAR, 2)
+        # Its own entry is refused, and withdrawn with the count.
+        assert await store.judged(replace(base, id=3), only(1)) == (Reason.NEAR, 3)
+        assert (await store.stats()).dropped == 2
+
+    on_one_redis(scenario, options)
+
+
+def test_candidates_come_in_order_and_a_few_at_a_time():
+    async def scenario(store: Watched) -> None:
+        for number in range(MAX_COMPARED + 8):
+            distance = number % 4
+            one = replace(BASE, id=number, fingerprint=(1 << distance) - 1)
+            assert (await store.judged(one, nothing))[0] is Reason.UNMATCHED
+        asked: list[Candidate] = []
+
+        def decide(candidate: Candidate) -> Decided:
+            asked.append(candidate)
+            return Decided(is_same=False, rule="")
+
+        store.probes = 0
+        await store.check_and_add(replace(BASE, id=1000), decide)
+        order = [(each.distance, each.page_id) for each in asked]
+        assert order == sorted(order)
+        assert len(set(order)) == MAX_COMPARED
+        assert store.probes <= 3 + (MAX_COMPARED - MAX_ASKED) // MAX_ASKED_NEXT
+
+    on_one_redis(scenario)
+
+
+def test_who_refused_is_counted_nowhere():
+    async def scenario(store: Watched) -> None:
+        await store.check_and_add(BASE)
+        assert await store.judged(replace(BASE, id=2), nothing) == (Reason.UNMATCHED, 2)
+        assert (await store.stats()).dropped == 0
+        verdict = await store.check_and_add(replace(BASE, id=3), only(2)(BASE))
+        assert (verdict.match.page_id, verdict.match.count) == (2, 1)
+        assert (await store.stats()).dropped == 1
+        assert await store.forget(1) == 0
+        assert await store.forget(2) == 1
+
+    on_one_redis(scenario)
+
+
+def test_a_candidate_that_has_changed_meanwhile_is_asked_about_again():
+    async def scenario(store: Watched) -> None:
+        other = replace(BASE, id=2, **like("2" * 16))
+        await store.check_and_add(BASE)
+        asked: list[Candidate] = []
+
+        def decide(candidate: Candidate) -> Decided:
+            asked.append(candidate)
+            return Decided(candidate.evidence == other.evidence, "equal")
+
+        changed = replace(other, id=1)
+        store.meanwhile = lambda: RedisStore.check_and_add(store, changed, nothing(changed))
+        verdict = await store.check_and_add(other, decide)
+        assert [each.evidence for each in asked] == [BASE.evidence, other.evidence]
+        assert (verdict.reason, verdict.match.page_id, verdict.match.count) == (Reason.NEAR, 1, 1)
+
+    on_one_redis(scenario)
+
+
+def test_a_page_that_came_meanwhile_is_asked_about():
+    async def scenario(store: Watched) -> None:
+        await store.check_and_add(BASE)
+        rival = replace(BASE, id=5)
+        store.meanwhile = lambda: RedisStore.check_and_add(store, rival, nothing(rival))
+        verdict = await store.check_and_add(replace(BASE, id=2), only(5)(BASE))
+        assert verdict.match.page_id == 5
+        assert (await store.stats()).pages == 2
+
+    on_one_redis(scenario)
+
+
+def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match():
+    async def scenario(store: Watched) -> None:
+        await store.check_and_add(BASE)
+        await store.check_and_add(own := replace(BASE, id=2), nothing(BASE))
+        store.meanwhile = lambda: store.forget(1)
+
+        def verdict_on(page: Page) -> Awaitable[Verdict]:
+            return store.check_and_add(page, only(1)(page))
+
+        assert (await verdict_on(own)).reason is Reason.CHANGED
+        assert (await store.stats()).pages == 1
+
+    on_one_redis(scenario)

@@ -1,0 +1,94 @@
+"""Decisions that tests make in place of `scrapy_neardup.evidence.decision`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scrapy_neardup.evidence.layout import HEAD, Head
+from scrapy_neardup.stores import Matching, Store
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Verdict
+
+DecideFor = Callable[[Page], Decide]
+
+
+def everything(_page: Page) -> Decide:
+    """Every candidate is repeated."""
+    return lambda _candidate: Decided(is_same=True, rule="everything")
+
+
+def nothing(_page: Page) -> Decide:
+    """No candidate is repeated."""
+    return lambda _candidate: Decided(is_same=False, rule="nothing")
+
+
+def by_evidence(matching: Matching, least: float = 0.75) -> DecideFor:
+    """Repeated is what has this share of its bins, eight at a time, in common with the page.
+
+    Of short pages, titles must be equal; title and content together contradict. Without evidence
+    a page repeats any candidate.
+    """
+    size = matching.bins // 8
+
+    def decide_for(page: Page) -> Decide:
+        def decide(candidate: Candidate) -> Decided:
+            ours, theirs = page.evidence, candidate.evidence
+            if not (candidate.same_title or candidate.same_content):
+                return Decided(is_same=False, rule="other")
+            if not ours or not size:
+                return Decided(is_same=ours in (b"", theirs), rule="equal")
+            if len(ours) != len(theirs):
+                return Decided(is_same=False, rule="other")
+            if len(ours) == HEAD.size:
+                same = Head.unpack(ours).title == Head.unpack(theirs).title
+                return Decided(is_same=same, rule="title")
+            ends = range(HEAD.size, HEAD.size + size * matching.bits, size)
+            same_parts = sum(
+                all(ours[end + part] == theirs[end + part] for end in ends) for part in range(size)
+            )
+            return Decided(same_parts >= least * size, "parts", same_parts / size)
+
+        return decide
+
+    return decide_for
+
+
+class Asking(Store):
+    """A store whose pages are decided about by `decide_for`; it notes what it was asked last.
+
+    Attributes
+    ----------
+    asked
+        The candidates that the store asked about for the last page, in its order.
+    """
+
+    def __init__(self, store: Store, decide_for: DecideFor) -> None:
+        self.store, self.decide_for = store, decide_for
+        self.asked: list[Candidate] = []
+
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        answer = decide or self.decide_for(page)
+        self.asked = []
+
+        def noting(candidate: Candidate) -> Decided:
+            self.asked.append(candidate)
+            return answer(candidate)
+
+        return await self.store.check_and_add(page, noting)
+
+    async def open(self):
+        await self.store.open()
+
+    async def close(self):
+        await self.store.close()
+
+    async def confirm(self, page_id):
+        await self.store.confirm(page_id)
+
+    async def forget(self, page_id):
+        return await self.store.forget(page_id)
+
+    async def stats(self):
+        return await self.store.stats()
+
+    async def exchange(self, topic, member, value):
+        return await self.store.exchange(topic, member, value)
