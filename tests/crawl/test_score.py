@@ -11,7 +11,7 @@ from site_server import page, text
 from scrapy_neardup.crawl.actions import KEEP, KEEP_START, Actions
 from scrapy_neardup.crawl.settings import read_settings
 from scrapy_neardup.options import DEPRIORITIZE, DROP, FLAG
-from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
+from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
 shares = st.floats(0, 1)
 
@@ -24,14 +24,15 @@ def actions(action=DEPRIORITIZE, lower=1.0, **more):
 
 
 def duplicate(resemblance, rule="alike"):
-    match = Match(page_id=2, distance=3, resemblance=resemblance)
-    return Verdict(
-        decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=1, match=match, rule=rule
-    )
+    decided = Decided(is_same=True, rule=rule, resemblance=resemblance)
+    match = Match(page_id=2, distance=3, decided=decided)
+    return Verdict(decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=1, match=match)
 
 
 def new(closest):
-    return Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, closest=closest)
+    decided = Decided(is_same=False, rule="unlike", resemblance=closest)
+    nearest = Match(page_id=2, distance=3, decided=decided)
+    return Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, nearest=nearest)
 
 
 def test_a_near_duplicate_is_lowered_from_nothing_at_the_threshold_to_all_at_equal_text():
