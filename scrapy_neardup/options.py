@@ -298,6 +298,19 @@ class Crawling(_Checked):
         10.0,
         "Seconds that a page waits for the callback of a page that it repeats; 0 doesn't wait.",
     )
+    urls: Literal["off", "report", "skip"] = _option(
+        kinds.one_of("off", "report", "skip"),
+        "report",
+        "What is done with rules of addresses, which a crawl learns from its duplicates: off,"
+        " nothing; report, the log says which they are and what they would save; skip, requests"
+        " whose page is known by such a rule aren't made.",
+    )
+    urls_explore: float = _option(
+        kinds.fraction(),
+        0.05,
+        "Share of the requests that NEARDUP_URLS would skip which are made all the same, to check"
+        " the rules.",
+    )
     audit: str | None = _option(
         kinds.path(), None, "Path of a file to which every verdict is appended."
     )

@@ -11,7 +11,8 @@ A verdict's line has the keys of the ``scan`` command's output (``page``, ``verd
 that is dropped or flagged ``links``; and, if asked, ``text``, the judged text as zlib-compressed
 UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
 the reason. A line with ``"event": "orphaned"`` lists
-pages that were dropped as duplicates of a page that was withdrawn later.
+pages that were dropped as duplicates of a page that was withdrawn later; one with
+``"event": "skipped"`` a request that ``NEARDUP_URLS`` kept from being made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -171,6 +172,16 @@ class AuditFile:
                 "pages": list(pages),
             }
         )
+
+    def skipped(self, url: str, rules: Sequence[str]) -> None:
+        """Append that the page at `url` wasn't requested, and the rules of addresses behind it.
+
+        Raises
+        ------
+        OSError
+            It can't be written.
+        """
+        self._append({"time": _now(), "event": "skipped", "page": url, "rules": list(rules)})
 
     def close(self) -> None:
         """Close the file; there is nothing to flush."""

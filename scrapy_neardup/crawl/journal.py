@@ -23,10 +23,13 @@ from scrapy_neardup.verdict import Decision, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.dust.host import Change
+    from scrapy_neardup.dust.rules import Rule
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +57,13 @@ STATS = (
     "neardup/requests/dropped",
     "neardup/requests/deprioritized",
     "neardup/items/dropped",
+    "neardup/urls/saveable",
+    "neardup/urls/rules-begun",
+    "neardup/urls/rules-ended",
+    "neardup/urls/skipped",
+    "neardup/urls/explored",
+    "neardup/urls/requested-again",
+    "neardup/urls/forgotten",
     "neardup/store/errors",
     "neardup/audit/errors",
 )
@@ -64,6 +74,9 @@ SLOW_SECONDS = 1.0
 
 REMEMBERED_LINKS = 100_000
 """Maximum number of addresses that dropped pages led to that are remembered; 20 MB."""
+
+SHOWN_RULES = 12
+"""Maximum number of rules of addresses that a line of the log shows."""
 
 _ENDS = {
     KEEP_BUDGET: "pages/kept-budget",
@@ -134,6 +147,53 @@ class Journal:
             kind,
             extra={"spider": self._crawler.spider},
         )
+
+    def rule(self, change: Change) -> None:
+        """Tell that a rule of addresses begins, or is contradicted and ends."""
+        one, other = map(redact, change.pair)
+        self.count("urls/rules-begun" if change.begins else "urls/rules-ended")
+        logger.log(
+            logging.INFO if change.begins else logging.WARNING,
+            "Rule of addresses %s: %s (%s and %s)",
+            "begins" if change.begins else "ends, as two pages contradict it",
+            change.rule,
+            one,
+            other,
+            extra={"spider": self._crawler.spider},
+        )
+
+    def rules(self, rules: Sequence[Rule], saveable: int, *, skips: bool) -> None:
+        """Tell which rules of addresses are in force at the end, and what they are worth."""
+        if not rules:
+            return
+        shown = [str(rule) for rule in rules[:SHOWN_RULES]] + ["…"] * (len(rules) > SHOWN_RULES)
+        worth = f"the pages of {saveable:,} requests were known before they were made"
+        logger.info(
+            "Rules of addresses: %s; %s%s",
+            "; ".join(shown),
+            worth,
+            "" if skips else " (NEARDUP_URLS = 'skip' makes no such request)",
+            extra={"spider": self._crawler.spider},
+        )
+
+    def skipped(self, request: Request, rules: Sequence[Rule]) -> None:
+        """Tell that a request isn't made, as rules of addresses say what it would bring."""
+        named = list(map(str, rules))
+        self.count("urls/skipped")
+        logger.debug(
+            "%s isn't requested: %s",
+            redact(request.url),
+            "; ".join(named),
+            extra={"spider": self._crawler.spider},
+        )
+        self._crawler.signals.send_catch_log(
+            signal=signals.request_skipped,
+            request=request,
+            rules=named,
+            spider=self._crawler.spider,
+        )
+        if self._audit is not None:
+            self._write(self._audit.skipped, redact(request.url), named)
 
     def late(self, verdict: Verdict) -> None:
         """Tell that a page is delivered as time is up for the one that it repeats."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scrapy.http import HtmlResponse
 
 from scrapy_neardup.crawl.audit import Said
+from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.text import (
     Block,
     Blocks,
@@ -60,6 +61,9 @@ class Reading(NamedTuple):
     """The page, or the verdict that it can't be judged."""
     said: Said | None
     """What it says, if there is an audit."""
+    words: int
+    """Hash of what it says, whatever the order (`scrapy_neardup.dust.words`); 0 where nobody asks
+    or there is nothing."""
     seconds: float
     """Seconds of CPU time that reading and analysing the page took."""
 
@@ -83,32 +87,36 @@ class Reader:
         self._deny = settings.deny
         self._keeps_said = settings.audit is not None
         self._keeps_text = settings.audit_text
+        self._hashes_words = settings.urls != "off"
         self._complained = False
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return what is judged of a response, or the verdict that it can't be."""
         start = thread_time()
-        page, said = self._page(identity, request, response)
-        return Reading(page, said, thread_time() - start)
+        page, said, words = self._page(identity, request, response)
+        return Reading(page, said, words, thread_time() - start)
 
     def _page(
         self, identity: int, request: Request, response: Response
-    ) -> tuple[Page | Verdict, Said | None]:
+    ) -> tuple[Page | Verdict, Said | None, int]:
         try:
             content = self.read(request, response)
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
-            return unjudged(identity, error.reason, str(error)), None
+            return unjudged(identity, error.reason, str(error)), None, 0
         said = Said.of(content, with_text=self._keeps_text) if self._keeps_said else None
         try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # All that is left is a callable of the user's in the fingerprint.
             self._complain("NEARDUP_WEIGHTS", response, error)
-            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said
+            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said, 0
         if scope is not None and isinstance(page, Page):
             page = replace(page, scope=scope)
-        return page, said
+        words = 0
+        if self._hashes_words and isinstance(page, Page):
+            words = unordered_hash(content.blocks.texts, letters_only=page.exact)
+        return page, said, words
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.

@@ -23,6 +23,7 @@ from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
+from scrapy_neardup.crawl.urlrules import UrlRules
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.options import DROP
@@ -58,13 +59,17 @@ class Session:
         self._uri = store_uri(crawler, settings)
         self._faults = Faults(crawler, self.journal, self._uri, settings.on_error)
         self._store = make_store(crawler, settings, self._faults.failed)
+        job = job_of(crawler, self._uri)
+        self.url_rules: UrlRules | None = None
+        if settings.urls != "off":
+            self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
         self._detector = Detector(
             self._reader.analyser,
             self._store,
             on_learnt=self.journal.learnt,
-            job=job_of(crawler, self._uri),
+            job=job,
             credits_learnt=settings.audit is not None,
             scores_new=settings.deprioritize_from < 1,
         )
@@ -95,12 +100,20 @@ class Session:
         await self.ledger.close()
         with suppress(StoreError):  # it was counted and logged; what was learnt is learnt again
             await self._detector.close()
+        if self.url_rules is not None:
+            await self.url_rules.close()
         try:
             await self._store.close()
         except StoreError as error:
             self.journal.count("store/errors")
             logger.error("%s", error)  # noqa: TRY400
         self.journal.close()
+
+    def withdraw(self, response: Response) -> None:
+        """Withdraw a page whose callback failed, or asks for it again."""
+        self.ledger.withdraw(self.judged(response))
+        if self.url_rules is not None and response.request is not None:
+            self.url_rules.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:
         """Return what was decided about `response`, if it was judged."""
@@ -119,7 +132,7 @@ class Session:
         if not self._eligibility.admits(request, response):
             return
         identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
-        page, said, seconds = self._reader.page(identity, request, response)
+        page, said, words, seconds = self._reader.page(identity, request, response)
         told = partial(Judged, said=said, seconds=seconds)
         if isinstance(page, Verdict):
             self._note(request, told(verdict=page, action=KEEP))
@@ -132,6 +145,8 @@ class Session:
         )
         if action == DROP:
             self._actions.dropped(request, identity)
+        if self.url_rules is not None:
+            await self.url_rules.judged(request, verdict, words, short=page.exact)
         lower = self._actions.priority(action, verdict)
         self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
 

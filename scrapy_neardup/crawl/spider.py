@@ -103,7 +103,7 @@ class NearDuplicateSpiderMiddleware(Component):
         if isinstance(exception, NearDuplicatePage):
             return ()
         if self._session is not None:
-            self._session.ledger.withdraw(self._session.judged(response))
+            self._session.withdraw(response)
         return None
 
     @contextmanager
@@ -123,11 +123,11 @@ class NearDuplicateSpiderMiddleware(Component):
         try:
             yield passes
         except BaseException:
-            session.ledger.withdraw(judged)
+            session.withdraw(response)
             raise
         if judged is not None and judged.entry is not None:
             if session.asked_again.says_nothing(judged.verdict.page_id, output):
-                session.ledger.withdraw(judged)
+                session.withdraw(response)
             else:
                 session.ledger.confirm(judged)
 
@@ -152,6 +152,8 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         _disinherit(entry, response)
         if action == DROP_LINKS:
             session.journal.count("requests/dropped")
+            return False
+        if session.url_rules is not None and not session.url_rules.passes(entry):
             return False
         if judged is not None and judged.priority:
             entry.priority += judged.priority

@@ -43,12 +43,14 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "omitted": (list, NoneType),
     "count": int,
     "pages": list,
+    "rules": list,
 }
 """Key -> type of its value, where the key is present."""
 
 _VERDICT = {"time", "page", "id", "verdict", "reason", "action"}
 _ORPHANED = {"time", "of_id", "count", "pages"}
-"""Keys that a line of a verdict, or of the event, must have."""
+_EVENTS = {"orphaned": _ORPHANED, "skipped": {"time", "page", "rules"}}
+"""Keys that a line of a verdict, or of an event, must have."""
 
 _DECISIONS = set(Decision)
 
@@ -100,9 +102,9 @@ def _fault(entry: object) -> str | None:
     if not isinstance(entry, dict):
         return "no JSON object"
     event = entry.get("event")
-    if event not in (None, "orphaned"):
+    if event is not None and event not in _EVENTS:
         return f"unknown event {str(event)[:40]!r}"
-    if missing := (_ORPHANED if event else _VERDICT) - entry.keys():
+    if missing := (_EVENTS[event] if event else _VERDICT) - entry.keys():
         return f'no "{min(missing)}"'
     for key, value in entry.items():
         if not isinstance(value, _KINDS.get(key, object)):

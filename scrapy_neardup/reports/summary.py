@@ -79,6 +79,8 @@ class Summary:
         Page id -> what is known of a page that was not found to repeat another.
     orphans
         Pages that were dropped for one that failed afterwards.
+    skipped
+        Requests that rules of addresses kept from being made.
     links
         Addresses that only dropped pages led to, as far as the crawl counted them.
     """
@@ -96,6 +98,7 @@ class Summary:
         self.others: list[str] = []
         self.orphans: list[str] = []
         self.orphaned = 0
+        self.skipped = 0
         self.links: int | None = None
         self._times = array("d")
         self._outcomes = array("b")
@@ -103,7 +106,9 @@ class Summary:
 
     def add(self, entry: Entry, line: int) -> None:
         """Add a line of an audit; `line` numbers it, over all files."""
-        if "event" in entry:
+        if entry.get("event") == "skipped":
+            self.skipped += 1
+        elif "event" in entry:
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
         else:

@@ -152,6 +152,8 @@ WRONG = [
     ("STORE_URLS", "no", "True, False or 'hash'"),
     ("KEEP_START", 2, "True or False"),
     ("ON_ERROR", "stop", "'keep' or 'close'"),
+    ("URLS", "yes", "'off', 'report' or 'skip'"),
+    ("URLS_EXPLORE", 5, "a number from 0 to 1"),
     ("TIMEOUT", 0, "a number of seconds above 0"),
     ("TIMEOUT", "inf", "a number of seconds above 0"),
     ("TIMEOUT", "nan", "a number of seconds above 0"),
