@@ -22,6 +22,7 @@ from scrapy_neardup.interrupts import insistent
 VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
     "report": "Make a web page of what crawls dropped, and why.",
+    "rules": "Show which rules a site's addresses follow, and what they would save.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "load": "Put the pages of a collection into a store, before a crawl.",

@@ -1,4 +1,4 @@
-"""Rules of addresses in crawls: what is skipped, what never is, and what is requested after all."""
+"""Rules of addresses in crawls: what is skipped, what never is, what is requested after all."""
 
 import itertools
 import json
@@ -128,7 +128,7 @@ class Insisting(Visit):
 
 
 def test_what_is_asked_for_explicitly_is_never_skipped(crawl, site):
-    paths = variants(range(MANY)) + ["/p/1?sid=again", "/p/2?sid=skip"]
+    paths = [*variants(range(MANY)), "/p/1?sid=again", "/p/2?sid=skip"]
     show(site, *paths)
     crawl(Insisting, *paths, settings=SKIP)
     assert {"/p/1?sid=again", "/p/2?sid=skip"} <= set(site.requests)
