@@ -311,6 +311,18 @@ class Crawling(_Checked):
         "Share of the requests that NEARDUP_URLS would skip which are made all the same, to check"
         " the rules.",
     )
+    pattern_budget: int = _option(
+        kinds.integer(0),
+        0,
+        "Number of pages that a pattern of addresses (/calendar/N/N/) still gets when 40 of its"
+        " last 50 brought next to nothing new; 0 sets no end.",
+    )
+    probe: bool = _option(
+        kinds.boolean_or(),
+        False,
+        "Whether each host is asked for addresses that can't exist, so that pages like the answers"
+        " are known for soft 404s.",
+    )
     audit: str | None = _option(
         kinds.path(), None, "Path of a file to which every verdict is appended."
     )

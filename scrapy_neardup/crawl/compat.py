@@ -12,9 +12,20 @@ except ImportError:  # Scrapy < 2.14
     from scrapy.utils.reactor import is_asyncio_reactor_installed as is_asyncio_available
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
-__all__ = ["close_spider", "is_asyncio_available"]
+__all__ = ["close_spider", "download", "is_asyncio_available"]
+
+
+async def download(crawler: Crawler, request: Request) -> Response:
+    """Return the response to a request that passes neither a scheduler nor a spider."""
+    engine = crawler.engine
+    assert engine is not None  # noqa: S101  (for the type checker)
+    if hasattr(engine, "download_async"):
+        return await engine.download_async(request)
+    return await maybe_deferred_to_future(engine.download(request))
 
 
 async def close_spider(crawler: Crawler, reason: str) -> None:

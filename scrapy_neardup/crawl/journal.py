@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.dust.host import Change
+    from scrapy_neardup.dust.novelty import Pattern
     from scrapy_neardup.dust.rules import Rule
 
 logger = logging.getLogger(__name__)
@@ -64,6 +65,9 @@ STATS = (
     "neardup/urls/explored",
     "neardup/urls/requested-again",
     "neardup/urls/forgotten",
+    "neardup/urls/patterns-spent",
+    "neardup/urls/deprioritized",
+    "neardup/urls/out-of-budget",
     "neardup/store/errors",
     "neardup/audit/errors",
 )
@@ -173,6 +177,20 @@ class Journal:
             "; ".join(shown),
             worth,
             "" if skips else " (NEARDUP_URLS = 'skip' makes no such request)",
+            extra={"spider": self._crawler.spider},
+        )
+
+    def spent(self, host: str, name: str, pattern: Pattern) -> None:
+        """Tell that the pages of a pattern of addresses bring next to nothing new."""
+        self.count("urls/patterns-spent")
+        logger.info(
+            "Pages like %s%s bring next to nothing new: %s since page %d of %d; "
+            "NEARDUP_PATTERN_BUDGET can set an end",
+            host,
+            name,
+            "none did" if not pattern.last_news else "hardly one did",
+            pattern.last_news,
+            pattern.pages,
             extra={"spider": self._crawler.spider},
         )
 

@@ -16,11 +16,13 @@ from weakref import WeakKeyDictionary
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain
+from scrapy_neardup.crawl.budget import PatternBudget
 from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
+from scrapy_neardup.crawl.probe import Probe
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.crawl.urlrules import UrlRules
@@ -65,6 +67,7 @@ class Session:
             self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
+        self.pattern_budget = PatternBudget(settings, self.journal)
         self._detector = Detector(
             self._reader.analyser,
             self._store,
@@ -74,6 +77,9 @@ class Session:
             scores_new=settings.deprioritize_from < 1,
         )
         self._actions = Actions(settings)
+        self._probe: Probe | None = None
+        if settings.probe:
+            self._probe = Probe(crawler, self._reader, self._detector, self._store)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
@@ -97,6 +103,8 @@ class Session:
         if self._eligibility is None:
             return
         self._eligibility = None
+        if self._probe is not None:
+            await self._probe.close()
         await self.ledger.close()
         with suppress(StoreError):  # it was counted and logged; what was learnt is learnt again
             await self._detector.close()
@@ -143,10 +151,14 @@ class Session:
             judge=partial(self._verdict, page),
             choose=partial(self._actions.choose, request, earlier=earlier),
         )
+        if self._probe is not None:
+            self._probe.met(request)
+            verdict = self._probe.named(verdict)
         if action == DROP:
             self._actions.dropped(request, identity)
         if self.url_rules is not None:
             await self.url_rules.judged(request, verdict, words, short=page.exact)
+            self.pattern_budget.judged(request, page)
         lower = self._actions.priority(action, verdict)
         self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
 

@@ -153,7 +153,7 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         if action == DROP_LINKS:
             session.journal.count("requests/dropped")
             return False
-        if session.url_rules is not None and not session.url_rules.passes(entry):
+        if not _may_be_made(entry, session):
             return False
         if judged is not None and judged.priority:
             entry.priority += judged.priority
@@ -162,6 +162,12 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         session.journal.count("items/dropped")
         return False
     return True
+
+
+def _may_be_made(request: Request, session: Session) -> bool:
+    """Return whether neither a rule of addresses nor a budget is against a request."""
+    rules = session.url_rules
+    return rules is None or (rules.passes(request) and session.pattern_budget.admits(request))
 
 
 def _disinherit(request: Request, response: Response) -> None:

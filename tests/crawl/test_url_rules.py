@@ -80,9 +80,9 @@ def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
     outcome = crawl(Listener, *paths)
     assert outcome.stats["downloader/request_count"] == 1 + len(paths)
     assert not told(outcome)[1]
-    assert outcome.counted(ours="neardup/urls/") == {
-        "saveable": MANY - SID.needed, "rules-begun": 1
-    }  # fmt: skip
+    counted = outcome.counted(ours="neardup/urls/")
+    assert counted.pop("patterns-spent") == 1  # /p/N?sid=
+    assert counted == {"saveable": MANY - SID.needed, "rules-begun": 1}
     [line] = [line for line in outcome.logged("INFO") if line.startswith("Rules of addresses")]
     assert f"{MANY - SID.needed:,} requests" in line
 
@@ -224,3 +224,39 @@ def test_crawlers_of_one_store_learn_from_each_other(crawl, site):
     crawl(Visit, *first, settings=settings)
     outcome = crawl(Visit, *second, settings=settings)
     assert outcome.counted()["urls/skipped"] == 20
+
+
+def months(site, number):
+    """Serve months that differ in little, and texts that differ in all."""
+    paths = [f"/month/{each}" for each in range(number)]
+    for each, path in enumerate(paths):
+        own = " ".join(f"{word}{each}" for word in ("january", "friday"))
+        site.routes[path] = page(text("the same", words=200) + f"<p>{own}</p>")
+    threads = [f"/thread/{each}" for each in range(number)]
+    for path in threads:
+        site.routes[path] = page(text("the same", words=100) + text(path, words=100))
+    return [path for both in zip(threads, paths, strict=True) for path in both]
+
+
+def test_a_pattern_without_news_gets_a_lower_priority_and_an_end(crawl, site):
+    paths = months(site, 120)
+    settings = SKIP | {"NEARDUP_PATTERN_BUDGET": 10, "NEARDUP_ACTION": "flag"}
+    outcome = crawl(Steady, *paths, settings=settings | {"CONCURRENT_REQUESTS": 1})
+    counted = outcome.counted(ours="neardup/urls/")
+    assert counted["patterns-spent"] == 1
+    assert counted["out-of-budget"] > 30
+    assert sum(path.startswith("/thread/") for path in site.requests) == 120
+    assert any("/month/N bring next to nothing new" in line for line in outcome.logged("INFO"))
+
+
+class Steady(Visit):
+    """Finds each path on the page before it."""
+
+    def parse(self, response):
+        yield scrapy.Request(response.urljoin(self.paths[0]), self.page)
+
+    def page(self, response):
+        self.note(response)
+        number = self.paths.index(self.path_of(response))
+        for path in self.paths[number + 1 : number + 3]:
+            yield scrapy.Request(response.urljoin(path), self.page)

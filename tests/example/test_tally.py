@@ -97,7 +97,7 @@ def test_the_report_shows_both_and_explains(site):
         ],
         site, ALIKE, 4,
     )  # fmt: skip
-    lines = list(report(without, plugin, site.library))
+    lines = list(report([without, plugin], site.library))
     cells = {line[:42].strip(): line[42:].split() for line in lines if len(line) > 50}
     assert cells["requests"] == ["3", "4"]
     assert cells["content covered"] == ["25.0%", "25.0%"]
