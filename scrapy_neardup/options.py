@@ -286,6 +286,13 @@ class Crawling(_Checked):
         True,
         "Whether start requests are delivered even if their pages are near-duplicates.",
     )
+    seen: Literal["keep", "drop", "drop-items"] = _option(
+        kinds.one_of("keep", "drop", "drop-items"),
+        "keep",
+        "What is done about a page of an earlier crawl whose content hasn't changed: keep, it is"
+        " delivered; drop, it is dropped with its links; drop-items, its callback is called, and"
+        " the items are dropped.",
+    )
     on_error: Literal["keep", "close"] = _option(
         kinds.one_of("keep", "close"),
         "keep",

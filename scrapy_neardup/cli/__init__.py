@@ -23,6 +23,7 @@ VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
     "report": "Make a web page of what crawls dropped, and why.",
     "rules": "Show which rules a site's addresses follow, and what they would save.",
+    "changes": "Show what is new, gone or changed between two crawls.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "load": "Put the pages of a collection into a store, before a crawl.",

@@ -16,7 +16,7 @@ from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, 
 from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.watch import Watch
-from scrapy_neardup.options import DROP, FLAG
+from scrapy_neardup.options import DROP, DROP_ITEMS, FLAG
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -49,6 +49,7 @@ STATS = (
     "neardup/pages/waited",
     "neardup/pages/withdrawn",
     "neardup/pages/orphaned",
+    "neardup/pages/unchanged",
     "neardup/pages/slow",
     "neardup/unjudged/REASON",
     "neardup/distance/N",
@@ -127,6 +128,8 @@ class Journal:
             self.count(f"unjudged/{verdict.reason}")
         else:
             self.count(f"pages/{verdict.decision}")
+        if verdict.decision is Decision.SEEN and judged.action in {DROP, DROP_ITEMS}:
+            self.count("pages/unchanged")
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
         self._watch.page(response.url, judged)

@@ -153,6 +153,7 @@ WRONG = [
     ("KEEP_START", 2, "True or False"),
     ("ON_ERROR", "stop", "'keep' or 'close'"),
     ("URLS", "yes", "'off', 'report' or 'skip'"),
+    ("SEEN", "forget", "'keep', 'drop' or 'drop-items'"),
     ("PROBE", "maybe", "True or False"),
     ("PATTERN_BUDGET", -1, "0 or more"),
     ("URLS_EXPLORE", 5, "a number from 0 to 1"),
