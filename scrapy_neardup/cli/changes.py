@@ -56,7 +56,7 @@ def _pages(path: str) -> Iterator[PageText]:
                 page, fingerprint = str(entry["page"]), entry.get("fingerprint")
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise InputError(
-                    f"{path}, line {number}: a line neither of an audit (NEARDUP_AUDIT) nor of scan"
+                    f"{path}, line {number}: neither of an audit (NEARDUP_AUDIT) nor of scan"
                 ) from None
             known = None
             if isinstance(text := entry.get("text"), str):

@@ -37,4 +37,4 @@ def test_scans_are_compared_by_fingerprints(call):
 
 def test_what_is_neither_is_named(call):
     Path("old").write_text("[]\n")
-    assert "old, line 1: a line neither" in call("changes", "old", "old", status=2).stderr
+    assert "old, line 1: neither" in call("changes", "old", "old", status=2).stderr
