@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy.http import HtmlResponse
 
+from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.text import (
@@ -62,8 +63,8 @@ class Reading(NamedTuple):
     said: Said | None
     """What it says, if there is an audit."""
     words: int
-    """Hash of what it says, whatever the order (`scrapy_neardup.dust.words`); 0 where nobody asks
-    or there is nothing."""
+    """Hash of what it says, whatever the order; of a short page, of its letters alone. 0: there is
+    none."""
     seconds: float
     """Seconds of CPU time that reading and analysing the page took."""
 
@@ -113,10 +114,11 @@ class Reader:
             return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said, 0
         if scope is not None and isinstance(page, Page):
             page = replace(page, scope=scope)
-        words = 0
-        if self._hashes_words and isinstance(page, Page):
-            words = unordered_hash(content.blocks.texts, letters_only=page.exact)
-        return page, said, words
+        if not isinstance(page, AnalysedPage):
+            return page, said, 0
+        if page.exact and self._hashes_words:
+            return page, said, unordered_hash(content.blocks.texts, letters_only=True)
+        return page, said, page.words
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.

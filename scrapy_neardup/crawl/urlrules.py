@@ -229,13 +229,16 @@ class UrlRules:
         return made
 
     def _idle(self) -> None:
-        """Request what still has to be, before the crawl ends."""
+        if self.request_what_is_left():
+            raise DontCloseSpider
+
+    def request_what_is_left(self) -> int:
+        """Request what still has to be before the crawl ends; return the number of requests."""
         self._pending.clear()
         made = self._request_again(list(self._waiting & self._skipped.keys()))
         if not made:
             made = self._request_again(self._unchecked(), forced=True)
-        if made:
-            raise DontCloseSpider
+        return made
 
     def _unchecked(self) -> list[str]:
         """Return skipped requests that are to be made, as their rules lack evidence."""

@@ -76,10 +76,12 @@ class Parts(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the parameters, each once."""
-        return tuple(dict.fromkeys(map(name_of, self.query)))
+        return tuple(dict.fromkeys(map(name_of, self.query))) if self.query else ()
 
     def without(self, name: str) -> Parts:
         """Return the address without the parameters of a name."""
+        if name not in self.names:
+            return self
         return self._replace(query=tuple(part for part in self.query if name_of(part) != name))
 
     @property

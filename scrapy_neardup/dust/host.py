@@ -50,7 +50,7 @@ _MAX_STATE: Final = 1 << 20
 MAX_VALUE: Final = 40
 """Maximum characters of a parameter that is examined together with its value."""
 
-_MANY_VALUES: Final = 2
+_SEVERAL: Final = 2
 
 
 class Known(NamedTuple):
@@ -227,7 +227,7 @@ class Host:
                     changes += self._support(rule, content, other.section, pair)
                 elif is_new:
                     changes += self._end((rule,), pair)
-        if is_new and len(canonical.query) >= _MANY_VALUES:
+        if is_new and len(canonical.query) >= _SEVERAL:
             self._doubt_joint(canonical, content)
         return changes
 
@@ -252,7 +252,7 @@ class Host:
         absent = [Rule(PARAMETER, name) for name in self._names if name not in names]
         for rule in dict.fromkeys((*absent, *self._evidence)):
             evidence = self._evidence.get(rule)
-            if evidence is not None and evidence.counter is not None:
+            if evidence is not None and (evidence.counter or _is_chance(rule, evidence)):
                 continue
             if rule.kind != PARAMETER or rule.what not in names:
                 applied = rule.apply(page)
@@ -450,6 +450,11 @@ def _is_weak(rule: Rule, evidence: Evidence) -> bool:
     if evidence.is_active:
         return False
     return evidence.confirmed <= 1 and (evidence.counter is None or rule.kind in {SEGMENT, VALUE})
+
+
+def _is_chance(rule: Rule, evidence: Evidence) -> bool:
+    """Return whether nothing but one pair speaks for a rule, as for many names of two pages."""
+    return rule.kind == SEGMENT and len(evidence.supports) + len(evidence.joint) < _SEVERAL
 
 
 def _loaded(dump: bytes) -> list[tuple[Rule, Evidence]]:
