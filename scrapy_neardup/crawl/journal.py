@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.actions import Judged
-    from scrapy_neardup.dust.host import Change
     from scrapy_neardup.dust.novelty import Pattern
+    from scrapy_neardup.dust.rulebook import Change
     from scrapy_neardup.dust.rules import Rule
 
 logger = logging.getLogger(__name__)

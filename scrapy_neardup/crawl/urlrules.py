@@ -27,7 +27,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.reading import SKIP_KEY
 from scrapy_neardup.dust.addresses import Parts, hash_of
-from scrapy_neardup.dust.host import Change, Host
+from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.hosts import Hosts
 from scrapy_neardup.dust.table import VALUE_BITS
 from scrapy_neardup.errors import StoreError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.journal import Journal
     from scrapy_neardup.crawl.settings import CrawlSettings
+    from scrapy_neardup.dust.rulebook import Change
     from scrapy_neardup.dust.rules import Rule
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Verdict

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.dust.addresses import MAX_PARAMETERS, MAX_SEGMENTS, Parts
-from scrapy_neardup.dust.host import MAX_RULES, Host
+from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.rulebook import MAX_RULES
 from scrapy_neardup.dust.rules import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 from scrapy_neardup.dust.table import MAX_CELLS
 
