@@ -27,6 +27,9 @@ MAX_HOSTS: Final = 256
 MIN_PAGES: Final = 32
 """Number of pages of a host from which on its patterns are watched."""
 
+MAX_SAMPLE: Final = 32
+"""Maximum number of shingles of a page that are looked at."""
+
 _SAMPLE_END: Final = (1 << 64) // SAMPLED
 
 
@@ -42,8 +45,8 @@ class PatternBudget:
         self._hosts: BoundedDict[str, Novelty] = BoundedDict(MAX_HOSTS)
         self._pages: BoundedDict[str, int] = BoundedDict(MAX_HOSTS)
 
-    def judged(self, request: Request, page: Page) -> None:
-        """Note what a page brings."""
+    def judged(self, request: Request, page: Page, *, repeats: bool) -> None:
+        """Note what a page brings: nothing, if it repeats another one."""
         if not isinstance(page, AnalysedPage) or page.shingled is None:
             return
         parts = Parts.of(request.url)
@@ -55,8 +58,8 @@ class PatternBudget:
             return
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        shingles = page.shingled.shingles  # ascending
-        sample = shingles[: int(shingles.searchsorted(_SAMPLE_END))].tolist()
+        shingles = page.shingled.shingles[: 0 if repeats else None]  # ascending
+        sample = shingles[: min(int(shingles.searchsorted(_SAMPLE_END)), MAX_SAMPLE)].tolist()
         if (spent := novelty.page(parts.pattern, sample)) is not None:
             self._journal.spent(name, parts.pattern, spent)
 

@@ -158,7 +158,7 @@ class Session:
             self._actions.dropped(request, identity)
         if self.url_rules is not None:
             await self.url_rules.judged(request, verdict, words, short=page.exact)
-            self.pattern_budget.judged(request, page)
+            self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)
         lower = self._actions.priority(action, verdict)
         self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
 

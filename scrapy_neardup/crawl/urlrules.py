@@ -56,7 +56,7 @@ REMEMBERED_SKIPS: Final = 32_768
 REMEMBERED_PENDING: Final = 65_536
 """Maximum number of requests that are remembered as scheduled, for others that rules join."""
 
-_EXCHANGED: Final = 32
+_EXCHANGED: Final = 128
 """Number of judged pages of a host after which crawlers tell each other what they have learnt."""
 
 
@@ -177,10 +177,7 @@ class UrlRules:
             await self._meet(parts.host)
         host = self._hosts.met(parts.host)
         match = verdict.match
-        if host.has_rules and host.find(parts) is not None:
-            self._saveable += 1
-            self._journal.count("urls/saveable")
-        changes = host.learn(
+        changes, is_joined = host.learn(
             parts,
             (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS),
             is_new=verdict.decision is Decision.NEW,
@@ -188,6 +185,9 @@ class UrlRules:
             words=words,
             is_short=short,
         )
+        if is_joined:
+            self._saveable += 1
+            self._journal.count("urls/saveable")
         self._tell(changes)
         pages = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
         if changes or not pages % _EXCHANGED:

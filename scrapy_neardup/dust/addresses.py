@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -44,12 +45,17 @@ class Parts(NamedTuple):
     query: tuple[str, ...]
 
     @classmethod
-    def of(cls, url: str) -> Self | None:
+    def of(cls, url: str) -> Parts | None:
         """Return the parts of `url`, without user and fragment.
 
         None for what isn't an http(s) address, or is longer than the bounds of this module: no
-        rule is learnt from such an address, and none applies to it. O(length).
+        rule is learnt from such an address, and none applies to it. O(length); the last few
+        addresses are remembered.
         """
+        return _parts(url)
+
+    @classmethod
+    def _of(cls, url: str) -> Self | None:
         if len(url) > MAX_LENGTH:
             return None
         try:
@@ -115,6 +121,11 @@ class Parts(NamedTuple):
             + "/".join(names)
             + ("?" + "&".join(f"{n}=" for n in self.names)) * bool(self.query)
         )
+
+
+@lru_cache(maxsize=256)  # a page's address is looked at by several
+def _parts(url: str) -> Parts | None:
+    return Parts._of(url)  # noqa: SLF001  (it is what `Parts.of` remembers)
 
 
 def name_of(parameter: str) -> str:

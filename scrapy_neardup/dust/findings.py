@@ -119,7 +119,7 @@ def _candidates(met: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
     host = Host()
     rules: dict[Rule, None] = {}
     for parts, page in met:
-        changes = host.learn(
+        changes, _ = host.learn(
             parts,
             page.content % (1 << VALUE_BITS),
             is_new=page.is_new,

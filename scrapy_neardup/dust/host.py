@@ -33,6 +33,21 @@ class Known(NamedTuple):
     content: int
 
 
+class Lesson(NamedTuple):
+    """What a host has learnt from a page.
+
+    Parameters
+    ----------
+    changes
+        The rules that begin and end with the page.
+    is_joined
+        Whether a rule that was in force joins the page with a known one that shows the same.
+    """
+
+    changes: list[Change]
+    is_joined: bool
+
+
 class Host:
     """One host, with and without ``www.``."""
 
@@ -98,7 +113,7 @@ class Host:
         match: Parts | None = None,
         words: int = 0,
         is_short: bool = False,
-    ) -> list[Change]:
+    ) -> Lesson:
         """Learn from a page that was judged.
 
         Parameters
@@ -120,10 +135,6 @@ class Host:
             change with each response. Then a new page with the words of another one says nothing
             for a rule and nothing against it.
 
-        Returns
-        -------
-        list of Change
-            What begins and ends with this page.
         """
         canonical, used = self._book.apply(page)
         if match is not None:
@@ -133,17 +144,17 @@ class Host:
             same = self._known.same_words(words, content)
             if same is not None and is_new and is_short:
                 self._known.add(page, canonical, same)
-                return []
+                return Lesson([], is_joined=False)
             if same is not None and is_new:
                 content, is_new = same, False
-        changes = self._compare(page, canonical, used, content, is_new=is_new)
+        changes, is_joined = self._compare(page, canonical, used, content, is_new=is_new)
         if match is not None:
             changes += self._repeats(page, canonical, match, content)
         if any(not change.begins for change in changes):
             self._known.forget_derived()
             canonical = self._book.apply(page)[0]
         self._known.add(page, canonical, content)
-        return changes
+        return Lesson(changes, is_joined)
 
     def lacks(self, rule: Rule) -> int:
         """Return how many more pages have to confirm a rule before a crawl relies on it."""
@@ -162,9 +173,10 @@ class Host:
 
     def _compare(
         self, page: Parts, canonical: Parts, used: Collection[Rule], content: int, *, is_new: bool
-    ) -> list[Change]:
+    ) -> Lesson:
         """Hold a page against its relatives."""
         changes: list[Change] = []
+        is_joined = False
         if is_new and (found := self.find(page)) is not None and found.content != content:
             changes += self._book.end(found.rules, (page.url, canonical.url))
             self._known.forget_derived()
@@ -177,12 +189,13 @@ class Host:
                     continue
                 pair = (page.url, other.url)
                 if shown == content:
+                    is_joined |= rule in self._book.active
                     changes += self._book.support(rule, content, other.section, pair)
                 elif is_new:
                     changes += self._book.end((rule,), pair)
         if is_new and len(canonical.query) >= _SEVERAL:
             self._doubt_joint(canonical, content)
-        return changes
+        return Lesson(changes, is_joined)
 
     def _candidates(
         self, page: Parts, used: Collection[Rule]

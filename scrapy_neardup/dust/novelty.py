@@ -86,8 +86,9 @@ class Novelty:
         new = 0
         for shingle in sample:
             key = shingle % (1 << KEY_BITS) or 1
-            new += self._seen.get(key) is None
-            self._seen.put(key, 1)
+            if self._seen.get(key) is None:
+                new += 1
+                self._seen.put(key, 1)
         met = self._patterns.pop(pattern, None) or Pattern()
         self._patterns[pattern] = met
         return met if met.add(is_stale=new <= MAX_NEW) else None

@@ -72,8 +72,10 @@ class RuleBook:
         """Return an address under the rules that are in force, and those that change it."""
         used = []
         for rule in self.active:
+            if rule.kind in {PARAMETER, VALUE} and not page.query:
+                continue
             applied = rule.apply(page)
-            if applied != page:
+            if applied is not page and applied != page:
                 page = applied
                 used.append(rule)
         return page, tuple(used)

@@ -32,7 +32,7 @@ class Site:
         content, of = self.first.setdefault(shows, (next(self.numbers), url))
         is_new = of == url
         match = None if is_new else Parts.of(of)
-        return self.host.learn(Parts.of(url), content, is_new=is_new, match=match, **more)
+        return self.host.learn(Parts.of(url), content, is_new=is_new, match=match, **more).changes
 
     def finds(self, path):
         found = self.host.find(Parts.of(f"http://example.com{path}"))
