@@ -92,8 +92,11 @@ def flag_of(setting: str) -> str:
 
 
 def as_flags(message: str) -> str:
-    """Return `message` with options of the command in place of settings."""
-    return re.sub(r"\bNEARDUP_[A-Z_]+", lambda found: flag_of(found[0]), message)
+    """Return `message` with options of the command in place of settings.
+
+    What it calls a setting ("the setting NEARDUP_AUDIT") stays one.
+    """
+    return re.sub(r"(?<!setting )\bNEARDUP_[A-Z_]+", lambda found: flag_of(found[0]), message)
 
 
 def _option(kind: ValueKind, default: object, help: str, *, is_secret: bool = False) -> Any:  # noqa: A002
@@ -285,6 +288,12 @@ class Crawling(_Checked):
         kinds.boolean_or(),
         True,
         "Whether start requests are delivered even if their pages are near-duplicates.",
+    )
+    keep_sitemap: bool = _option(
+        kinds.boolean_or(),
+        True,
+        "Whether the pages that a SitemapSpider's sitemaps list are delivered even if they are"
+        " near-duplicates.",
     )
     seen: Literal["keep", "drop", "drop-items"] = _option(
         kinds.one_of("keep", "drop", "drop-items"),

@@ -1,8 +1,8 @@
 """Compiled twins of the package's inner loops, where they could be built.
 
-Rule of this room: the pure code is the reference. A compiled function gives the same result as
+The pure code is the reference. A compiled function gives the same result as
 its twin, bit for bit, and is taken only if it does so on an example when it is imported; with
-``NEARDUP_PURE=1`` in the environment none is. Nothing here imports another room.
+``NEARDUP_PURE=1`` in the environment none is. Nothing here imports another package.
 
 Each ``NAME.pyx`` is a module of its own, with its types in ``NAME.pyi``; ``setup.py`` compiles all
 of them, and does without what it can't compile. ``python -m scrapy_neardup._speed`` says which

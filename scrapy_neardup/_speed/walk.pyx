@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """HTML tree to blocks: `scrapy_neardup.text.walk` over lxml's own tree.
 
-Rule of this module: of libxml2's nodes fields are read and nothing is written; no function of
-libxml2 is called and nothing is linked to it. What stands in a tree from HTML by exception alone
+Fields of libxml2's nodes are read and never written; no function of libxml2 is called and
+nothing is linked to it. What stands in a tree from HTML by exception alone
 (namespaces, entities, values in pieces) is left to the Python code: `walk` then returns None.
 
 `set_up` takes the tables of the Python code; nothing is said twice.

@@ -9,6 +9,8 @@ decides nothing. This module and `common` import no numpy, lxml or Scrapy, so th
 
 from __future__ import annotations
 
+import re
+from difflib import get_close_matches
 from importlib import import_module
 from keyword import iskeyword
 
@@ -21,11 +23,13 @@ from scrapy_neardup.interrupts import insistent
 
 VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
+    "doctor": "Say what is installed, and what a project's settings come to.",
     "report": "Make a web page of what crawls dropped, and why.",
     "rules": "Show which rules a site's addresses follow, and what they would save.",
     "changes": "Show what is new, gone or changed between two crawls.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
+    "dedupe": "Write a data set without its duplicates.",
     "load": "Put the pages of a collection into a store, before a crawl.",
     "stats": "Show what a store holds.",
     "clear": "Forget one namespace of a store.",
@@ -61,6 +65,14 @@ class Verbs(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; name the one that was meant where there is none."""
+        if args and args[0] not in VERBS and (meant := get_close_matches(args[0], VERBS, n=1)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {meant[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the verb; an error raised on purpose becomes one line and an exit status."""
         try:
@@ -83,7 +95,10 @@ class Verbs(click.Group):
 
 def _escaped(error: click.UsageError) -> click.UsageError:
     """Return an error, which may quote an argument, as a terminal can be given it."""
-    return click.UsageError(escaped(error.format_message()), error.ctx)
+    message = error.format_message()
+    if store := re.search(r"unexpected extra argument \(((?:sqlite|redis|unix)[^ )]*)\)", message):
+        message += f". A store is given as an option: --store {store[1]}"
+    return click.UsageError(escaped(message), error.ctx)
 
 
 @click.group(

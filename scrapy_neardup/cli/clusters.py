@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from secrets import token_bytes
 from typing import Any
@@ -17,6 +16,7 @@ from scrapy_neardup.cli.options import (
     refuse_given,
     setting_option,
     shingle_size_option,
+    size_in_bytes,
     text_options,
 )
 from scrapy_neardup.clusters import (
@@ -265,23 +265,7 @@ def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Has
 
 def _sharing(pages: Iterable[Hashes], shared: int, memory: str, directory: str | None) -> Integers:
     if given({"memory", "directory"}):
-        size = _size_in_bytes(memory)
+        size = size_in_bytes(memory)
         return feature_clusters_on_disk(pages, shared, memory=size, directory=directory)
     rows = list(pages)
     return feature_clusters(np.concatenate(rows), shared) if rows else np.empty(0, np.int64)
-
-
-def _size_in_bytes(value: str) -> int:
-    """Return the bytes that people write as 500MB or 4GB (thousands), or 1GiB.
-
-    Raises
-    ------
-    click.BadParameter
-        It is no size.
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
-    if not found:
-        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")
-    number, unit, binary = found.groups()
-    power = " kmgt".index(unit.lower() or " ")
-    return int(float(number) * float(1024 if binary else 1000) ** power)

@@ -6,6 +6,7 @@ verb stands in that verb's module.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
@@ -127,6 +128,16 @@ def _of_presets(option: Option) -> str:
     )
 
 
+def name_value_pairs(
+    _: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the values ``NAME=VALUE`` of an option that may be repeated; a callback of click."""
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
+    return {name: text for name, _, text in (value.partition("=") for value in values)}
+
+
 def is_given(name: str) -> bool:
     """Return whether an option of the verb that is running was given, not its default."""
     source = click.get_current_context().get_parameter_source(name)
@@ -165,6 +176,22 @@ def refuse_given(what: str, unused: Collection[str]) -> None:
     """
     for option in given(unused):
         raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
+
+
+def size_in_bytes(value: str) -> int:
+    """Return the bytes that people write as 500MB or 4GB (thousands), or 1GiB.
+
+    Raises
+    ------
+    click.BadParameter
+        It is no size.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
+    if not found:
+        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")
+    number, unit, binary = found.groups()
+    power = " kmgt".index(unit.lower() or " ")
+    return int(float(number) * float(1024 if binary else 1000) ** power)
 
 
 shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)

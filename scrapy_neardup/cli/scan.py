@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import click
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
-from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.common import Progress, escaped, output
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
 from scrapy_neardup.cli.options import given, jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
@@ -127,6 +127,7 @@ def scan(
         opened_store(uri, namespace, parameters) as (store, runner),
         closing(analysed(corpus, analyser, jobs=jobs)) as pages,
         _written(results, holding) as write,
+        _interruption_explained(counts, path, uri),
     ):
         line = Progress(progress, results)
         detector = Detector(analyser, store)
@@ -139,6 +140,23 @@ def scan(
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if summary is None else summary:
         click.echo(_summary(counts, line.seconds), err=True)
+
+
+@contextmanager
+def _interruption_explained(
+    counts: Counter[tuple[Decision, Reason]], path: str, uri: str
+) -> Iterator[None]:
+    """Say what there is of the results when the user interrupts the run."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if counts:
+            lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
+            kept = "" if uri.startswith("memory:") else ", and the store has them"
+            click.echo(
+                f"\nInterrupted after {counts.total():,} pages: {escaped(lines)}{kept}.", err=True
+            )
+        raise
 
 
 @contextmanager

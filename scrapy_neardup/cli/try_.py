@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import sys
+import webbrowser
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 
 from scrapy_neardup.cli.common import Progress, Unusable
-from scrapy_neardup.cli.options import progress_option
+from scrapy_neardup.cli.options import name_value_pairs, progress_option
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.report import counted, printable
 
 _LISTED = 10
 """Maximum number of lost pages that are printed."""
-
-
-def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    for value in values:
-        if "=" not in value:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
-    return {name: text for name, _, text in (value.partition("=") for value in values)}
 
 
 @click.command("try")
@@ -54,7 +49,7 @@ def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -
     "settings",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_pairs,
+    callback=name_value_pairs,
     help="A setting, as of scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
 )
 @click.option(
@@ -62,16 +57,18 @@ def _pairs(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -
     "arguments",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=_pairs,
+    callback=name_value_pairs,
     help="With --project: an argument of the spider. May be repeated.",
 )
 @click.option(
     "--output",
     "path",
     metavar="FILE",
-    default="report.html",
-    help="Write the report here, all or nothing.",
+    help="Write the report here, all or nothing; a file that is there is kept, unless --overwrite"
+    " is given.  [default: report.html, or the first of report-2.html ... that isn't there]",
 )
+@click.option("--overwrite", is_flag=True, help="Replace the report that is there.")
+@click.option("--open", "opens", is_flag=True, help="Open the report in the web browser.")
 @click.option(
     "--audit", metavar="FILE", help="Keep the audit file here, for the commands report and tune."
 )
@@ -84,15 +81,17 @@ def try_(
     delay: float,
     settings: dict[str, str],
     arguments: dict[str, str],
-    path: str,
+    path: str | None,
+    overwrite: bool,
+    opens: bool,
     audit: str | None,
     progress: bool | None,
 ) -> None:
     """Crawl some pages of a site, drop none, and report which ones the filter would drop.
 
-    The crawl stays on the host of URL, obeys robots.txt, names itself in its user agent, and
-    waits between requests. What it finds is summed up here and shown in the report, and so
-    are the addresses to which only pages lead that would have been dropped.
+    The crawl stays on the host and port that URL leads to, obeys robots.txt, names itself in its
+    user agent, and waits between requests. What it finds is summed up here and shown in the
+    report, and so are the addresses to which only pages lead that would have been dropped.
 
     \b
     Examples:
@@ -109,6 +108,7 @@ def try_(
         raise click.UsageError("Missing argument 'URL', or the option --project.")
     if audit is not None and Path(audit).exists():
         raise ConfigurationError(f"--audit: {audit} exists; a trial's audit is a file of its own")
+    report = _report_file(path, overwrite=overwrite)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         place = str(Path(audit or Path(folder, "audit.jsonl")).absolute())
         line = Progress(progress, sys.stdout)
@@ -128,7 +128,7 @@ def try_(
         line.done(trial.pages, "pages")
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
-            [place], path, name=what or "the project", progress=False, only_from_drops=lost
+            [place], str(report), name=what or "the project", progress=False, only_from_drops=lost
         )
     click.echo(f"{trial.requests:,} requests in {trial.seconds:,.0f} s.")
     click.echo("\n".join(made.digest()))
@@ -142,4 +142,23 @@ def try_(
         )
         for address in pages_of_their_own:
             click.echo(f"  {printable(address)}")
-    click.echo(f"The report is in {path}.")
+    click.echo(f"The report: {report.absolute().as_uri()}")
+    if opens:
+        webbrowser.open(report.absolute().as_uri())
+
+
+def _report_file(path: str | None, *, overwrite: bool) -> Path:
+    """Return where to write the report.
+
+    Raises
+    ------
+    ConfigurationError
+        There is a file at `path`, and it isn't to be replaced.
+    """
+    if path is None:
+        others = (Path(f"report-{number}.html") for number in count(2))
+        names = chain([Path("report.html")], others)
+        return next(name for name in names if overwrite or not name.exists())
+    if Path(path).exists() and not overwrite:
+        raise ConfigurationError(f"--output: {path} exists; --overwrite replaces it")
+    return Path(path)

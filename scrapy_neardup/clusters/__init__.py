@@ -1,8 +1,8 @@
 """From pairs or features to clusters: connected components, a page to stand for each, greedy ones.
 
-Rule of this room: numbers in, numbers out. A page is its place in the order in which pages
-were seen, and so is the label of a cluster: that of its first page. Clustering that doesn't
-fit into memory is in `scrapy_neardup.offline.clustering`.
+A page is a number, its index in the order in which pages were seen; the label of a cluster is
+that of its first page. Clustering that doesn't fit into memory is in
+`scrapy_neardup.offline.clustering`.
 """
 
 from scrapy_neardup.clusters.canonical import CanonicalRule, canonical

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 Integers = NDArray[np.int64]
 
@@ -18,6 +20,8 @@ class UnionFind:
     ----------
     count
         Size of the range of numbers; `grow` enlarges it.
+    dtype
+        Type of the array: a smaller one than int64 takes less memory, and somewhat longer.
 
     Notes
     -----
@@ -27,15 +31,17 @@ class UnionFind:
     link at once: it can't close a cycle. 8 bytes a number.
     """
 
-    def __init__(self, count: int = 0) -> None:
-        self._parent = np.arange(count)
+    def __init__(self, count: int = 0, dtype: DTypeLike = np.int64) -> None:
+        self._parent = np.arange(count, dtype=dtype)
 
     def __len__(self) -> int:
         return len(self._parent)
 
     def grow(self, count: int) -> None:
         """Have `count` numbers, the new ones each in a set of its own."""
-        self._parent = np.append(self._parent, np.arange(len(self), count))
+        self._parent = np.append(
+            self._parent, np.arange(len(self), count, dtype=self._parent.dtype)
+        )
 
     def union_many(self, i: Integers, j: Integers) -> None:
         """Join the sets of ``i[k]`` and ``j[k]`` for every k; int64, of one shape."""
@@ -49,12 +55,13 @@ class UnionFind:
 
     def find_many(self, numbers: Integers) -> Integers:
         """Return the smallest number of the set of each of `numbers`."""
-        roots = numbers
+        roots: NDArray[Any] = numbers
         while True:
             above = self._parent[roots]
             top = self._parent[above]
             if np.array_equal(above, top):
-                return above
+                found: Integers = above.astype(np.int64, copy=False)
+                return found
             self._parent[roots] = top
             roots = top
 

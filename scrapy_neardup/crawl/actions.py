@@ -4,8 +4,9 @@ Rule of this module: it decides from the request, the verdict and what it rememb
 earlier pages; others carry it out.
 
 A near-duplicate is delivered in spite of its verdict as one of the first of its group
-(`GroupBudget`), as a start request, where it was dropped before and is asked for again, and where
-the page that it repeats isn't done in time (`scrapy_neardup.crawl.ledger`).
+(`GroupBudget`), as a start request or one that is marked like it (`KEEP_KEY`), where it was
+dropped before and is asked for again, and where the page that it repeats isn't done in time
+(`scrapy_neardup.crawl.ledger`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl.browserpages import close_browser_page
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Decision, Verdict
@@ -35,6 +37,9 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep-pending",
 )
 """What is done about a page, besides `options.ACTIONS`."""
+
+KEEP_KEY = "neardup_keep"
+"""``request.meta[KEEP_KEY] = True``: the page is delivered even if it is a near-duplicate."""
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""
@@ -129,6 +134,8 @@ class Actions:
     def _is_kept_start(self, request: Request) -> bool:
         # `depth` too: spiders that copy `response.meta` mark everything as start.
         meta = request.meta
+        if meta.get(KEEP_KEY):
+            return True
         return bool(self._keep_start and meta.get("is_start_request") and not meta.get("depth"))
 
     def priority(self, action: str, verdict: Verdict) -> int:
@@ -151,11 +158,12 @@ class Actions:
         share = (resemblance - least) / (1 - least) if least < 1 else 1.0
         return round(self._adjust * min(max(share, 0.0), 1.0))
 
-    def dropped(self, request: Request, page_id: int) -> None:
-        """Remember a page that is dropped."""
+    async def dropped(self, request: Request, page_id: int) -> None:
+        """Remember a page that is dropped, and close its browser page, if it has one."""
         if request.errback is not None:
             # It may schedule the request again, with its meta or (hence this) without.
             self._dropped[page_id] = None
+        await close_browser_page(request)
 
 
 @dataclass(slots=True)

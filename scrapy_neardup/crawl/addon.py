@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from scrapy_neardup.crawl import downloader, spider
+from scrapy_neardup.crawl.placing import refuse_misplaced
 from scrapy_neardup.crawl.settings import enabled
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 
 class Addon:
     """Puts both middlewares in their places, unless the project has placed them itself."""
+
+    belongs_in = "ADDONS"
+    remedy = 'it is an add-on; set ADDONS = {"scrapy_neardup.Addon": 500}'
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the add-on; a crawl whose settings name it elsewhere ends at its start."""
+        crawler.signals.connect(refuse_misplaced, signals.engine_started)
+        return cls()
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Register the middlewares.

@@ -12,7 +12,8 @@ that is dropped or flagged ``links``; and, if asked, ``text``, the judged text a
 UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
 the reason. A line with ``"event": "orphaned"`` lists
 pages that were dropped as duplicates of a page that was withdrawn later; one with
-``"event": "skipped"`` a request that ``NEARDUP_URLS`` kept from being made.
+``"event": "skipped"`` a request that ``NEARDUP_URLS`` kept from being made. Each crawl begins with a
+line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -97,8 +98,9 @@ class AuditFile:
         try:
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
+            todo = "name a file in it" if os.path.isdir(path) else "its folder must exist"  # noqa: PTH112
             raise ConfigurationError(
-                f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); its folder must exist"
+                f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); {todo}"
             ) from None
         # A crash of the machine may have torn the last line: don't join ours to it.
         size = os.fstat(self._file).st_size
@@ -151,6 +153,16 @@ class AuditFile:
             if said.text is not None:
                 more |= {"text": pack_text(said.text), "omitted": said.omitted or None}
         self._append(line | {key: value for key, value in more.items() if value is not None})
+
+    def begun(self, about: Mapping[str, Any]) -> None:
+        """Append what there is to say of the crawl that begins.
+
+        Raises
+        ------
+        OSError
+            It can't be written.
+        """
+        self._append({"time": _now(), "event": "begun", **about})
 
     def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
         """Append that the kept page at `url` was withdrawn after `count` drops against it.

@@ -1,8 +1,9 @@
-"""What Scrapy 2.13 does otherwise than later versions."""
+"""What Scrapy's versions do differently, and what none of them has an interface for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.defer import maybe_deferred_to_future
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-__all__ = ["close_spider", "download", "is_asyncio_available"]
+__all__ = ["close_spider", "download", "fail_start", "is_asyncio_available"]
 
 
 async def download(crawler: Crawler, request: Request) -> Response:
@@ -42,3 +43,35 @@ async def close_spider(crawler: Crawler, reason: str) -> None:
         crawler.crawling = False  # or the crawler stops an engine that never ran: an error
     assert crawler.spider is not None  # noqa: S101  (for the type checker)
     await maybe_deferred_to_future(engine.close_spider(crawler.spider, reason))
+
+
+def fail_start(crawler: Crawler) -> None:
+    """Let Scrapy count a crawl whose spider was closed at its start as one that failed to start.
+
+    Scrapy's runners set `bootstrap_failed` where a crawler ends without a spider, and its commands
+    then end with exit status 1. To be called by a handler of ``engine_started``. Other handlers
+    may still use the spider: it is taken away when the last of them is done.
+    """
+    handlers = _handlers_running() if is_asyncio_available() else []
+    if len(handlers) <= 1:
+        crawler.spider = None
+        return
+
+    def done(_: asyncio.Task[Any]) -> None:
+        if all(handler.done() for handler in handlers):
+            crawler.spider = None
+
+    for handler in handlers:
+        handler.add_done_callback(done)
+
+
+def _handlers_running() -> list[asyncio.Task[Any]]:
+    """Return the tasks of the handlers of the signal that this task is a handler of.
+
+    Since 2.14 each handler is run by a task of the same coroutine function.
+    """
+    current = asyncio.current_task()
+    code = current and getattr(current.get_coro(), "cr_code", None)
+    return [
+        task for task in asyncio.all_tasks() if getattr(task.get_coro(), "cr_code", None) is code
+    ]

@@ -7,25 +7,24 @@ request.
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from scrapy_neardup.crawl.compat import close_spider
 from scrapy_neardup.crawl.guard import STORE_ERROR
+from scrapy_neardup.crawl.placing import (
+    CONFIGURATION_ERROR,
+    misplaced,
+    refuse,
+    refuse_misplaced,
+)
 from scrapy_neardup.crawl.settings import enabled
 from scrapy_neardup.errors import NeardupError, StoreError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
-
-logger = logging.getLogger(__name__)
-
-CONFIGURATION_ERROR = "neardup_configuration_error"
-"""Closing reason of the spider where settings can't be used."""
 
 
 class Component(ABC):
@@ -37,6 +36,12 @@ class Component(ABC):
         The crawler that it belongs to.
     """
 
+    belongs_in: ClassVar[str]
+    """Scrapy's setting that names it."""
+
+    remedy: ClassVar[str]
+    """What to do where another one does."""
+
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
 
@@ -46,6 +51,7 @@ class Component(ABC):
         if not enabled(crawler.settings):
             raise NotConfigured
         component = cls(crawler)
+        crawler.signals.connect(refuse_misplaced, signals.engine_started)
         # Not spider_opened: only this is over before the first request on all versions.
         crawler.signals.connect(component._start, signals.engine_started)
         return component
@@ -53,12 +59,13 @@ class Component(ABC):
     async def _start(self) -> None:
         if self._crawler.engine.spider is None:
             return  # `scrapy shell`: a page that is fetched there is to be seen
+        if misplaced(self._crawler.settings):
+            return  # the crawl is being ended
         try:
             await self._open()
         except NeardupError as error:
-            logger.error("%s", error, extra={"spider": self._crawler.spider})  # noqa: TRY400
             reason = STORE_ERROR if isinstance(error, StoreError) else CONFIGURATION_ERROR
-            await close_spider(self._crawler, reason)
+            await refuse(self._crawler, reason, str(error))
 
     @abstractmethod
     async def _open(self) -> None:

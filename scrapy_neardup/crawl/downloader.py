@@ -30,6 +30,9 @@ PRIORITY = 90
 class NearDuplicateDownloaderMiddleware(Component):
     """Gives every page of the crawl its verdict; see `Component`."""
 
+    belongs_in = "DOWNLOADER_MIDDLEWARES"
+    remedy = f"move it to DOWNLOADER_MIDDLEWARES, with the place {PRIORITY}"
+
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.session: Session | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import shlex
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import signals
@@ -21,7 +21,7 @@ from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -106,9 +106,10 @@ class Journal:
         self._shows_all = "NEARDUP_AUDIT lists all"
         self._watch = Watch(crawler.spider)
 
-    def open_audit(self, path: str) -> None:
-        """Write the audit file at `path` from now on."""
+    def open_audit(self, path: str, about: Mapping[str, Any]) -> None:
+        """Write the audit file at `path` from now on; it begins with what `about` says."""
         self._audit = AuditFile(path)
+        self._write(self._audit.begun, about)
         self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows all"
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
 from scrapy_neardup.crawl.settings import resolve_namespace
-from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.layered import LayeredStore
 from scrapy_neardup.stores.packed import PackedPages
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.settings import CrawlSettings
+    from scrapy_neardup.tables.packed import PackedIndex
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
@@ -58,6 +59,13 @@ def job_of(crawler: Crawler, uri: str) -> str | None:
     except OSError as error:
         raise ConfigurationError(f"JOBDIR: can't write {str(file)!r} ({error.strerror})") from None
     return file.read_text()
+
+
+def _base(path: str) -> PackedIndex:
+    try:
+        return open_packed(path)
+    except InputError as error:
+        raise InputError(f"NEARDUP_BASE: {error}") from error
 
 
 def make_store(
@@ -92,7 +100,7 @@ def make_store(
     )
     if settings.base is not None:
         base = PackedPages(
-            open_packed(settings.base),
+            _base(settings.base),
             settings.base,
             max_distance=parameters.max_distance,
             schema=schema,

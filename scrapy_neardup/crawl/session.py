@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.crawl.about import about_crawl
 from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain
 from scrapy_neardup.crawl.budget import PatternBudget
@@ -25,6 +26,7 @@ from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.probe import Probe
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
+from scrapy_neardup.crawl.sitemaps import Sitemaps
 from scrapy_neardup.crawl.urlrules import UrlRules
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
@@ -80,6 +82,7 @@ class Session:
         self._probe: Probe | None = None
         if settings.probe:
             self._probe = Probe(crawler, self._reader, self._detector, self._store)
+        self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
@@ -88,7 +91,7 @@ class Session:
         """Open the store and the audit file; raise `NeardupError` if the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
-            self.journal.open_audit(self.settings.audit)
+            self.journal.open_audit(self.settings.audit, about_crawl(self._crawler, self._uri))
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
@@ -155,7 +158,7 @@ class Session:
             self._probe.met(request)
             verdict = self._probe.named(verdict)
         if action == DROP:
-            self._actions.dropped(request, identity)
+            await self._actions.dropped(request, identity)
         if self.url_rules is not None:
             await self.url_rules.judged(request, verdict, words, short=page.exact)
             self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)

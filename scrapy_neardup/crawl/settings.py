@@ -103,10 +103,26 @@ def resolve_namespace(template: str | None, *, bot: str, spider: str, now: str) 
     return quote(name, safe="").replace("~", "%7E")
 
 
+_MEANT = {
+    "THRESHOLD": "NEARDUP_MIN_RESEMBLANCE",
+    "SIMILAR": "NEARDUP_MIN_RESEMBLANCE",
+    "JACCARD": "NEARDUP_MIN_RESEMBLANCE",
+    "HAMMING": "NEARDUP_MAX_DISTANCE",
+    "BITS": "NEARDUP_MAX_DISTANCE",
+    "EXCLUDE": "NEARDUP_DENY",
+    "NGRAM": "NEARDUP_SHINGLE_SIZE",
+    "REDIS": "NEARDUP_STORE",
+    "SITEMAP": "NEARDUP_KEEP_SITEMAP",
+    "LOG": "NEARDUP_AUDIT",
+}
+"""Part of a name that isn't a setting's -> the setting that is meant by it."""
+
+
 def _reject_unknown(settings: BaseSettings) -> None:
     known = [option.setting for option in OPTIONS.values()]
     for key in map(str, settings):
         if key.startswith("NEARDUP_") and key not in known:
-            close = get_close_matches(key, known, n=1, cutoff=0.75)
+            meant = next((name for word, name in _MEANT.items() if word in key), None)
+            close = [meant] if meant else get_close_matches(key, known, n=1, cutoff=0.75)
             hint = f"did you mean {close[0]}?" if close else "docs/settings.md has them all"
             raise ConfigurationError(f"{key} is not a setting of scrapy-neardup; {hint}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from scrapy_neardup.crawl.actions import KEEP, Judged
+from scrapy_neardup.crawl.actions import KEEP, KEEP_KEY, Judged
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.crawl.exceptions import NearDuplicatePage
@@ -39,6 +39,9 @@ class NearDuplicateSpiderMiddleware(Component):
     Where there is no crawl (a spider middleware manager in a unit test, `scrapy shell`)
     everything passes.
     """
+
+    belongs_in = "SPIDER_MIDDLEWARES"
+    remedy = f"move it to SPIDER_MIDDLEWARES, with the place {PRIORITY}"
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -150,6 +153,7 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
     action = KEEP if judged is None else judged.action
     if isinstance(entry, Request):
         _disinherit(entry, response)
+        session.sitemaps.mark(entry, response)
         if action == DROP_LINKS:
             session.journal.count("requests/dropped")
             return False
@@ -180,7 +184,9 @@ def _disinherit(request: Request, response: Response) -> None:
     if origin is not None and request.url == origin.url:
         return
     meta = request.meta
-    if VERDICT_KEY in meta:
-        del meta[VERDICT_KEY]
-    if meta.get(SKIP_KEY) is True and response.meta.get(SKIP_KEY) is True:
-        del meta[SKIP_KEY]
+    if VERDICT_KEY not in meta:
+        return  # no copy: what it says is meant for this request
+    del meta[VERDICT_KEY]
+    for key in (SKIP_KEY, KEEP_KEY):
+        if meta.get(key) is True and response.meta.get(key) is True:
+            del meta[key]

@@ -6,7 +6,7 @@ a project, leaves no traces: no items are stored, no store of fingerprints is to
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from time import monotonic
@@ -15,8 +15,7 @@ from urllib.parse import urldefrag
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
-from scrapy.http import HtmlResponse, Response
-from scrapy.linkextractors import LinkExtractor
+from scrapy.http import Response
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings, inside_project
@@ -25,6 +24,7 @@ from scrapy_neardup import __version__
 from scrapy_neardup.crawl.addon import Addon
 from scrapy_neardup.crawl.session import VERDICT_KEY
 from scrapy_neardup.crawl.settings import read_settings
+from scrapy_neardup.crawl.trialspider import StayOnServer, TrialSpider
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.urls import redact, site
 from scrapy_neardup.verdict import Decision, Verdict
@@ -111,33 +111,6 @@ class Trial:
     lost_addresses: list[str]
 
 
-class TrialSpider(Spider):
-    """Follows all links of one host, the first ones first."""
-
-    name = "neardup-trial"
-
-    def __init__(self, url: str, **arguments: Any) -> None:
-        super().__init__(**arguments)
-        self._first = url
-        name = site(url, "host").removeprefix("www.")
-        self.allowed_domains = [name, f"www.{name}"]
-        self._links = LinkExtractor()
-
-    async def start(self) -> AsyncIterator[Request]:
-        """Begin at a page that is not fetched again where others link to it."""
-        yield Request(self._first)
-
-    def parse(self, response: Response) -> Iterator[Request]:
-        """Follow the links of a page."""
-        if isinstance(response, HtmlResponse) and self._is_allowed(response.url):
-            for link in self._links.extract_links(response):
-                if self._is_allowed(link.url):
-                    yield Request(link.url)
-
-    def _is_allowed(self, url: str) -> bool:
-        return site(url, "host") in self.allowed_domains
-
-
 @dataclass
 class Paths:
     """Which pages of a crawl lead where.
@@ -197,7 +170,7 @@ class PathsMiddleware:
 
 
 def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
-    """Crawl pages of the host of `url`, politely.
+    """Crawl pages of the server that `url` leads to, politely.
 
     Parameters
     ----------
@@ -213,11 +186,12 @@ def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
     ConfigurationError
         `url` is no http(s) URL, or a setting has a value that can't be used.
     NeardupError
-        Not a single page was got; the message says why.
+        `url` leads to another site, or not a single page was got; the message says why.
     """
     if not url.lower().startswith(("http://", "https://")) or not site(url, "host"):
         raise ConfigurationError(f"{url!r} is no address to begin at: give http:// or https://")
     known = Settings({**_POLITE, "DOWNLOAD_DELAY": delay}, priority="project")
+    known.set("DOWNLOADER_MIDDLEWARES", {StayOnServer: 1}, priority="project")
     return _run(known, TrialSpider, {"url": url}, terms)
 
 
@@ -286,6 +260,8 @@ def _run(
     process.crawl(crawler, **arguments)
     process.start()
     stats = crawler.stats.get_stats() if crawler.stats is not None else {}
+    if elsewhere := getattr(crawler.spider, "elsewhere", ""):
+        raise NeardupError(f"{arguments['url']} redirects to another site: try {elsewhere}")
     if not stats.get("neardup/pages/checked"):
         raise NeardupError(_why_nothing(stats))
     lost_pages, lost_addresses = paths.lost()
@@ -304,12 +280,19 @@ def _why_nothing(stats: Mapping[str, Any]) -> str:
         "downloader/exception_type_count/": "failed with",
         "downloader/response_status_count/": "were answered with status",
     }
-    told = []
+    told = [
+        f"{number} {words} {name.removeprefix(prefix).rpartition('.')[2]}"
+        for prefix, words in signs.items()
+        for name, number in stats.items()
+        if name.startswith(prefix)
+    ]
     if forbidden := stats.get("robotstxt/forbidden"):
-        told.append(f"{forbidden} forbidden by robots.txt")
-    for prefix, words in signs.items():
-        for name, number in stats.items():
-            if name.startswith(prefix):
-                told.append(f"{number} {words} {name.removeprefix(prefix).rpartition('.')[2]}")
+        if forbidden == stats.get("scheduler/dequeued"):
+            return (
+                "the site's robots.txt forbids every page that was asked for to user agent"
+                f" {_POLITE['ROBOTSTXT_USER_AGENT']!r}; on a site of your own,"
+                " -s ROBOTSTXT_OBEY=False tries it all the same"
+            )
+        told.insert(0, f"{forbidden} forbidden by robots.txt")
     why = "; ".join(told[:_LISTED]) or "-s LOG_LEVEL=INFO shows more"
     return f"no page was got, so there is nothing to report (requests: {why})"

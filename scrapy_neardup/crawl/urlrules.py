@@ -9,7 +9,8 @@ costing a page:
   crawl ends as many more as the rule's evidence lacks;
 - what is skipped is remembered, and requested after all if its rule is contradicted, or if the
   page for which it was skipped never came, or failed;
-- start requests, and those with ``dont_filter`` or ``neardup_skip``, are never skipped.
+- start requests, pages of a sitemap, and requests with ``dont_filter``, ``neardup_skip`` or
+  ``neardup_keep`` are never skipped.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl.actions import KEEP_KEY
 from scrapy_neardup.crawl.reading import SKIP_KEY
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.host import Host
@@ -296,6 +298,7 @@ def _may_be_skipped(request: Request) -> bool:
         and not request.body
         and not request.dont_filter
         and not meta.get(SKIP_KEY)
+        and not meta.get(KEEP_KEY)
         and request.callback is not NO_CALLBACK
         and not (meta.get("is_start_request") and not meta.get("depth"))
     )

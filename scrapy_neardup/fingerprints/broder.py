@@ -1,10 +1,9 @@
 """Broder's filter: a page's minima in a few groups, and each group digested to one feature.
 
-Rule of this room: features are compared for equality and nothing else. Two pages are
-near-duplicates if at least r of their k features are equal, each the digest of s minima: few
-and rare enough to be looked up in an index, where a sketch can only be compared. AltaVista
-took k = 6, s = 14 and r = 2 (Broder, "Identifying and filtering near-duplicate documents",
-CPM 2000, sections 3 and 4).
+Features are compared for equality and for nothing else. Two pages are near-duplicates if at
+least r of their k features are equal, each the digest of s minima: few and rare enough to be
+looked up in an index, where a sketch can only be compared. AltaVista took k = 6, s = 14 and r =
+2 (Broder, "Identifying and filtering near-duplicate documents", CPM 2000, sections 3 and 4).
 
 The permutations are x -> a * x + b modulo 2^64 with a odd. There the wrap of 64-bit
 arithmetic *is* the modulus: each is a bijection, exactly. Modulo a prime near 2^61, as min-wise
@@ -66,7 +65,14 @@ def minima(shingles: NDArray[np.uint64], count: int = 84) -> NDArray[np.uint64]:
         raise ConfigurationError(f"there must be 1 permutation or more, not {count}")
     if not len(shingles):
         raise NoFeaturesError("a set without shingles has no minima")
-    factors, summands = _permutations(count)
+    return least_under(shingles, *permutations(count))
+
+
+def least_under(
+    shingles: NDArray[np.uint64], factors: NDArray[np.uint64], summands: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Return the minima of at least one shingle; see `minima` and `permutations`."""
+    count = len(factors)
     least = np.full(count, np.iinfo(np.uint64).max, np.uint64)
     columns = min(len(shingles), _COLUMNS)
     rows = _BLOCK // columns
@@ -170,7 +176,7 @@ def acceptance(
 
 
 @lru_cache(maxsize=8)
-def _permutations(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def permutations(count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return factors, odd, and summands; uint64 of shape (count, 1)."""
     drawn = PUBLIC.mix(np.arange(1, 2 * count + 1, dtype=np.uint64) * PUBLIC.seed)
     pairs = drawn.reshape(count, 2)

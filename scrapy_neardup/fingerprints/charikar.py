@@ -1,9 +1,8 @@
 """Features to a fingerprint: Charikar's simhash.
 
-Rule of this room: a fingerprint is a Python int of 64 bits.
-
-Every feature votes on every bit with its weight, for or against as its own hash has the
-bit set or not (Charikar 2002, section 3; Manku et al. 2007, section 2).
+A fingerprint is a Python int of 64 bits. Every feature votes on every bit with its weight, for
+or against as its own hash has the bit set or not (Charikar 2002, section 3; Manku et al. 2007,
+section 2).
 
 *Ties stay clear*: a bit is set if and only if its sum is positive. Weights are rounded to
 multiples of 2**-16 first and summed exactly, so that neither the order of the features nor

@@ -1,7 +1,6 @@
 """Filters by features: their choice, and the digests of shared features.
 
-Rule of this room: it combines what `broder`, `minwise` and `shingles` compute. Nothing of it is
-written into a store.
+It combines what `broder`, `minwise` and `shingles` compute.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tokens to 64-bit hashes, one each: fast, stable, and keyed if wished.
 
-Rule of this room: what is computed here is written into stores and files. A change of
-any value is a new `HASH_VERSION`.
+Hashes are written into stores and files, so that a change of any value takes a new
+`HASH_VERSION`.
 
 The hash of a token of at most 64 bytes UTF-8, read as little-endian 64-bit words
 w0, w1, ... padded with zero bytes (a token holds none, so no two pad to the same)::

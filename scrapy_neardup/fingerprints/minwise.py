@@ -1,8 +1,7 @@
 """A set of shingles to a small sketch from which resemblance is read: one-permutation hashing.
 
-Rule of this room: a sketch depends on the set only, neither on the order in which its
-shingles come nor on the machine. What is computed here is written into stores: a change of
-any value is a new `HASH_VERSION`.
+A sketch depends on the set of shingles alone, neither on their order nor on the machine. It is
+written into stores, so that a change of any value takes a new `HASH_VERSION`.
 
 The shingles are dealt into bins by the leading bits of their hashes, and of each bin the
 smallest hash is kept (Li, Owen & Zhang, "One permutation hashing", NIPS 2012). Two sets agree

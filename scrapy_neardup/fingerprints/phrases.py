@@ -1,7 +1,7 @@
 """Other features for simhash: words without stop words, and phrases in place of their words.
 
-Rule of this room: token hashes in, token hashes out, so that whatever takes the tokens of a
-text takes these: ``simhash_features(*features(joined(tokens, phrases), shingle_size=1))``.
+Token hashes go in and come out, so that whatever takes the tokens of a text takes these:
+``simhash_features(*features(joined(tokens, phrases), shingle_size=1))``.
 
 Manku, Jain & Das Sarma 2007, section 2: "tokenization, case folding, stop-word removal,
 stemming, phrase detection". The plugin takes shingles, which need no knowledge of the

@@ -1,7 +1,7 @@
 """Resemblance and containment of sets of hashes, exact or from Broder's two sketches.
 
-Rule of this room: a set is an array of distinct 64-bit hashes, in any order. (`joins` has the
-measures for sets of anything.)
+A set is an array of distinct 64-bit hashes, in any order; `scrapy_neardup.joins` has the
+measures for sets of anything.
 
 Both are ratios of sizes of sets (Broder, "On the resemblance and containment of documents",
 1997, sections 2 and 3), and two samples of a document keep them:

@@ -1,7 +1,6 @@
 """Token hashes to features: word shingles and their weights.
 
-Rule of this room: arrays in, arrays out; a feature is a 64-bit number and knows nothing
-of words.
+A feature is a 64-bit number; the words behind it are gone.
 
 The hash of the shingle t1 ... tw is ``mix(s)`` with ``s = 0; for t: s = step(s) + t`` and
 ``step(s) = s * k ^ (s * k) >> 32`` (mod 2**64); `mix` is that of the token hash. It depends

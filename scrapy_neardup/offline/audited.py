@@ -40,7 +40,9 @@ def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
                 ),
             )
     if not names:
-        raise InputError("the audit holds no texts; NEARDUP_AUDIT_TEXT = True puts them there")
+        raise InputError(
+            "the audit holds no texts; the setting NEARDUP_AUDIT_TEXT = True puts them there"
+        )
 
 
 def unpacked(text: str) -> str:

@@ -104,6 +104,18 @@ def connected_in(part: Range) -> tuple[Integers, Integers]:
     InputError
         A run can't be read.
     """
+    entries = entries_of(part)
+    return forest(*tied(entries["digest"], entries["page"].astype(np.int64)))
+
+
+def entries_of(part: Range) -> NDArray[np.void]:
+    """Return the entries of a range, those of each run sorted by digest.
+
+    Raises
+    ------
+    InputError
+        A run can't be read.
+    """
     found = [np.empty(0, POSTING)]
     for path, cuts in part.runs:
         start, stop = cuts[part.low], cuts[part.high]
@@ -111,10 +123,7 @@ def connected_in(part: Range) -> tuple[Integers, Integers]:
             file.seek(start * POSTING.itemsize)
             content = file.read((stop - start) * POSTING.itemsize)
         found.append(np.frombuffer(content, POSTING))
-    entries = np.concatenate(found)
-    del found
-    digests, pages = entries["digest"], entries["page"].astype(np.int64)
-    return forest(*tied(digests, pages))
+    return np.concatenate(found)
 
 
 def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:

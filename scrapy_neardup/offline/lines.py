@@ -38,6 +38,12 @@ def lines(path: str) -> Iterator[tuple[int, bytes]]:
                 yield number, line
 
 
+def numbered_lines(path: str, longest: int) -> Iterator[tuple[int, bytes]]:
+    """Yield all lines of a file, numbered from 1; one of `longest` bytes is cut there."""
+    with reading(path), opened(path) as file:
+        yield from enumerate(iter(partial(decompressed(file).readline, longest), b""), 1)
+
+
 def decompressed(file: IO[bytes]) -> IO[bytes]:
     """Return what a file holds, behind its compression with gzip if there is any."""
     # A pipe can't be read twice; what fsspec opens may have no peek of its own.

@@ -5,10 +5,12 @@ Rule of this room: a `Record` holds bytes or text as found; reading it is anothe
 
 from __future__ import annotations
 
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from scrapy_neardup.errors import InputError
 
@@ -31,6 +33,12 @@ class Record:
         neither where the page is longer than `MAX_PAGE`.
     content_type, encoding
         What its source says of `html`: a media type in lower case, a charset.
+    row
+        Number of its row, line or record in its file, from 0.
+    id
+        What its file calls it, where a column of ids was named.
+    values
+        Other columns that were asked for.
     """
 
     page: str
@@ -39,11 +47,19 @@ class Record:
     text: str | None = None
     content_type: str | None = None
     encoding: str | None = None
+    row: int = 0
+    id: str | None = None
+    values: Mapping[str, Any] | None = None
 
     @property
     def is_too_long(self) -> bool:
         """Whether it was left unread for its length."""
         return self.html is None and self.text is None
+
+
+def printable(path: str) -> str:
+    """Return `path` with the bytes that are no UTF-8 (all names are possible) spelt out."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @contextmanager

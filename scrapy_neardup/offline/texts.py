@@ -46,14 +46,14 @@ class Texts:
 
     def words(self) -> Iterator[list[bytes]]:
         """Yield the words of every page."""
-        for record, text in self._read():
+        for record, text in self.texts():
             found = words(text)
             self._remember(record, len(found))
             yield found
 
     def shingle_hashes(self, size: int) -> Iterator[NDArray[np.uint64]]:
         """Yield the hashes of every page's shingles of `size` words; distinct, increasing."""
-        for record, text in self._read():
+        for record, text in self.texts():
             hashes = token_hashes(text)
             self._remember(record, len(hashes))
             yield features(hashes, shingle_size=size)[0]
@@ -62,7 +62,8 @@ class Texts:
         self.names.append(record.page)
         self.tokens.append(tokens)
 
-    def _read(self) -> Iterator[tuple[Record, str]]:
+    def texts(self) -> Iterator[tuple[Record, str]]:
+        """Yield the records, each with its text."""
         for record in self._records:
             yield record, self._text(record)
 

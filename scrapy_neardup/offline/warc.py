@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.httpbody import body
 from scrapy_neardup.offline.record import MAX_PAGE, Record, reading
+from scrapy_neardup.offline.tabular import USUAL, Columns
 from scrapy_neardup.text import looks_like_html
 from scrapy_neardup.urls import redact
 
@@ -48,7 +49,7 @@ def require_warcio() -> None:
         ) from error
 
 
-def warc_pages(file: IO[bytes], path: str) -> Iterator[Record]:
+def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
     """Yield the HTML pages that were answered with status 200, as decoded by HTTP's rules.
 
     Parameters
@@ -68,9 +69,9 @@ def warc_pages(file: IO[bytes], path: str) -> Iterator[Record]:
     stream = _Stream(file, path)
     records = WARCIterator(stream, no_record_parse=True)
     try:
-        for record in records:
+        for number, record in enumerate(records):
             stream.left = None
-            page = _page(record) if record.rec_type == "response" else None
+            page = _page(record, number) if record.rec_type == "response" else None
             while record.raw_stream.read(_PART):
                 pass
             stream.left = _MAX_HEADER
@@ -82,7 +83,36 @@ def warc_pages(file: IO[bytes], path: str) -> Iterator[Record]:
         raise InputError(f"{path}: not a WARC file, or a damaged one: {said}") from error
 
 
-def _page(record: ArcWarcRecord) -> Record | None:
+def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
+    """Yield where each record of a WARC file begins, as it is stored.
+
+    Parameters
+    ----------
+    file
+        The WARC file, compressed record by record or not at all.
+
+    Raises
+    ------
+    InputError
+        It is no WARC file, or compressed as a whole.
+    """
+    from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
+    from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
+
+    records = WARCIterator(file, no_record_parse=True)
+    try:
+        for record in records:
+            while record.raw_stream.read(_PART):
+                pass
+            yield records.get_record_offset()
+    except ArchiveLoadFailed as error:
+        raise InputError(
+            f"{path}: can't be taken apart record by record; is it compressed as a whole?"
+            " 'warcio recompress' mends that"
+        ) from error
+
+
+def _page(record: ArcWarcRecord, number: int) -> Record | None:
     """Return the page of a response record, or None if it holds none."""
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
     from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
@@ -110,6 +140,7 @@ def _page(record: ArcWarcRecord) -> Record | None:
         html=html,
         content_type=content_type,
         encoding=header.get_content_charset(),
+        row=number,
     )
 
 

@@ -44,13 +44,25 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "count": int,
     "pages": list,
     "rules": list,
+    "version": str,
+    "spider": str,
+    "store": str,
+    "preset": str,
+    "settings": dict,
 }
 """Key -> type of its value, where the key is present."""
 
 _VERDICT = {"time", "page", "id", "verdict", "reason", "action"}
 _ORPHANED = {"time", "of_id", "count", "pages"}
-_EVENTS = {"orphaned": _ORPHANED, "skipped": {"time", "page", "rules"}}
-"""Keys that a line of a verdict, or of an event, must have."""
+"""Keys that a line of a verdict, or of a withdrawn page, must have."""
+
+_BEGUN = {"time", "version", "spider", "store", "preset", "settings"}
+"""Keys that the line with which a crawl begins must have."""
+
+_SKIPPED = {"time", "page", "rules"}
+"""Keys that the line of a request that wasn't made must have."""
+
+_KEYS = {None: _VERDICT, "orphaned": _ORPHANED, "begun": _BEGUN, "skipped": _SKIPPED}
 
 _DECISIONS = set(Decision)
 
@@ -82,12 +94,14 @@ def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> It
             raise InputError(_not_json(line, name, number)) from None
         if (fault := _fault(entry) or _converted(entry)) is not None:
             raise InputError(
-                f"{name}, line {number}: not a line of an audit ({fault}); NEARDUP_AUDIT names"
-                " the file that a crawl of this version writes"
+                f"{name}, line {number}: not a line of an audit ({fault}); the setting"
+                " NEARDUP_AUDIT names the file that a crawl of this version writes"
             )
         yield entry
     if not number:
-        raise InputError(f"{name}: is empty; NEARDUP_AUDIT fills it while a crawl runs")
+        raise InputError(
+            f"{name}: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs"
+        )
 
 
 def _not_json(line: bytes, name: str, number: int) -> str:
@@ -102,9 +116,9 @@ def _fault(entry: object) -> str | None:
     if not isinstance(entry, dict):
         return "no JSON object"
     event = entry.get("event")
-    if event is not None and event not in _EVENTS:
+    if not isinstance(event, str | None) or event not in _KEYS:
         return f"unknown event {str(event)[:40]!r}"
-    if missing := (_EVENTS[event] if event else _VERDICT) - entry.keys():
+    if missing := _KEYS[event] - entry.keys():
         return f'no "{min(missing)}"'
     for key, value in entry.items():
         if not isinstance(value, _KINDS.get(key, object)):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from functools import cached_property
 from typing import Any
 
+from scrapy_neardup.reports import words
+from scrapy_neardup.reports.audit import Entry
 from scrapy_neardup.reports.columns import columns, shown_drops
 from scrapy_neardup.reports.findings import crowds, drops_to_look_at, kept_patterns
+from scrapy_neardup.reports.mirrors import mirrors
 from scrapy_neardup.reports.page import page
 from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
 from scrapy_neardup.reports.texts import lines_with_texts
@@ -94,11 +98,20 @@ class Report:
     def digest(self) -> list[str]:
         """Return what the page says in all, as lines of text."""
         lines = [f"{self.headline()}."]
+        if unjudged := self._summary.unjudged.most_common(_DIGEST):
+            why = "; ".join(f"{number:,} {words.UNJUDGED.get(reason, reason)}"
+                            for reason, number in unjudged)  # fmt: skip
+            lines.append(f"Not judged, and so kept: {why}.")
         drops = [row for row in _largest(self._summary.patterns) if row[0] and row[1 + REPEATED]]
         for pattern, kept, repeated, unjudged in drops[:_DIGEST]:
             lines.append(f"{repeated:9,} of {kept + repeated + unjudged:,}  {printable(pattern)}")
         if len(drops) > _DIGEST:
             lines.append(f"{'…':>9}")
+        lines += [
+            f"{printable(each.folder)} repeats {printable(each.of)}:"
+            f" {each.repeated:,} of {counted(each.pages, 'page')}."
+            for each in mirrors(self._summary)[:_DIGEST]
+        ]
         looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
         looks += [
             f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
@@ -119,6 +132,9 @@ class Report:
             "shown": len(self._numbers),
             "groups": len({drop.of_id for drop in summary.drops}),
             "links": summary.links,
+            "words": {"rules": words.RULES, "unjudged": words.UNJUDGED},
+            "crawls": [_crawl(entry) for entry in summary.crawls],
+            "mirrors": [astuple(mirror) for mirror in mirrors(summary)],
             "orphaned": summary.orphaned,
             "orphans": summary.orphans,
             "onlyFromDrops": self._only_from_drops,
@@ -160,10 +176,20 @@ class Report:
 
 
 _SCRIPTS = (
-    "shown", "data", "charts", "overview", "difference", "reordered", "pair", "view", "list",
-    "report",
+    "shown", "data", "charts", "overview", "difference", "reordered", "pair", "view", "export",
+    "list", "report",
 )  # fmt: skip
 """Modules in ``assets/``, each after those that it needs."""
+
+
+def _crawl(entry: Entry) -> dict[str, Any]:
+    """Return what the page says of a crawl: texts alone."""
+    names = ("version", "scrapy", "bot", "spider", "store", "preset")
+    return {
+        **{name: str(entry.get(name) or "") for name in names},
+        "time": entry["time"],
+        "settings": [f"{name} = {value}" for name, value in entry["settings"].items()],
+    }
 
 
 def counted(number: int, thing: str) -> str:

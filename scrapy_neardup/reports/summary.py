@@ -77,6 +77,8 @@ class Summary:
         Every duplicate, in the order of the audit.
     kept
         Page id -> what is known of a page that was not found to repeat another.
+    crawls
+        The lines with which crawls begin.
     orphans
         Pages that were dropped for one that failed afterwards.
     skipped
@@ -96,6 +98,7 @@ class Summary:
         self.drops: list[Drop] = []
         self.kept: dict[int, KeptPage] = {}
         self.others: list[str] = []
+        self.crawls: list[Entry] = []
         self.orphans: list[str] = []
         self.orphaned = 0
         self.skipped = 0
@@ -106,7 +109,10 @@ class Summary:
 
     def add(self, entry: Entry, line: int) -> None:
         """Add a line of an audit; `line` numbers it, over all files."""
-        if entry.get("event") == "skipped":
+        if entry.get("event") == "begun":
+            if len(self.crawls) < LISTED:
+                self.crawls.append(entry)
+        elif entry.get("event") == "skipped":
             self.skipped += 1
         elif "event" in entry:
             self.orphaned += entry["count"]

@@ -1,7 +1,6 @@
 """The buckets of the embedded index: each table of a design is a hash table of them.
 
-Rule of this room: `Buckets` is written twice, here and in `_speed/hamming.pyx`; both find the
-same fingerprints.
+`Buckets` has a compiled twin in `_speed/hamming.pyx`; both find the same fingerprints.
 
 A bucket holds, unsorted and packed, the fingerprints whose leading bits hash to it. A query
 joins the bytes of its buckets and compares them all in three numpy calls: below some ten

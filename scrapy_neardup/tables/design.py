@@ -1,7 +1,7 @@
 """Which tables solve the Hamming Distance Problem, and what they cost.
 
-Rule of this room: arithmetic on blocks of bits, nothing else. A design decides speed
-and memory, never an answer: whatever is made here finds every pair.
+A design is arithmetic on blocks of bits. It decides speed and memory, never an answer:
+whatever is made here finds every pair.
 
 The problem (Manku, Jain & Das Sarma, WWW 2007, section 3): of 2^d stored f-bit
 fingerprints, find all that differ from a query in at most k bits. Cut the f bits into

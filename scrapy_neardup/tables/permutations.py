@@ -1,8 +1,7 @@
 """Permutations of bit positions that bring chosen blocks to the front.
 
-Rule of this room: a permutation of f bit positions is a handful of mask-shift-or
-steps, one for each distance that bits travel; the same steps serve a Python integer
-and a whole array.
+A permutation of f bit positions is a handful of mask-shift-or steps, one for each distance
+that bits travel; the same steps serve a Python integer and a whole array.
 
 Positions count from 0, the least significant bit. *Front* and *leading* mean most
 significant, so that a table sorted by permuted fingerprint is sorted by its leading

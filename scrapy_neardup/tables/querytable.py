@@ -1,7 +1,6 @@
 """One table of the batch search: queries by their leading bits.
 
-Rule of this room: `QueryTable` is written twice, here and in `_speed/batch.pyx`; both find the
-same pairs.
+`QueryTable` has a compiled twin in `_speed/batch.pyx`; both find the same pairs.
 
 The leading bits of each query are shifted to the front and hashed to a short *key* (multiply-
 shift: Dietzfelbinger et al., J. Algorithms 25, 1997). From the front, any odd multiplier spreads

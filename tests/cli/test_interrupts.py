@@ -71,3 +71,33 @@ def test_it_ends_a_verb_quietly(moment, call, tmp_path):
         capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
     )  # fmt: skip
     assert (result.returncode, result.stdout, result.stderr.split()) == (1, "", ["Aborted!"])
+
+
+PAGES_FIRST = """
+from scrapy_neardup.cli.common import Progress
+shown = Progress.update
+def interrupted(self, count, *arguments):
+    shown(self, count, *arguments)
+    if count == 2:
+        raise KeyboardInterrupt
+Progress.update = interrupted
+"""
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ([], "Interrupted after 2 pages: their lines are written."),
+    (["--output", "out"], "Interrupted after 2 pages: nothing is written to out."),
+    (["--store", "sqlite:pages.db"],
+     "Interrupted after 2 pages: their lines are written, and the store has them."),
+])  # fmt: skip
+def test_a_scan_says_what_there_is_of_it(options, said, tmp_path):
+    (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n' * 3)
+    code = f"import sys\nfrom scrapy_neardup.cli import main\n{PAGES_FIRST}\nmain(sys.argv[1:])"
+    result = subprocess.run(
+        [sys.executable, "-c", code, "scan", "pages.jsonl", *options],
+        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert [line for line in result.stderr.splitlines() if line] == [said, "Aborted!"]
+    assert len(result.stdout.splitlines()) == (0 if "--output" in options else 2)
+    assert not (tmp_path / "out").exists()

@@ -32,7 +32,22 @@ def test_version_and_help(call):
 
 
 def test_an_unknown_verb_is_bad_usage(call):
-    assert "No such command 'scna'" in call("scna", status=2).stderr
+    assert "No such command 'scna'. Did you mean 'scan'?" in call("scna", status=2).stderr
+    assert "No such command 'frobnicate'." in call("frobnicate", status=2).stderr
+
+
+@pytest.mark.parametrize("verb", ["stats", "clear"])
+def test_a_store_without_its_option(call, verb):
+    said = call(verb, "sqlite:pages.db", status=2).stderr
+    assert "A store is given as an option: --store sqlite:pages.db" in said
+
+
+def test_what_is_called_a_setting_keeps_its_name(call, tmp_path):
+    (tmp_path / "empty.jsonl").touch()
+    said = call("report", "empty.jsonl", status=2).stderr
+    assert "empty.jsonl: is empty; the setting NEARDUP_AUDIT fills it while a crawl runs" in said
+    said = call("tune", "--audit", "empty.jsonl", status=2).stderr
+    assert "the setting NEARDUP_AUDIT fills it" in said
 
 
 def test_help_imports_nothing_heavy():
@@ -72,6 +87,7 @@ def test_exit_status(error, status):
 def test_settings_are_called_as_the_options_are():
     message = "NEARDUP_MAX_DISTANCE must be 0 to 8, not 9 (see NEARDUP_STORE)"
     assert as_flags(message) == "--max-distance must be 0 to 8, not 9 (see --store)"
+    assert as_flags("the setting NEARDUP_AUDIT") == "the setting NEARDUP_AUDIT"
 
 
 def test_the_command_reference_is_up_to_date():

@@ -1,9 +1,10 @@
-import json
+import os
 import socket
 from pathlib import Path
 
 import forked
 import pytest
+from audits import verdicts
 from site_server import Answer, Site, page, text
 
 from scrapy_neardup import __version__
@@ -54,14 +55,14 @@ def test_a_site_is_tried_and_reported(start, call, pages, tmp_path):
             " among them 1 page that repeats no other:"
         ),
         f"  {pages.url}/b/1",
-        "The report is in report.html.",
+        f"The report: {(tmp_path / 'report.html').as_uri()}",
     ]
     assert err.startswith("100%  4 pages")
     assert sorted(pages.requests) == ["/", "/a/1", "/a/2", "/b/1", "/gone/1", "/robots.txt"]
     assert agents == {f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"}
     made = (tmp_path / "report.html").read_text()
     assert f'"onlyFromDrops":["{pages.url}/b/1","{pages.url}/gone/1"]' in made
-    lines = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    lines = verdicts(tmp_path / "kept.jsonl")
     assert {line["action"] for line in lines} == {"keep", "flag"}
     assert all("text" in line for line in lines)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.jsonl", "report.html"]
@@ -85,6 +86,7 @@ def test_settings_are_those_of_the_filter(tried, pages):
     pages.routes["/a/2"] = page(text("a", 1), title="Another title")
     out, _ = tried(pages.url, *QUICK, "-s", "NEARDUP_DENY=/a/")
     assert "0 repeat another (0.0%), 2 not judged" in out
+    assert "\nNot judged, and so kept: 2 excluded by NEARDUP_DENY.\n" in out
 
 
 @pytest.mark.parametrize(
@@ -108,13 +110,59 @@ def test_what_cannot_be_tried_is_named(call, tmp_path, arguments, status, messag
 def test_a_site_that_gives_no_page_is_no_report(tried, pages, tmp_path):
     pages.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /")
     _, err = tried(pages.url, *QUICK, status=1)
-    assert "Error: no page was got, so there is nothing to report (requests: 1 forbidden by" in err
+    assert (
+        "Error: the site's robots.txt forbids every page that was asked for to user agent" in err
+    )
+    assert len(err.splitlines()) == 1
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
     _, err = tried(f"http://127.0.0.1:{port}/", *QUICK, status=1)
     assert "failed with" in err
     assert "Traceback" not in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_address_may_redirect_within_the_site(tried, pages):
+    """`localhost` and `127.0.0.1` are two sites; two ports of one name are one site."""
+    with Site() as first:
+        first.routes["/"] = Answer(status=301, headers={"Location": f"{pages.url}/"})
+        pages.routes["/a/1"] = page(text("a", 1), f"{first.url}/b/1")
+        pages.routes["/a/2"] = Answer(status=301, headers={"Location": f"{first.url}/b/1"})
+        out, _ = tried(f"{first.url}/", *QUICK)
+    assert first.requests == ["/robots.txt", "/"]
+    assert {"/", "/a/1", "/a/2", "/robots.txt"} <= set(pages.requests)
+    assert "2 pages: 0 repeat another" in out
+
+
+def test_the_first_address_may_not_redirect_to_another_site(tried, pages, tmp_path):
+    with Site() as other:
+        target = other.url.replace("127.0.0.1", "localhost")
+        pages.routes["/"] = Answer(status=302, headers={"Location": f"{target}/in"})
+        _, err = tried(f"{pages.url}/", *QUICK, status=1)
+        assert other.requests == []
+    assert err == f"Error: {pages.url}/ redirects to another site: try {target}/in\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_is_not_overwritten(tried, pages, tmp_path):
+    (tmp_path / "report.html").write_text("mine")
+    out, _ = tried(pages.url, *QUICK)
+    assert out.endswith(f"The report: {(tmp_path / 'report-2.html').as_uri()}\n")
+    _, err = tried(pages.url, *QUICK, "--output", "report.html", status=2)
+    assert "--output: report.html exists; --overwrite replaces it" in err
+    assert (tmp_path / "report.html").read_text() == "mine"
+    tried(pages.url, *QUICK, "--overwrite")
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_report_is_opened(start, pages, tmp_path):
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$1" > opened\n')
+    browser.chmod(0o755)
+    process = start("try", pages.url, *QUICK, "--open", env=os.environ | {"BROWSER": str(browser)})
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, (out, err)
+    assert (tmp_path / "opened").read_text() == (tmp_path / "report.html").as_uri() + "\n"
 
 
 SPIDER = """

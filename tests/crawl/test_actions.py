@@ -1,11 +1,11 @@
 """What is done about a near-duplicate, and told about it."""
 
-import json
 import pickle
 import re
 
 import pytest
 import scrapy
+from audits import verdicts
 from crawl_spiders import Visit
 from site_server import page, text
 
@@ -99,7 +99,7 @@ def test_an_address_that_many_dropped_pages_lead_to_is_withheld_once(crawl, site
     paths = [f"/a/{variant}" for variant in range(1, 5)]
     outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(path)})
     assert outcome.counted()["links/withheld"] == 1 + 3
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines = verdicts(path)
     assert [line.get("links") for line in lines if line["verdict"] != "unjudged"] == [
         None,
         2,

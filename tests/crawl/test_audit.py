@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import scrapy
+from audits import verdicts
 from crawl_spiders import Visit
 from hypothesis import given
 from hypothesis import strategies as st
 from site_server import page, text
 
+from scrapy_neardup import __version__
 from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, Said, pack_text
 from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
@@ -121,7 +124,7 @@ def test_the_audit_of_a_crawl(crawl, site, tmp_path):
     for _ in range(2):
         crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(path)})
     told = [(line["page"].removeprefix(site.url), line["verdict"], line["reason"], line["action"])
-            for line in lines(path)]  # fmt: skip
+            for line in verdicts(path)]  # fmt: skip
     assert (
         told
         == [
@@ -132,10 +135,10 @@ def test_the_audit_of_a_crawl(crawl, site, tmp_path):
         ]
         * 2
     )
-    assert all("text" not in line for line in lines(path))
-    assert lines(path)[2]["found"] == "distance"
-    assert lines(path)[2]["title"] == "Title"
-    assert lines(path)[2]["of"] == site.url + "/a/1"
+    assert all("text" not in line for line in verdicts(path))
+    assert verdicts(path)[2]["found"] == "distance"
+    assert verdicts(path)[2]["title"] == "Title"
+    assert verdicts(path)[2]["of"] == site.url + "/a/1"
 
 
 def test_the_audit_holds_the_judged_text_if_asked(crawl, tmp_path):
@@ -144,7 +147,7 @@ def test_the_audit_holds_the_judged_text_if_asked(crawl, tmp_path):
         Visit, "/a/1", "/a/2", settings={"NEARDUP_AUDIT": str(path), "NEARDUP_AUDIT_TEXT": 1}
     )
     assert outcome.counted()["pages/dropped"] == 1
-    unread, *read = lines(path)
+    unread, *read = verdicts(path)
     assert "text" not in unread
     assert [unpack_text(line["text"]).split()[-2] for line in read] == ["1", "2"]
     assert unpack_text(read[0]["text"]).split() == text("a", 1).replace("<br>", " ").split()
@@ -157,3 +160,23 @@ def test_a_full_disk_ends_the_audit_and_not_the_crawl(crawl):
     assert outcome.notes == ["/a/1", "/b/1"]
     assert outcome.counted()["audit/errors"] == 1
     assert len(outcome.logged("ERROR")) == 1
+
+
+def test_each_crawl_begins_with_what_there_is_to_say_of_it(crawl, tmp_path):
+    path = tmp_path / "audit.jsonl"
+    settings = {
+        "NEARDUP_AUDIT": str(path), "NEARDUP_PRESET": "compact", "NEARDUP_DENY": ["/private/"],
+        "NEARDUP_HASH_KEY": "secret", "NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite",
+    }  # fmt: skip
+    for _ in range(2):
+        crawl(Visit, "/a/1", settings=settings)
+    assert "secret" not in path.read_text()
+    first, *others = lines(path)
+    assert first.pop("time").startswith("20")
+    assert first == {
+        "event": "begun", "version": __version__, "scrapy": scrapy.__version__,
+        "bot": "scrapybot", "spider": "visit", "store": f"sqlite:{tmp_path}/pages.sqlite",
+        "preset": "compact",
+        "settings": {"NEARDUP_DENY": "['/private/']", "NEARDUP_PRESET": "'compact'"},
+    }  # fmt: skip
+    assert [line.get("event") for line in others] == [None, None, "begun", None, None]

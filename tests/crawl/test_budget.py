@@ -1,10 +1,10 @@
 """The first pages of a group of near-duplicates are delivered: `NEARDUP_GROUP_BUDGET`."""
 
 import itertools
-import json
 
 import pytest
 import scrapy
+from audits import verdicts
 from crawl_spiders import Visit
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,7 +149,7 @@ def test_each_action_spares_what_is_within_the_budget(crawl, site, tmp_path, act
     }
     assert spared <= set(outcome.notes)
     assert spared <= {item["path"] for item in outcome.items}
-    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    lines = verdicts(audit)
     actions = [line["action"] for line in lines if "/a/" in line["page"]]
     assert actions == ["keep", "keep-budget", "keep-budget", action]
 

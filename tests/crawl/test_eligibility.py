@@ -191,6 +191,35 @@ def test_one_page_is_skipped_and_not_its_descendants(crawl, site):
     assert counted["unjudged/skipped"] == counted["pages/new"] == counted["pages/dropped"] == 1
 
 
+class NextPages(Visit):
+    """Follows the chain of its pages, each with a meta of its own."""
+
+    key = "neardup_skip"
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(meta={self.key: True})
+
+    def page(self, response):
+        self.note(response)
+        for href in response.css("a::attr(href)").getall():
+            yield self.request(response, href, 0)
+
+
+class KeptPages(NextPages):
+    key = "neardup_keep"
+
+
+def test_a_chain_of_pages_may_be_exempted_link_by_link(crawl, site):
+    for number in range(1, 4):
+        site.routes[f"/a/{number}"] = page(text("a"), f"/a/{number + 1}")
+    outcome = crawl(NextPages, "/a/1")
+    assert outcome.notes == ["/a/1", "/a/2", "/a/3", "/a/4"]
+    assert outcome.counted()["unjudged/skipped"] == 4
+    outcome = crawl(KeptPages, "/a/1")
+    assert outcome.notes == ["/a/1", "/a/2", "/a/3", "/a/4"]
+    assert outcome.counted()["pages/kept-start"] == 3
+
+
 def test_all_descendants_are_skipped_if_asked(crawl, site):
     site.routes["/all"] = page(text("a"), "/a/2")
     site.routes["/a/2"] = page(text("a"), "/a/3")

@@ -1,11 +1,11 @@
 """A page is kept for good when its processing is over, and withdrawn when that fails."""
 
 import asyncio
-import json
 import time
 
 import pytest
 import scrapy
+from audits import verdicts
 from crawl_spiders import Visit
 from scrapy.exceptions import CloseSpider
 from site_server import Answer
@@ -131,7 +131,7 @@ def test_pages_dropped_for_a_page_that_fails_are_counted_and_listed(crawl, site,
     outcome = crawl(Late, "/a/1", "/a/2", "/a/3", settings=settings, errors=True)
     assert outcome.notes == ["/a/1"]
     assert outcome.counted()["pages/orphaned"] == 2
-    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    lines = verdicts(audit)
     [orphaned] = [line for line in lines if line.get("event") == "orphaned"]
     assert orphaned["of"] == site.url + "/a/1"
     assert orphaned["count"] == 2

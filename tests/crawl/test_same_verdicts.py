@@ -13,6 +13,7 @@ from random import Random
 
 import pytest
 import scrapy
+from audits import verdicts
 from click.testing import CliRunner
 from crawl_spiders import Visit
 from site_server import Answer
@@ -169,7 +170,7 @@ def crawled(crawl, site, settings):
         outcome = crawl(InOrder, *(page.url for page in mixed()), settings=ONE_BY_ONE | settings)
         if outcome.reason == "finished":
             break
-    lines = map(json.loads, audit.read_text().splitlines())
+    lines = verdicts(audit)
     return [tuple(map(line.get, KEYS)) for line in lines if line["reason"] != "not-html"]
 
 

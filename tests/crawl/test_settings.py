@@ -151,6 +151,7 @@ WRONG = [
     ("HASH_KEY", "", "a text or bytes that is not empty"),
     ("STORE_URLS", "no", "True, False or 'hash'"),
     ("KEEP_START", 2, "True or False"),
+    ("KEEP_SITEMAP", 2, "True or False"),
     ("ON_ERROR", "stop", "'keep' or 'close'"),
     ("URLS", "yes", "'off', 'report' or 'skip'"),
     ("SEEN", "forget", "'keep', 'drop' or 'drop-items'"),

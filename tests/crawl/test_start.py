@@ -9,6 +9,7 @@ from pathlib import Path
 import forked
 import pytest
 import scrapy
+import scrapy.crawler
 from crawl_spiders import Visit
 from scrapy.core.spidermw import SpiderMiddlewareManager
 from scrapy.utils.test import get_crawler
@@ -110,7 +111,11 @@ def test_one_half_alone_is_an_error(crawl, site, missing, half):
 @pytest.mark.parametrize("others", [{}, BY_HAND])
 @pytest.mark.parametrize(("name", "value", "message"), [
     ("NEARDUP_MAX_DISTANCES", 3, "did you mean NEARDUP_MAX_DISTANCE?"),
+    ("NEARDUP_THRESHOLD", 0.8, "did you mean NEARDUP_MIN_RESEMBLANCE?"),
     ("NEARDUP_MAX_DISTANCE", "9", "NEARDUP_MAX_DISTANCE must be"),
+    ("NEARDUP_BASE", "no/such.pack", "NEARDUP_BASE: no/such.pack: can't be read"),
+    ("NEARDUP_BASE", __file__, f"NEARDUP_BASE: {__file__}: not a packed file"),
+    ("NEARDUP_AUDIT", "/", "NEARDUP_AUDIT: can't write '/' (Is a directory); name a file in it"),
     ("NEARDUP_STORE", "mysql://u:secret@h/d", "NEARDUP_STORE: no store for mysql://h/d"),
     ("NEARDUP_NAMESPACE", "%(spider)s", "NEARDUP_NAMESPACE"),
     ("NEARDUP_IGNORE", ["a:nonsense("], "NEARDUP_IGNORE"),
@@ -145,6 +150,80 @@ def test_settings_come_from_the_command_line(site):
     )  # fmt: skip
     assert done.returncode == 0
     assert "'neardup/unjudged/denied': 1" in done.stderr
+
+
+@pytest.mark.parametrize("others", [{}, {"ADDONS": {}}])
+@pytest.mark.parametrize("setting", [
+    "EXTENSIONS", "SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES", "ITEM_PIPELINES",
+])  # fmt: skip
+def test_the_add_on_in_a_wrong_setting_stops_the_crawl(crawl, site, setting, others):
+    settings = others | {setting: {"scrapy_neardup.Addon": 500}}
+    outcome = crawl(Visit, "/a/1", settings=settings, errors=True)
+    assert site.requests == []
+    assert outcome.reason == "neardup_configuration_error"
+    [told] = outcome.logged("ERROR")
+    assert told.startswith(f"{setting} names scrapy_neardup.Addon, which does nothing there")
+    assert told.endswith('set ADDONS = {"scrapy_neardup.Addon": 500}')
+
+
+@pytest.mark.parametrize(("setting", "half", "right"), [
+    ("SPIDER_MIDDLEWARES", DOWNLOADER, "DOWNLOADER_MIDDLEWARES, with the place 90"),
+    ("DOWNLOADER_MIDDLEWARES", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
+    ("EXTENSIONS", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
+    ("ADDONS", SPIDER, "SPIDER_MIDDLEWARES, with the place 60"),
+])  # fmt: skip
+def test_a_half_in_a_wrong_setting_stops_the_crawl(crawl, site, setting, half, right):
+    outcome = crawl(Visit, "/a/1", settings={"ADDONS": {}, setting: {half: 1}}, errors=True)
+    assert site.requests == []
+    assert outcome.logged("ERROR") == [
+        f"{setting} names {half}, which does nothing there: move it to {right}"
+    ]
+
+
+def test_in_a_wrong_setting_but_switched_off_it_is_no_error(crawl):
+    off = {"EXTENSIONS": {"scrapy_neardup.Addon": 500}, "NEARDUP_ENABLED": False}
+    assert crawl(Visit, "/a/1", settings=off).reason == "finished"
+    none = {"EXTENSIONS": {"scrapy_neardup.Addon": None}}
+    assert crawl(Visit, "/a/1", settings=none).counted()["pages/checked"] == 2
+
+
+REFUSED = {
+    "NEARDUP_MAX_DISTANCES": 3,
+    "NEARDUP_STORE": "sqlite:no/such/folder/pages.sqlite",
+    "NEARDUP_AUDIT": "no/such/folder/audit.jsonl",
+    "EXTENSIONS": '{"scrapy_neardup.Addon": 500}',
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_crawl_that_does_not_start_ends_with_status_1(site, tmp_path, name):
+    done = runspider(site, **{name: REFUSED[name]})
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = crawl_settings\n")
+    (tmp_path / "crawl_settings.py").write_text("SPIDER_MODULES = ['crawl_spiders']\n")
+    command = with_the_add_on("crawl", "visit", "-a", f"site={site.url}", **{name: REFUSED[name]})
+    done = forked.run("scrapy.cmdline", "execute", *command, cwd=tmp_path)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 1
+    assert site.requests == []
+
+
+@pytest.mark.parametrize("process", ["CrawlerProcess", "AsyncCrawlerProcess"])
+def test_a_script_sees_that_a_crawl_did_not_start(site, process):
+    if not hasattr(scrapy.crawler, process):
+        pytest.skip(f"this Scrapy has no {process}")
+    script = f"""
+from scrapy.crawler import {process}
+from crawl_spiders import Visit
+process = {process}({{"ADDONS": {{"scrapy_neardup.Addon": 500}}, "NEARDUP_MAX_DISTANCE": 99}})
+process.crawl(Visit, site="{site.url}")
+process.start()
+print(process.bootstrap_failed)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          check=False, timeout=60, cwd=SUPPORT)  # fmt: skip
+    assert done.stdout == "True\n"
 
 
 def test_an_audit_file_that_cannot_be_written_ends_the_crawl(crawl, site, tmp_path):

@@ -1,10 +1,10 @@
 """A page that repeats one whose callback is still running waits for its outcome."""
 
 import asyncio
-import json
 
 import pytest
 import scrapy
+from audits import verdicts
 from crawl_spiders import Visit
 from redis_servers import shared_server
 from scrapy.exceptions import CloseSpider
@@ -78,7 +78,7 @@ def test_the_audit_tells_what_became_of_pages_that_waited(crawl, tmp_path):
     audit = tmp_path / "audit.jsonl"
     settings = TOGETHER | {"NEARDUP_AUDIT": str(audit), "NEARDUP_PRESET": "paper"}
     outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
-    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    lines = verdicts(audit)
     dropped = [line for line in lines if line["verdict"] == "duplicate"]
     assert len(dropped) == 4
     assert {line["of"] for line in dropped} == {dropped[0]["of"]}

@@ -50,7 +50,9 @@ def test_keys_that_this_version_does_not_know_are_passed_over():
         ([b"[" * 100_000], "a.jsonl: not an audit"),
         ([b"[]"], "line 1: not a line of an audit (no JSON object)"),
         ([b'{"a": 1}'], 'line 1: not a line of an audit (no "action")'),
-        ([b'{"event": "begun"}'], "(unknown event 'begun')"),
+        ([b'{"event": "ended"}'], "(unknown event 'ended')"),
+        ([b'{"event": ["begun"]}'], "(unknown event \"['begun']\")"),
+        ([b'{"event": "begun"}'], '(no "preset")'),
         ([b'{"event": "orphaned", "time": "x", "of_id": "1", "count": 1}'], '(no "pages")'),
     ],
 )

@@ -1,14 +1,19 @@
 """The report in a real browser, as people and hostile sites use it."""
 
+import csv
+import io
 import json
 import random
+import re
 from pathlib import Path
 
 import headless
 import pytest
 from audits import Audit, shop
 from selenium.webdriver import ActionChains, Keys
-from selenium.webdriver.support.ui import Select
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from scrapy_neardup.reports.words import RULES
 
 if lacking := headless.missing():
     pytest.skip(f"the report isn't opened in a browser: {lacking}", allow_module_level=True)
@@ -37,7 +42,7 @@ def test_it_opens_and_counts(opened):
         "requests saved, at most": "18", "orphaned": "1",
     }  # fmt: skip
     assert [e.text for e in page.find(".breakdown h3")] == [
-        "By pattern of address", "What decided", "Distance of the fingerprints, in bits",
+        "By pattern of address", "Which rule decided", "Distance of the fingerprints, in bits",
         "Not judged, and so kept",
     ]  # fmt: skip
     assert page.text(".tools p") == "12 drops in 3 groups"
@@ -99,6 +104,109 @@ def test_what_deserves_a_look_is_listed_worst_first(opened):
     assert page.text(".tools p") == "1 drop in 1 group"
 
 
+def test_a_search_shows_the_first_pair_of_what_it_finds_or_that_there_is_none(opened):
+    page = opened.open(shop(products=30, copies=4))
+    [search] = page.find("#search")
+    search.send_keys("product/7.")
+    assert page.text(".page.kept a") == "https://shop.example/product/7.html"
+    search.send_keys("nothing like it")
+    assert page.text(".tools p") == "No drop matches"
+    assert page.text(".pair") == "No drop matches. Show all drops"
+    page.find(".pair button")[0].click()
+    assert page.text(".tools p") == "120 drops in 30 groups"
+    assert page.text(".page.kept a") == "https://shop.example/product/0.html"
+
+
+def test_groups_are_sorted_by_what_is_pressed(opened):
+    audit = Audit()
+    for name, copies in ("b", 1), ("a", 3), ("c", 2):
+        kept = audit.kept(f"https://{name}.example/", title=f"Title {name}")
+        for copy in range(copies):
+            audit.drop(f"https://{name}.example/{copy}", kept, resemblance=1 - copies / 100)
+    page = opened.open(audit)
+    buttons = {e.text.rstrip(" ↓↑"): e for e in page.find(".order [aria-pressed]")}
+    titles = lambda: "".join(e.text[-1] for e in page.find(".group .what"))
+    assert titles() == "acb"
+    orders = {}
+    for name, button in buttons.items():
+        button.click()
+        orders[name] = titles()
+        button.click()
+        orders[name] += " " + titles()
+    assert orders == {
+        "Title": "abc cba", "Address": "abc cba", "Drops": "acb bca", "Least alike": "acb bca",
+    }  # fmt: skip
+    assert [e.text for e in page.find('.order [aria-pressed="true"]')] == ["Least alike ↓"]
+    assert page.text(".page.kept a") == "https://b.example/"
+
+
+def test_what_is_listed_is_exported(opened, tmp_path):
+    audit = Audit()
+    kept = audit.kept("https://a.example/", title='=HYPERLINK("x")')
+    audit.drop("https://a.example/?a,b", kept, title='Say "a"', rule="alike", threshold=0.9)
+    audit.drop("https://a.example/other", kept, title="-1", distance=None)
+    page = opened.open(audit)
+    page.browser.execute_cdp_cmd(
+        "Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)}
+    )
+    page.find("#search")[0].send_keys("say")
+    page.find(".export")[0].click()
+    made = tmp_path / "near-duplicates.csv"
+    WebDriverWait(page.browser, 10).until(lambda _: made.exists())
+    head, *rows = csv.reader(io.StringIO(made.read_text("utf-8-sig"), newline=""))
+    assert head[:4] == ["page", "title", "repeats", "title of the kept page"]
+    assert rows == [[
+        "https://a.example/?a,b", 'Say "a"', "https://a.example/", '\'=HYPERLINK("x")', "alike",
+        "0.98", "0.9", "1", "drop",
+    ]]  # fmt: skip
+
+
+def test_colours_mean_the_same_everywhere_and_are_explained(opened):
+    audit = Audit()
+    words = " ".join(f"word{number}" for number in range(50))
+    kept = audit.kept("https://a.example/1", text=f"mine {words}")
+    audit.drop("https://a.example/2", kept, text=f"theirs {words}", omitted=[[0, 6, "clock"]])
+    page = opened.open(audit)
+    page.difference()
+    hue = "return getComputedStyle(document.querySelector(arguments[0])).%s.match(/[0-9]+/g)"
+    for kind, mark in ("kept", ".legend del"), ("repeated", ".legend ins"):
+        bar = list(map(int, page.run(hue % "backgroundColor", f".key.{kind}")))
+        tint = list(map(int, page.run(hue % "backgroundColor", mark)))
+        assert (bar[0] > bar[1]) == (tint[0] > tint[1]) == (kind == "repeated")
+    assert page.text(".texts .legend") == (
+        "only in the kept page only in the page that repeats it left out of the judgement other,"
+        " and left out"
+    )
+    assert "keptrepeat anothernot judged; a full bar is 2 pages." in page.text("section > .legend")
+    assert "the highest bar is 1 page in" in page.text(".timeline figcaption")
+
+
+def test_the_crawl_and_its_settings_are_told(opened):
+    audit = Audit()
+    audit.begun(NEARDUP_SCOPE="'host'", NEARDUP_DENY="['<b>']")
+    kept = audit.kept("https://a.example/1")
+    audit.drop("https://a.example/2", kept, title="Other")
+    page = opened.open(audit)
+    assert page.text(".about summary") == "The crawl: spider products, preset best"
+    page.find(".about summary")[0].click()
+    assert "scrapy-neardup 0.1.0, Scrapy 2.19.0" in page.text(".about")
+    assert page.text(".about code") == "NEARDUP_SCOPE = 'host'\nNEARDUP_DENY = ['<b>']"
+    assert page.text(".look code") == 'NEARDUP_TITLES = "strict"'
+
+
+def test_folders_that_repeat_others_are_told_as_such(opened):
+    audit = Audit()
+    for number in range(12):
+        kept = audit.kept(f"https://a.example/1.74/doc/{number}.html")
+        audit.drop(f"https://a.example/1.81/doc/{number}.html", kept)
+    audit.drop("https://a.example/else.html", kept)
+    audit.kept("https://a.example/1.81/doc/new.html")
+    page = opened.open(audit)
+    assert page.text(".look li li") == "/1.81/ repeats /1.74/, 12 pages of 13"
+    page.find(".look li li button")[0].click()
+    assert page.text(".tools p") == "12 drops in 12 groups"
+
+
 def test_it_works_by_keyboard(opened):
     page = opened.open(shop(products=60, copies=3))
     chosen = lambda: page.text('.row[aria-selected="true"]').strip("▸▾\n").split("\n")[0]
@@ -137,16 +245,21 @@ def test_a_pair_differs_word_by_word(opened):
     )  # fmt: skip
     page = opened.open(audit)
     page.difference()
-    assert [e.text for e in page.find("del")] == ["word200"]
-    assert [e.text for e in page.find("ins")] == ["added", "other"]
-    assert [e.text for e in page.find(".omitted")] == ["word0 word1"]
+    assert page.text(".why") == (
+        "Dropped. An estimated 95.1 % of the text is the same as on the kept page,"
+        " and 90.0 % is enough."
+    )
+    assert [e.text for e in page.find(".side del")] == ["word200"]
+    assert [e.text for e in page.find(".side ins")] == ["added", "other"]
+    assert [e.text for e in page.find(".side .omitted")] == ["word0 word1"]
     assert "1 word only in the kept page, 2 words only in the other" in page.text(".texts > p")
     facts = dict(zip((e.text for e in page.find(".facts dt")),
                      (e.text for e in page.find(".facts dd")), strict=True))  # fmt: skip
     assert facts == {
         "resemblance": "0.951 needed 0.900", "distance": "4 of 64 bits",
         "contained": "100 % of this page in the kept one, 33 % of the kept one in this",
-        "found": "by shared min-wise features", "rule": "alike", "learnt": "titles",
+        "found": "by shared min-wise features", "rule": f"alike {RULES['alike']}",
+        "learnt": "titles",
         "action": "drop",
     }  # fmt: skip
     assert [e.text for e in page.find(".page .other")] == ["Two"]
@@ -192,8 +305,8 @@ def test_what_took_no_part_is_grey_whatever_the_characters_before_it(opened):
     )  # fmt: skip
     page = opened.open(audit)
     page.difference()
-    assert [e.text for e in page.find(".omitted")] == ["left", "off", "中文"]
-    assert page.text("ins.omitted") == "off"
+    assert [e.text for e in page.find(".side .omitted")] == ["left", "off", "中文"]
+    assert [e.text for e in page.find(".side ins.omitted")] == ["off"]
     assert "3 words in grey took no part in the judgement" in page.text(".texts > p")
 
 
@@ -223,6 +336,18 @@ def test_what_tuning_shows(opened):
         == 14
     )
     assert "javascript" not in "".join(page.run("return [...document.links].map(a => a.href)"))
+    names = [e.text for e in page.find(".picture text[text-anchor]")]
+    assert all(re.fullmatch(r"[01]\.[0-9]{2,3}|recall: .*", name) for name in names)
+    series = [e.get_attribute("class").split()[-1] for e in page.find("polyline")]
+    assert series == ["s1", "s2"]  # k and the resemblance: presets and words are no numbers
+    assert page.find("main > p")[0].text == (
+        "These settings drop 16 pages and lose the content of 0 pages (of all pages, estimated from"
+        " 16 pages that were compared with all others). Nothing of the sample is lost."
+    )
+    [figure] = page.find(".picture")
+    assert figure.rect["width"] > 1000
+    accessible(page)
+    page.look(width=390, dark=True)
     accessible(page)
 
 
@@ -238,6 +363,21 @@ def test_it_works_on_a_phone(opened):
     assert page.run(wide) == 390
     page.find(".close")[0].click()
     assert not page.find(".pair")[0].is_displayed()
+
+
+def test_on_a_phone_the_difference_is_in_the_text(opened):
+    audit = Audit()
+    words = [f"word{number}" for number in range(40)]
+    kept = audit.kept("https://a.example/1", text=" ".join(words))
+    audit.drop("https://a.example/2", kept, text=" ".join([*words[:20], "new", *words[21:]]))
+    page = opened.open(audit)
+    page.difference()
+    assert len(page.find(".run .side")) == 2
+    page.look(width=390, height=800)
+    WebDriverWait(page.browser, 10).until(lambda _: page.find(".run.inline"))
+    page.run("document.querySelector('.row.drop').click()")
+    page.difference()
+    assert page.text(".side") == " ".join([*words[:20], "word20 new", *words[21:]])
 
 
 def accessible(page):
@@ -260,6 +400,11 @@ def test_it_is_accessible(opened, dark, width):
     page.browser.refresh()
     page.run("document.querySelector('.look li > button, .crowds button').click()")
     page.difference()
+    page.run("document.querySelectorAll('.fold').forEach((fold) => fold.click())")
+    assert page.find(".side .omitted")
+    accessible(page)
+    page.run("const s = document.querySelector('#search'); s.value = 'no such page';"
+             "s.dispatchEvent(new Event('input'))")  # fmt: skip
     accessible(page)
 
 
@@ -268,6 +413,7 @@ def test_one_line_and_none_that_repeats(opened):
     audit.kept("https://a.example/")
     page = opened.open(audit)
     assert page.text("h1") == "None of 1 page repeats another."
+    assert page.text(".figure.repeated") == "repeat another\n0"
     assert page.find(".explorer") == []
 
 

@@ -5,6 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 from scrapy_neardup.crawl.audit import pack_text
 
+
+def verdicts(path):
+    """Return the lines of an audit file but for those with which crawls begin."""
+    lines = map(json.loads, path.read_text().splitlines())
+    return [line for line in lines if line.get("event") != "begun"]
+
+
 START = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
 
@@ -35,6 +42,14 @@ class Audit:
         }
         self.entries.append(entry)
         return entry
+
+    def begun(self, **settings):
+        """Add the line with which a crawl begins, with settings in Python's notation."""
+        self.entries.append(
+            {"time": START.isoformat(), "event": "begun", "version": "0.1.0", "scrapy": "2.19.0",
+             "bot": "shop", "spider": "products", "store": "sqlite:pages.sqlite", "preset": "best",
+             "settings": settings}
+        )  # fmt: skip
 
     def kept(self, page, **keys):
         return self._add(page, "new", **keys)

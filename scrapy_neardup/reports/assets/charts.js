@@ -9,10 +9,20 @@ function drawn(tag, attributes, ...children) {
   return element;
 }
 
-// A list of names with counts. Rows: {name, parts: [[class, number]...], note, choose}.
-function bars(title, rows, { folded = 8 } = {}) {
-  const sum = (row) => row.parts.reduce((total, [, number]) => total + number, 0);
-  const most = Math.max(...rows.map(sum), 1);
+const KINDS = [["kept", "kept"], ["repeated", "repeat another"], ["unjudged", "not judged"]];
+
+// What the colours mean.
+function legend() {
+  return KINDS.flatMap(([kind, name]) => [make("span", { class: `key ${kind}`, "aria-hidden": "true" }), name]);
+}
+
+function lengthOf(row) {
+  return row.parts.reduce((total, [, number]) => total + number, 0);
+}
+
+// A list of names with counts, of which `most` fill the width. Rows: {name, about, parts: [[class,
+// number]...], note, choose}.
+function bars(title, rows, { folded = 8, most }) {
   const items = rows.map((row, place) => {
     const line = make(
       row.choose ? "button" : "div",
@@ -29,7 +39,7 @@ function bars(title, rows, { folded = 8 } = {}) {
         }),
       ),
     );
-    return make("li", { hidden: place >= folded }, line);
+    return make("li", { hidden: place >= folded }, line, row.about ? make("p", { class: "bar-about" }, row.about) : null);
   });
   const list = make("ol", { class: "bars" }, items);
   const more = rows.length > folded && make(
@@ -58,7 +68,7 @@ function duration(seconds) {
   for (const [unit, length] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
     if (seconds >= 2 * length) return counted(Math.round(seconds / length), unit);
   }
-  return counted(Math.round(seconds), "second");
+  return counted(seconds < 2 ? Number(seconds.toPrecision(2)) : Math.round(seconds), "second");
 }
 
 // Stacked bars: [kept, repeated, not judged] for each step of time.
@@ -95,7 +105,7 @@ function timeline({ first, step, bars: steps }) {
       "figcaption",
       {},
       make("span", {}, moment(first)),
-      make("span", { class: "soft" }, duration(last - first) + (step >= 1 ? `, a bar for ${duration(step)}` : "")),
+      make("span", {}, legend(), `; ${duration(last - first)}, the highest bar is ${counted(most, "page")} in ${duration(step)}`),
       make("span", {}, moment(last)),
     ),
   );

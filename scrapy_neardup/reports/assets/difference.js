@@ -113,9 +113,20 @@ function wordNodes(part, kind) {
 
 const MOST_SHOWN = 4000; // words of one run
 
+const NARROW = matchMedia("(max-width: 60rem)"); // one column, in which the difference is inline
+
+// A cell, or two that stand side by side if there is room.
 function row(left, right) {
   const side = (nodes) => make("div", { class: "side", dir: "auto" }, nodes);
-  return make("div", { class: "run" }, side(left), side(right));
+  return make("div", { class: right ? "run" : "run inline" }, side(left), right && side(right));
+}
+
+// What the marks of a difference mean.
+function marks(omitted) {
+  return make("div", { class: "legend" },
+    make("del", {}, "only in the kept page"), " ", make("ins", {}, "only in the page that repeats it"),
+    omitted ? [" ", make("span", { class: "omitted" }, "left out of the judgement"), " ",
+      make("ins", { class: "omitted" }, "other, and left out")] : null);
 }
 
 // A button that gives way to the equal words it stands for.
@@ -128,26 +139,27 @@ function fold(hidden, unfolded) {
   return button;
 }
 
-// Rows of two cells, the kept page on the left; long runs of equal words are folded away.
+// Rows of two cells, the kept page on the left, or of one; long runs of equal words are folded away.
 function difference(textA, omittedA, textB, omittedB) {
   const a = words(textA, omittedA), b = words(textB, omittedB);
   const found = runs(a, b);
   if (!found) return reordered(a, b);
   const table = make("div", { class: "difference" });
+  const inline = NARROW.matches;
   let left = [], right = [];
   const close = () => {
-    if (left.length || right.length) table.append(row(left, right));
+    if (left.length || right.length) table.append(inline ? row(left) : row(left, right));
     left = [];
     right = [];
   };
   const equal = (from, to, fromB) => {
-    left.push(...wordNodes(a.slice(from, to)));
-    right.push(...wordNodes(b.slice(fromB, fromB + to - from)));
+    if (!inline) left.push(...wordNodes(a.slice(from, to)));
+    (inline ? left : right).push(...wordNodes(b.slice(fromB, fromB + to - from)));
   };
   found.forEach(([same, fromA, toA, fromB, toB], place) => {
     if (!same) {
       left.push(...wordNodes(a.slice(fromA, Math.min(toA, fromA + MOST_SHOWN)), "gone"));
-      right.push(...wordNodes(b.slice(fromB, Math.min(toB, fromB + MOST_SHOWN)), "come"));
+      (inline ? left : right).push(...wordNodes(b.slice(fromB, Math.min(toB, fromB + MOST_SHOWN)), "come"));
       return;
     }
     const before = place > 0 ? AROUND : 0, after = place < found.length - 1 ? AROUND : 0;
@@ -159,7 +171,10 @@ function difference(textA, omittedA, textB, omittedB) {
     equal(fromA, fromA + before, fromB);
     close();
     const [from, to, at] = [fromA + before, fromA + before + Math.min(hidden, MOST_SHOWN), fromB + before];
-    table.append(fold(hidden, () => row(wordNodes(a.slice(from, to)), wordNodes(b.slice(at, at + to - from)))));
+    table.append(fold(hidden, () => {
+      const other = wordNodes(b.slice(at, at + to - from));
+      return inline ? row(other) : row(wordNodes(a.slice(from, to)), other);
+    }));
     equal(toA - after, toA, toB - after);
   });
   close();
@@ -167,11 +182,12 @@ function difference(textA, omittedA, textB, omittedB) {
   const gone = changed.reduce((total, [, from, to]) => total + to - from, 0);
   const come = changed.reduce((total, [, , , from, to]) => total + to - from, 0);
   const omitted = b.filter(({ form }) => form).length;
+  const leftOut = omitted || a.some(({ form }) => form);
   const summary = changed.length
     ? `${counted(gone, "word")} only in the kept page, ${counted(come, "word")} only in the other.`
     : "The texts are equal, word by word.";
   const apart = changed.some(([, fromA, toA, fromB, toB]) => judged(a.slice(fromA, toA)) !== judged(b.slice(fromB, toB)));
   const same = changed.length && !apart ? " All differ in case or punctuation alone, which isn’t judged." : "";
   const grey = omitted ? ` ${counted(omitted, "word")} in grey took no part in the judgement.` : "";
-  return [make("p", { class: "soft" }, summary + same + grey), table];
+  return [make("p", { class: "soft" }, summary + same + grey), changed.length ? marks(leftOut) : null, table].filter(Boolean);
 }

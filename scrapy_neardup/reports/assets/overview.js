@@ -3,15 +3,18 @@
 const FINDINGS = {
   titles: [
     "Other titles or headings",
-    "These pages have another title or heading than the page that they repeat. If titles are what tells your pages apart, NEARDUP_TITLES = \"strict\" keeps both.",
+    "These pages have another title or heading than the page that they repeat. If titles are what tells your pages apart, this keeps both:",
+    'NEARDUP_TITLES = "strict"',
   ],
   near: [
     "Near the threshold",
-    "Had these pages been a little less alike, they would have been kept. NEARDUP_MIN_RESEMBLANCE moves the threshold.",
+    "Had these pages been a little less alike, they would have been kept. If they should be, raise the threshold:",
+    "NEARDUP_MIN_RESEMBLANCE = 0.95",
   ],
   learnt: [
     "Decided by something learnt",
-    "Without what the crawl had learnt about the site, these pages would have been kept. NEARDUP_LEARN says what is learnt.",
+    "Without what the crawl had learnt about the site, these pages would have been kept. If they should be, let it learn less, or nothing:",
+    "NEARDUP_LEARN = []",
   ],
 };
 
@@ -26,20 +29,21 @@ function overview(summary, filter) {
       make("p", { class: "kicker" }, "Near-duplicate report"),
       make("h1", {}, headline(summary.pages, duplicate)),
       make("p", { class: "soft" }, summary.sources.map((name) => shown(name, 120)).flatMap((node) => [node, " "])),
+      aboutCrawls(summary.crawls),
     ),
     make(
       "dl",
       { class: "figures" },
       figure("pages", summary.pages),
       figure("kept", kept, "kept"),
-      figure("repeat another", duplicate, "repeated", whatBecame(done, duplicate)),
+      figure("repeat another", duplicate, "repeated", duplicate ? whatBecame(done, duplicate) : ""),
       figure("not judged", unjudged, "unjudged"),
       seen ? figure("fetched again", seen) : null,
       summary.links == null ? null : figure("requests saved, at most", summary.links),
       summary.orphaned ? figure("orphaned", summary.orphaned, "alarm") : null,
     ),
     summary.time.bars.length > 1 ? timeline(summary.time) : null,
-    make("section", {}, make("h2", {}, "Where, and why"), make("div", { class: "breakdowns" }, breakdowns(summary, filter))),
+    make("section", {}, make("h2", {}, "Where, and why"), breakdowns(summary, filter)),
     worthALook(summary, filter),
   ];
 }
@@ -64,6 +68,33 @@ function figure(name, number, kind = "", note = "") {
   );
 }
 
+// With which settings, and by which versions, the pages were judged: of the last crawl, if several.
+function aboutCrawls(crawls) {
+  const last = crawls.at(-1);
+  if (!last) return null;
+  const facts = [
+    ["spider", last.bot ? `${last.spider} of ${last.bot}` : last.spider],
+    ["preset", last.preset], ["store", last.store],
+    ["versions", `scrapy-neardup ${last.version}, Scrapy ${last.scrapy}`],
+    ["begun", moment(last.time)],
+  ];
+  const several = crawls.length > 1 ? `The last of ${count(crawls.length)} crawls` : "The crawl";
+  return make("details", { class: "about" },
+    make("summary", {}, `${several}: spider ${plain(last.spider)}, preset ${plain(last.preset)}`),
+    make("dl", { class: "facts" }, facts.map(([name, value]) =>
+      make("div", {}, make("dt", {}, name), make("dd", {}, shown(value))))),
+    last.settings.length ? copyable(last.settings) : make("p", { class: "soft" }, "No NEARDUP_* setting was set."));
+}
+
+// Lines of settings, and a button that copies them.
+function copyable(lines) {
+  const copied = (event) => navigator.clipboard.writeText(lines.join("\n")).then(() => { event.target.textContent = "Copied"; });
+  return make("div", { class: "copyable" },
+    make("pre", { tabindex: "0" }, make("code", {}, lines.flatMap((line) => [shown(line, 2000), "\n"]).slice(0, -1))),
+    navigator.clipboard ? make("button", { type: "button", class: "quiet", click: copied }, "Copy") : null);
+}
+
+// Lists of bars that have one scale: the longest bar of all of them is full.
 function breakdowns(summary, filter) {
   const split = (choice) => ([name, kept, repeated, unjudged]) => ({
     name: name ?? "all others",
@@ -71,30 +102,32 @@ function breakdowns(summary, filter) {
     parts: [["repeated", repeated], ["kept", kept], ["unjudged", unjudged]],
     choose: name != null && repeated ? () => filter(choice, name) : null,
   });
-  const simple = (kind, choice) => ([name, number]) => ({
+  const simple = (kind, choice, sentences = {}) => ([name, number]) => ({
     name: String(name),
+    about: sentences[name],
     note: count(number),
     parts: [[kind, number]],
     choose: choice ? () => filter(choice, name) : null,
   });
-  const found = [
-    summary.hosts.length > 1 && bars("By host", summary.hosts.map(split("host"))),
-    bars("By pattern of address", summary.patterns.map(split("pattern"))),
-    summary.rules.length && bars("What decided", summary.rules.map(simple("repeated", "rule"))),
-    summary.distances.length && bars(
-      "Distance of the fingerprints, in bits",
-      summary.distances.map(simple("repeated")),
-      { folded: 6 },
-    ),
-    summary.unjudged.length && bars("Not judged, and so kept", summary.unjudged.map(simple("unjudged"))),
+  const { rules, unjudged } = summary.words;
+  const lists = [
+    ["By host", summary.hosts.length > 1 ? summary.hosts.map(split("host")) : []],
+    ["By pattern of address", summary.patterns.map(split("pattern"))],
+    ["Which rule decided", summary.rules.map(simple("repeated", "rule", rules))],
+    ["Distance of the fingerprints, in bits", summary.distances.map(simple("repeated")), { folded: 6 }],
+    ["Not judged, and so kept", summary.unjudged.map(simple("unjudged", null, unjudged))],
+  ].filter(([, rows]) => rows.length);
+  const most = Math.max(...lists.flatMap(([, rows]) => rows.map(lengthOf)), 1);
+  return [
+    make("p", { class: "legend soft" }, legend(), `; a full bar is ${counted(most, "page")}.`),
+    make("div", { class: "breakdowns" }, lists.map(([title, rows, options]) => bars(title, rows, { most, ...options }))),
   ];
-  return found.filter(Boolean);
 }
 
 function worthALook(summary, filter) {
   const items = [];
   const add = (title, number, text, ...more) =>
-    items.push(make("li", {}, make("h3", {}, title, make("span", { class: "tally" }, count(number))), make("p", {}, text), ...more));
+    items.push(make("li", {}, make("h3", {}, title, make("span", { class: "tally" }, count(number))), make("p", {}, text), ...more.filter(Boolean)));
   const addresses = (urls) => make("ul", { class: "addresses" }, urls.slice(0, 200).map((url) => make("li", {}, address(url))));
   const folded = (urls) => make("details", {}, make("summary", {}, "Show them"), addresses(urls));
   if (summary.orphaned) {
@@ -106,6 +139,15 @@ function worthALook(summary, filter) {
     add("Only found on dropped pages", summary.onlyFromDrops.length,
       "As far as this crawl went, only duplicates link to these addresses. A crawl that drops the duplicates doesn't find them.",
       folded(summary.onlyFromDrops));
+  }
+  if (summary.mirrors.length) {
+    add("Folders that repeat others", summary.mirrors.length,
+      "Page by page, under the same names. A folder that you don’t need needn’t be crawled: let no rule of your spider lead there.",
+      make("ul", { class: "crowds" }, summary.mirrors.slice(0, 12).map(([folder, of, repeated, pages]) =>
+        make("li", {},
+          make("code", {}, shown(folder, 90)), " repeats ", make("code", {}, shown(of, 90)), ", ",
+          make("button", { type: "button", class: "quiet", click: () => filter("search", folder) }, counted(repeated, "page")),
+          ` of ${count(pages)}`))));
   }
   for (const { name, count: number, rows } of summary.findings) {
     if (name === "titles") add(...finding(name, number, rows, filter));
@@ -132,7 +174,7 @@ function worthALook(summary, filter) {
 }
 
 function finding(name, number, rows, filter) {
-  const [title, text] = FINDINGS[name] ?? [name, ""];
-  return [title, number, text,
+  const [title, text, line] = FINDINGS[name] ?? [name, ""];
+  return [title, number, text, line ? copyable([line]) : null,
     rows.length ? make("button", { type: "button", class: "quiet", click: () => filter("finding", name) }, "Show them, worst first") : null];
 }

@@ -7,7 +7,25 @@ const FOUND = {
   address: "by its address",
 };
 
-function pairView(drops, row, texts) {
+const DONE = {
+  drop: "Dropped", "drop-links": "Delivered without its links", "drop-items": "Delivered without its items",
+  deprioritize: "Delivered, its requests put back", flag: "Delivered, as drops are only flagged",
+  "keep-budget": "Delivered as one of the first of its group", "keep-start": "Delivered, as it was asked for by name",
+  "keep-again": "Delivered, as it was asked for once more", "keep-pending": "Delivered, as the kept page wasn’t done in time",
+};
+
+// What was done about the page, and why, in a plain sentence.
+function why(drops, row, rules) {
+  const { rows, words } = drops;
+  const share = (value) => `${(Math.floor(value / 10) / 10).toFixed(1)} %`;
+  const alike = rows.resemblance[row], needed = rows.threshold[row];
+  const reason = alike == null || needed == null
+    ? rules[drops.rules[rows.rule[row]]] ?? ""
+    : `An estimated ${share(alike)} of the text is the same as on the kept page, and ${share(needed)} is enough.`;
+  return make("p", { class: "why" }, make("b", {}, `${DONE[words[rows.action[row]]] ?? words[rows.action[row]]}. `), reason);
+}
+
+function pairView(drops, row, texts, rules) {
   const { rows, groups, words } = drops;
   const group = drops.groupOf[row];
   const facts = make("dl", { class: "facts" });
@@ -25,7 +43,8 @@ function pairView(drops, row, texts) {
   if (rows.distance[row] != null) fact("distance", make("b", {}, String(rows.distance[row])), make("span", { class: "soft" }, " of 64 bits"));
   const found = words[rows.found[row]];
   if (found) fact("found", shown(FOUND[found] ?? found));
-  fact("rule", shown(drops.rules[rows.rule[row]]));
+  const rule = drops.rules[rows.rule[row]];
+  fact("rule", shown(rule), threshold != null && rules[rule] ? make("small", { class: "soft" }, ` ${rules[rule]}`) : "");
   if (rows.learnt[row].length) fact("learnt", rows.learnt[row].map((name, place) => [place ? ", " : "", shown(words[name])]).flat());
   fact("action", shown(words[rows.action[row]]));
   if (words[rows.detail[row]]) fact("judged", shown(words[rows.detail[row]]));
@@ -35,6 +54,7 @@ function pairView(drops, row, texts) {
     make("div", { class: "sides" },
       side("kept", "Kept", drops.keptUrl(group), drops, groups, group, null),
       side("repeated", "Repeats it", drops.url(row), drops, rows, row, group)),
+    why(drops, row, rules),
     facts,
     content,
   ];

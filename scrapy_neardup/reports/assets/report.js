@@ -1,6 +1,8 @@
 // The report on an audit: the overview at once, the drops when the page has come to its end.
 
 const summary = read("summary");
+const NOTHING = { search: "", host: null, pattern: null, rule: null, finding: null, group: null };
+const COLUMNS = [["title", "Title"], ["address", "Address"], ["size", "Drops"], ["resemblance", "Least alike"]];
 let filter = () => {};
 const main = make("main", {}, overview(summary, (kind, value) => filter(kind, value)));
 document.body.append(main);
@@ -8,7 +10,7 @@ document.body.append(main);
 function explorer() {
   const drops = new Drops(read("drops"));
   const packed = document.getElementById("texts");
-  let texts = null;
+  let texts = null, shownEntry = null;
   const view = new View(drops, summary.findings);
   const pair = make("article", { class: "pair", tabindex: "-1", "aria-label": "The pair" });
   const list = new List(view, (entry) => rowOf(entry), opened);
@@ -32,12 +34,22 @@ function explorer() {
     ];
   }
 
+  const clear = () => make("button", { type: "button", class: "quiet", click: () => choose(NOTHING) }, "Show all drops");
+
+  // Show the first pair of what is listed, or that nothing is.
+  function first() {
+    if (view.entries.length) list.select(0);
+    else pair.replaceChildren(make("p", { class: "soft" }, "No drop matches. ", clear()));
+    list.element.classList.toggle("empty", !view.entries.length);
+  }
+
   function opened(entry, { asked }) {
+    shownEntry = entry;
     const row = entry < 0 ? firstOf(-1 - entry) : entry;
     texts ??= JSON.parse(packed.textContent);
     pair.replaceChildren(
       make("button", { type: "button", class: "close", "aria-label": "Close the pair", click: close }, "×"),
-      ...pairView(drops, row, texts),
+      ...pairView(drops, row, texts, summary.words.rules),
     );
     pair.scrollTop = 0;
     if (asked) document.body.classList.add("reading");
@@ -55,12 +67,13 @@ function explorer() {
     list.element.focus();
   }
 
-  const narrow = () => matchMedia("(max-width: 60rem)").matches;
+  const narrow = () => NARROW.matches;
   const tally = make("p", { class: "soft", "aria-live": "polite" });
   const search = make("input", {
     type: "search", id: "search", placeholder: "Address, title or heading", autocomplete: "off", spellcheck: "false",
     input: () => choose({ search: search.value }),
   });
+  const sorts = COLUMNS.map(([by, name]) => make("button", { type: "button", class: "quiet", click: () => sort(by) }, name));
   const chips = make("div", { class: "chips" });
   const selects = {
     host: select("Host", "All hosts", summary.hosts),
@@ -91,37 +104,57 @@ function explorer() {
       make("button", { type: "button", class: "chip", click: () => choose(without) }, name, make("span", { "aria-label": "remove this filter" }, " ×"))));
     list.refresh();
     tell();
+    first();
+  }
+
+  function sort(by) {
+    view.sort(by);
+    list.refresh();
+    showOrder();
+    first();
+  }
+
+  function showOrder() {
+    const { by, descending } = view.order;
+    sorts.forEach((button, place) => {
+      const [column, name] = COLUMNS[place];
+      button.textContent = column === by ? `${name} ${descending ? "↓" : "↑"}` : name;
+      button.setAttribute("aria-pressed", String(column === by));
+    });
   }
 
   function tell() {
     const hidden = summary.decisions.duplicate - drops.length;
-    tally.textContent = `${counted(view.rowCount, "drop")} in ${counted(view.groupCount, "group")}`
+    tally.textContent = (view.rowCount ? `${counted(view.rowCount, "drop")} in ${counted(view.groupCount, "group")}` : "No drop matches")
       + (hidden > 0 ? `. This page holds ${count(drops.length)} of ${count(summary.decisions.duplicate)} drops: those that deserve a look, and the first of each group.` : "");
   }
 
   filter = (kind, value) => {
-    const fresh = { search: "", host: null, pattern: null, rule: null, finding: null, group: null };
     if (kind === "crowd") {
       const group = drops.groups.path.findIndex((_, at) => drops.keptUrl(at) === value[1]);
-      choose({ ...fresh, pattern: value[0], group: group < 0 ? null : group });
+      choose({ ...NOTHING, pattern: value[0], group: group < 0 ? null : group });
       if (group >= 0) view.toggle(group, true);
       list.refresh();
-    } else choose({ ...fresh, [kind]: value });
+    } else choose({ ...NOTHING, [kind]: value });
     section.scrollIntoView();
     list.element.focus({ preventScroll: true });
-    list.select(0);
+    first();
   };
 
   const section = make("section", { class: "explorer", id: "groups" },
     make("h2", {}, "Duplicates, and what they repeat"),
     make("form", { class: "tools", role: "search", submit: (event) => event.preventDefault() },
-      make("label", { for: "search" }, "Search"), search, Object.values(selects), chips, tally),
+      make("label", { for: "search" }, "Search"), search, Object.values(selects), chips, tally,
+      make("div", { class: "order", role: "group", "aria-label": "Order of the groups" }, make("span", {}, "Sort by"), sorts,
+        make("button", { type: "button", class: "quiet export", click: () => download(csv(drops, view.rows)) }, "Export as CSV"))),
     make("div", { class: "panes" }, list.element, pair),
     make("p", { class: "soft keys" }, "Keys: ", ["/ search", "↑ ↓ move", "→ ← open and close a group", "Enter reads the pair", "Esc back to the list"].join(" · ")));
   main.append(section);
   list.refresh();
   tell();
-  list.select(0);
+  showOrder();
+  first();
+  NARROW.addEventListener("change", () => { if (shownEntry != null) opened(shownEntry, { asked: false }); });
   (window.requestIdleCallback ?? setTimeout)(() => drops.haystacks); // before somebody searches
   addEventListener("keydown", (event) => {
     const typing = event.target.matches?.("input, select, textarea");

@@ -8,6 +8,7 @@ document.body.append(
       make("h1", {}, tuned.settings.length ? "Another setting does better here." : "Keep the defaults."),
       make("p", { class: "soft" }, tuned.sources.flatMap((name) => [shown(name, 120), " "]))),
     tuned.settings.length ? make("pre", {}, make("code", {}, tuned.settings.join("\n"))) : null,
+    advice(tuned),
     make("dl", { class: "figures" },
       tally("pages", tuned.pages),
       tally("compared with all others", tuned.sample),
@@ -56,45 +57,74 @@ function numbers(outcomes) {
   return table("All settings in numbers", head, rows);
 }
 
-// Points in the plane, those of one setting joined by a line.
+// Where an axis begins and ends, and its ticks: multiples of a round number, seven at most.
+function axis(values) {
+  const least = Math.min(...values), most = Math.max(...values);
+  const step = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2].find((one) => (most - least) / one <= 5);
+  const last = Math.max(Math.ceil(most / step - 1e-9), 1);
+  const first = Math.min(Math.floor(least / step + 1e-9), last - 1);
+  const digits = step < 0.01 ? 3 : 2;
+  const ticks = Array.from({ length: last - first + 1 }, (_, place) => (first + place) * step);
+  return { first: first * step, last: last * step, ticks, name: (tick) => tick.toFixed(digits) };
+}
+
+// Points in the plane; those of one setting are joined by a line if its values are numbers.
 function picture(outcomes) {
-  const width = 640, height = 360, left = 52, bottom = 40;
-  const least = (name) => Math.min(0.95, Math.floor(20 * Math.min(...outcomes.map((one) => one[name].value))) / 20);
-  const [leastRecall, leastPrecision] = [least("recall"), least("precision")];
-  const x = (recall) => left + ((width - left - 110) * (recall - leastRecall)) / (1 - leastRecall);
-  const y = (precision) => 14 + ((height - bottom - 14) * (1 - precision)) / (1 - leastPrecision);
+  const width = 1080, height = 440, left = 64, right = 1010, top = 16, bottom = 380;
+  const [recalls, precisions] = ["recall", "precision"].map((name) => axis(outcomes.map((one) => one[name].value)));
+  const along = ({ first, last }, from, to) => (value) => from + ((to - from) * (value - first)) / (last - first);
+  const x = along(recalls, left, right), y = along(precisions, bottom, top);
   const at = ({ recall, precision }) => [x(recall.value), y(precision.value)];
-  const shapes = [];
-  for (let tick = 0; tick <= 4; tick++) {
-    const recall = leastRecall + ((1 - leastRecall) * tick) / 4, precision = leastPrecision + ((1 - leastPrecision) * tick) / 4;
-    shapes.push(
-      drawn("line", { x1: left, x2: x(1), y1: y(precision), y2: y(precision), class: "grid" }),
-      drawn("line", { x1: x(recall), x2: x(recall), y1: y(1), y2: y(leastPrecision), class: "grid" }),
-      drawn("text", { x: left - 8, y: y(precision) + 4, "text-anchor": "end" }, precision.toFixed(3)),
-      drawn("text", { x: x(recall), y: height - bottom + 18, "text-anchor": "middle" }, recall.toFixed(3)),
-    );
-  }
-  shapes.push(drawn("text", { x: x(1), y: height - 4, "text-anchor": "end" }, "recall"));
-  const taken = [];
-  const free = (x, y, letters) => { // below labels that are there already
-    while (taken.some((one) => Math.abs(one.y - y) < 12 && x < one.x + 7 * one.letters + 4 && one.x < x + 7 * letters + 4)) y += 13;
-    taken.push({ x, y, letters });
-    return { x, y };
+  const shapes = [
+    ...precisions.ticks.flatMap((tick) => [
+      drawn("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "grid" }),
+      drawn("text", { x: left - 10, y: y(tick) + 4, "text-anchor": "end" }, precisions.name(tick)),
+    ]),
+    ...recalls.ticks.flatMap((tick) => [
+      drawn("line", { x1: x(tick), x2: x(tick), y1: top, y2: bottom, class: "grid" }),
+      drawn("text", { x: x(tick), y: bottom + 20, "text-anchor": "middle" }, recalls.name(tick)),
+    ]),
+    drawn("text", { x: right, y: bottom + 44, "text-anchor": "end" }, "recall: share of the duplicates that are found"),
+    drawn("text", { x: left + 8, y: top + 16 }, "precision: share of the drops that repeat an earlier page"),
+  ];
+  const taken = [{ x: left, y: top + 16, wide: 380 }];
+  const free = (x, y, letters) => { // beside the point, or above or below labels that are there
+    const wide = 8 * letters + 6;
+    const clash = (y) => taken.some((one) => Math.abs(one.y - y) < 14 && x < one.x + one.wide && one.x < x + wide);
+    const steps = [0, -14, 14, -28, 28, -42, 42, 56, 70, 84];
+    const place = y + (steps.find((step) => !clash(y + step) && y + step > top && y + step < bottom) ?? 0);
+    taken.push({ x, y: place, wide });
+    return { x, y: place };
   };
   const settings = [...new Set(outcomes.map(({ setting }) => setting))];
   settings.forEach((setting, number) => {
     const own = outcomes.filter((outcome) => outcome.setting === setting);
-    shapes.push(drawn("polyline", { points: own.map((one) => at(one).join()).join(" "), class: `series s${number}` }));
+    if (own.every(({ value }) => !Number.isNaN(Number(value)))) {
+      shapes.push(drawn("polyline", { points: own.map((one) => at(one).join()).join(" "), class: `series s${number}` }));
+    }
     for (const outcome of own) {
       const [cx, cy] = at(outcome);
       shapes.push(
-        drawn("circle", { cx, cy, r: outcome.chosen ? 6 : 3.5, class: `s${number}` },
+        drawn("circle", { cx, cy, r: outcome.chosen ? 7 : 4, class: `s${number}` },
           drawn("title", {}, `${outcome.setting} = ${outcome.value}`)),
-        drawn("text", { ...free(cx + 7, cy - 6, outcome.value.length), class: `s${number}` }, outcome.value),
+        drawn("text", { ...free(cx + 9, cy + 4, outcome.value.length), class: `s${number}` }, outcome.value),
       );
     }
   });
-  return make("figure", { class: "picture" },
+  return make("figure", { class: "picture", tabindex: "0", "aria-label": "Precision over recall" },
     drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Precision over recall of all settings" }, ...shapes),
-    make("figcaption", {}, settings.map((setting, number) => make("span", { class: `s${number}` }, `● ${setting} `))));
+    make("figcaption", {}, settings.map((setting, number) => [make("span", { class: "name" },
+      make("span", { class: `key s${number}`, "aria-hidden": "true" }), setting), " "]), "The larger point: the settings to choose."));
+}
+
+// What the settings to choose lose, in pages, beside the defaults, with an example.
+function advice({ outcomes, looks, sample }) {
+  const usual = outcomes[0], chosen = outcomes.find((one) => one.chosen) ?? usual;
+  const lost = looks[0];
+  const rest = chosen === usual ? "" : `, the defaults ${count(usual.dropped)} and ${count(usual.lost)}`;
+  return make("p", {},
+    `These settings drop ${counted(chosen.dropped, "page")} and lose the content of ${counted(chosen.lost, "page")}${rest}`
+    + ` (of all pages, estimated from ${counted(sample, "page")} that were compared with all others).`,
+    lost.pairs.length ? [` Lost, for example: `, address(lost.pairs[0][0], 160),
+      lost.count > 1 ? ` and ${counted(lost.count - 1, "other page")} of the sample, listed below.` : "."] : " Nothing of the sample is lost.");
 }

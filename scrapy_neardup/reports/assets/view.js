@@ -5,6 +5,7 @@ class View {
     this.drops = drops;
     this.findings = findings;
     this.choice = {};
+    this.order = { by: "size", descending: true };
     this.open = new Set();
     this.matching = new Int32Array(drops.groupCount);
     if (drops.length <= 40) for (let group = 0; group < drops.groupCount; group++) this.open.add(group);
@@ -15,6 +16,42 @@ class View {
   choose(choice) {
     this.choice = choice;
     this.update();
+  }
+
+  // List groups by `by`, the other way round if they already are. O(n log n).
+  sort(by) {
+    const descending = this.order.by === by ? !this.order.descending : by === "size";
+    this.order = { by, descending };
+    this.update();
+  }
+
+  // The groups in order. A group is as alike as its least alike row.
+  get ordered() {
+    const { drops, order } = this;
+    const groups = Array.from({ length: drops.groupCount }, (_, group) => group);
+    if (order.by === "size" && order.descending) return groups; // as the page has them
+    const values = {
+      size: (group) => drops.groups.size[group],
+      title: (group) => drops.keptTitle(group).toLowerCase(),
+      address: (group) => drops.keptUrl(group),
+      resemblance: (group) => {
+        const own = drops.rows.resemblance.slice(drops.first(group), drops.end(group)).filter((one) => one != null);
+        return own.length ? Math.min(...own.slice(0, 10_000)) : 10_001;
+      },
+    };
+    const keys = groups.map(values[order.by]);
+    const sign = order.descending ? -1 : 1;
+    return groups.sort((a, b) => sign * ((keys[a] > keys[b]) - (keys[a] < keys[b])) || a - b);
+  }
+
+  // The rows that match, in the order of the list.
+  get rows() {
+    const matches = this.test(), found = [];
+    if (this.flat) return this.entries;
+    for (const group of this.ordered) {
+      for (let row = this.drops.first(group); row < this.drops.end(group); row++) if (matches(row)) found.push(row);
+    }
+    return found;
   }
 
   toggle(group, open = !this.open.has(group)) {
@@ -37,7 +74,7 @@ class View {
       return;
     }
     this.rowCount = this.groupCount = 0;
-    for (let group = 0; group < drops.groupCount; group++) {
+    for (const group of this.ordered) {
       const place = this.entries.length, open = this.open.has(group);
       let found = 0;
       for (let row = drops.first(group), end = drops.end(group); row < end; row++) {

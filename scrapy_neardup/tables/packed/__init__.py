@@ -1,7 +1,7 @@
 """Compressed tables: codecs over buffers, and the index that probes them.
 
-Rule of this room: bytes in, fingerprints out, and no files; a file's shape is the business
-of `scrapy_neardup.stores.packfile`. Nothing decoded is trusted before its checksum is.
+These modules decode bytes; the shape of a file is defined in `scrapy_neardup.stores.packfile`.
+Nothing is decoded before its checksum has been verified.
 """
 
 from scrapy_neardup.tables.packed.checked import Checked, checksums

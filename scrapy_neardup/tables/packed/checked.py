@@ -1,7 +1,7 @@
 """Bytes that are verified page by page, when they are first read.
 
-Rule of this room: whatever is decoded comes out of a `Checked`, so that a damaged byte
-is an error wherever it lies, and never a wrong answer. Parts that aren't read cost nothing.
+Whatever is decoded comes out of a `Checked`, so that a damaged byte is an error wherever it
+lies, and never a wrong answer. Parts that aren't read cost nothing.
 """
 
 from __future__ import annotations

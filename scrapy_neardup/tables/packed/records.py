@@ -1,7 +1,7 @@
 """What a packed file knows of pages beside fingerprints: a record a row, and rows by features.
 
-Rule of this module: records are bytes and features are numbers; what they mean is the business
-of whoever packs and probes (`scrapy_neardup.stores.packed`).
+A record is bytes and a feature is a number here; `scrapy_neardup.stores.packed` knows what they
+mean.
 """
 
 from __future__ import annotations

@@ -1,0 +1,197 @@
+"""``scrapy-neardup dedupe``: write a data set without its duplicates."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from scrapy_neardup.cli.common import Progress, escaped
+from scrapy_neardup.cli.options import (
+    given,
+    progress_option,
+    setting_option,
+    shingle_size_option,
+    size_in_bytes,
+)
+from scrapy_neardup.dedupe import DedupeOptions, Summary
+from scrapy_neardup.dedupe import dedupe as deduped
+from scrapy_neardup.fingerprints.filtering import checked_filter
+from scrapy_neardup.offline.pool import Parallel, parallel
+from scrapy_neardup.offline.tabular import USUAL, Columns
+from scrapy_neardup.options import OPTIONS
+
+
+@click.command()
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.option(
+    "--output",
+    metavar="DIR",
+    required=True,
+    help="Folder, new or empty, or URL of one, for the files without duplicates.",
+)
+@click.option("--text-column", metavar="NAME", help="Column of the text.  [default: text]")
+@click.option("--html-column", metavar="NAME", help="Column of the page as HTML.  [default: html]")
+@click.option("--url-column", metavar="NAME", default=USUAL.url, help="Column of the URL.")
+@click.option(
+    "--id-column",
+    metavar="NAME",
+    help="Column of what a document is called.  [default: its URL, else FILE:ROW]",
+)
+@click.option(
+    "--existing",
+    metavar="INPUT",
+    multiple=True,
+    help="Documents that are there already: what repeats one is removed. May be repeated.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["features", "simhash", "both"]),
+    default="features",
+    help="What brings documents together: min-wise features in common, fingerprints within"
+    " --max-distance, or either. Equal texts always are.",
+)
+@setting_option("features")
+@setting_option("max_distance")
+@click.option(
+    "--min-resemblance",
+    metavar="T",
+    type=float,
+    default=OPTIONS["min_resemblance"].default,
+    help="Minimum resemblance of a document that is removed and the one that is kept for it,"
+    " above 0, up to 1.",
+)
+@click.option(
+    "--confirm",
+    type=click.Choice(["sketch", "exact", "none"]),
+    default="sketch",
+    help="How resemblance is found: estimated, or from all shingles; none: what was brought"
+    " together is removed whatever its resemblance.",
+)
+@click.option(
+    "--keep",
+    metavar="RULE",
+    default="first",
+    help="Which of several is kept: first, longest, shortest-url, newest or newest:COLUMN, or the"
+    " one with the largest value of an expression such as 'score * 2 - len(url)'.",
+)
+@shingle_size_option
+@setting_option("text")
+@setting_option("ignore")
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    default="1GB",
+    help="Memory to work in, of all processes, as 500MB or 4GB.",
+)
+@click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    help="Processes; each works on a file at a time.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help='Read and write on a Dask cluster (extra "dask"), tcp://HOST:8786, to whose workers all'
+    " paths are the same.",
+)
+@click.option("--resume", is_flag=True, help="Go on with a job that was stopped.")
+@click.option(
+    "--skip-bad",
+    is_flag=True,
+    help="Leave out files and lines that can't be read, and count them.",
+)
+@progress_option
+def dedupe(
+    *,
+    inputs: tuple[str, ...],
+    output: str,
+    existing: tuple[str, ...],
+    jobs: int,
+    scheduler: str | None,
+    resume: bool,
+    progress: bool | None,
+    **settings: Any,
+) -> None:
+    """Write the documents of each INPUT without those that repeat another one.
+
+    INPUT is a file or a folder, or its URL (s3://... and what else fsspec opens): Parquet,
+    JSON lines, WARC, HTML; files may be compressed with gzip. What is kept is written to the
+    output folder under the same names, in the same format and with all columns; what was removed
+    is listed in its folder _removed, and what came of the job is in its file _summary.json, and
+    printed.
+
+    \b
+    {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}
+    id, row        the removed document, and its row, line or record in its file, from 0
+    of             the document that is kept for it
+    of_file        where that is, with its of_row
+    resemblance    of the two
+    reason         equal: it has the same words; similar: it resembles the other one
+
+    \b
+    Examples:
+      scrapy-neardup dedupe data/ --output clean/ --jobs 8
+      scrapy-neardup dedupe data/ --output clean/ --id-column id --keep newest:metadata.date
+      scrapy-neardup dedupe new/ --existing clean/ --output added/
+    """  # noqa: D301  (click's mark for lines to keep)
+    options = _options(settings)
+    with ExitStack() as stack:
+        line = Progress(progress, sys.stdout)
+        summary = deduped(
+            inputs,
+            output,
+            options,
+            existing=existing,
+            resume=resume,
+            jobs=jobs,
+            work=_work(scheduler, stack),
+            watch=lambda step, count, share: line.update(count, f"documents {step}", share),
+        )
+        line.done(summary.documents, "documents")
+    for reason in summary.skipped:
+        click.echo(escaped(f"left out: {reason}"), err=True)
+    if line.shown:
+        click.echo(_said(summary, line.seconds), err=True)
+    click.echo(json.dumps(asdict(summary)))
+
+
+def _options(settings: dict[str, Any]) -> DedupeOptions:
+    text, html = settings.pop("text_column"), settings.pop("html_column")
+    if text and html:
+        raise click.UsageError("name one of --text-column and --html-column")
+    columns = Columns(
+        html=None if text else html or USUAL.html,
+        text=None if html else text or USUAL.text,
+        url=settings.pop("url_column"),
+        id=settings.pop("id_column"),
+    )
+    memory = size_in_bytes(settings.pop("memory"))
+    if settings["method"] == "features" and given({"max_distance"}):
+        raise click.UsageError("--max-distance needs --method simhash or both")
+    settings["features"] = checked_filter(settings["features"])
+    return DedupeOptions(columns=columns, memory=memory, **settings)
+
+
+def _work(scheduler: str | None, stack: ExitStack) -> Parallel:
+    if scheduler is None:
+        return parallel
+    from scrapy_neardup.offline.dask import Cluster, connected  # noqa: PLC0415  (an extra)
+
+    return Cluster(stack.enter_context(connected(scheduler)))
+
+
+def _said(summary: Summary, seconds: float) -> str:
+    share = (summary.equal + summary.similar) / max(summary.documents, 1)
+    return (
+        f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"
+        f" removed ({summary.equal:,} equal, {summary.similar:,} similar)"
+        + f"; {summary.bad_files:,} files and {summary.bad_lines:,} lines left out"
+        * bool(summary.bad_files or summary.bad_lines)
+    )

@@ -1,0 +1,106 @@
+"""``scrapy-neardup doctor``: what is installed, and what a project's settings make of it."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from scrapy_neardup import __version__
+from scrapy_neardup._speed import IS_PURE, NAMES, load
+from scrapy_neardup.cli.common import Unusable, escaped
+from scrapy_neardup.cli.loops import run
+from scrapy_neardup.cli.options import name_value_pairs
+from scrapy_neardup.errors import ConfigurationError
+
+_NEEDED = "scrapy", "twisted", "lxml", "numpy"
+_EXTRAS = {
+    "redis": "redis",
+    "warc": "warcio",
+    "offline": "duckdb",
+    "parquet": "pyarrow",
+    "language": "py3langid",
+}
+"""Extra -> a distribution that it brings."""
+
+
+@click.command()
+@click.argument("spider", metavar="[SPIDER]", required=False)
+@click.option("--project", is_flag=True, help="Check the Scrapy project in this folder, too.")
+@click.option(
+    "-s",
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=name_value_pairs,
+    help="A setting of the project, as of scrapy crawl. May be repeated.",
+)
+def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> None:
+    """Say what is installed, what a project's settings come to, and what is wrong with them.
+
+    With --project: where the add-on stands, each NEARDUP_* setting as it is understood and where
+    it was set, the reactor, whether the store can be reached and what it holds. With SPIDER its
+    custom_settings count, too. Nothing is fetched, and nothing is changed.
+
+    Exit status: 1 if there is something to be done, which is said last.
+
+    \b
+    Examples:
+      scrapy-neardup doctor
+      scrapy-neardup doctor --project news -s JOBDIR=crawls/news
+    """  # noqa: D301  (click's mark for lines to keep)
+    click.echo("\n".join(_section("Installed", _installed())))
+    if not (project or spider):
+        if Path("scrapy.cfg").exists():
+            click.echo("\nThere is a Scrapy project here: --project checks its settings, too.")
+        return
+    from scrapy_neardup.crawl.checkup import check_project  # noqa: PLC0415  (it imports Scrapy)
+
+    try:
+        found = run(check_project(spider, settings))
+    except ConfigurationError as error:
+        raise Unusable(str(error)) from error
+    click.echo("\n".join(_section(f"Project ({found.project})", found.facts.items())))
+    values = [(name, f"{value}   ({source})") for name, (value, source) in found.settings.items()]
+    click.echo("\n".join(_section("Settings; all others have their defaults", values)))
+    click.echo("\nTo be done" if found.findings else "\nNothing is to be done.")
+    for number, finding in enumerate(found.findings, 1):
+        click.echo(f"  {number}. {escaped(finding.problem)}\n     -> {escaped(finding.remedy)}")
+    if found.findings:
+        sys.exit(1)
+
+
+def _section(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f"\n{title}"
+    entries = list(rows)
+    width = max((len(name) for name, _ in entries), default=0)
+    yield from (f"  {escaped(name):{width}}  {escaped(value)}" for name, value in entries)
+
+
+def _installed() -> Iterator[tuple[str, str]]:
+    built = [name for name in NAMES if load(name) is not None]
+    if len(built) == len(NAMES):
+        speed = "compiled"
+    elif built:
+        speed = f"{len(built)} of {len(NAMES)} modules compiled: install again with a C compiler"
+    else:
+        why = "NEARDUP_PURE=1" if IS_PURE else "no C compiler when it was installed"
+        speed = f"pure Python ({why}): the same verdicts, more slowly"
+    yield "scrapy-neardup", f"{__version__}, {speed}"
+    yield platform.python_implementation(), platform.python_version()
+    yield from ((name, _version(name) or "not installed") for name in _NEEDED)
+    for extra, name in _EXTRAS.items():
+        missing = f'not installed: pip install "scrapy-neardup[{extra}]"'
+        yield f"{name} ({extra})", _version(name) or missing
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

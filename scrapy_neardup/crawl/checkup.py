@@ -1,0 +1,243 @@
+"""What a project's settings make of the plugin, without a crawl: `scrapy-neardup doctor`.
+
+Nothing is sent, written or opened for writing. A store is looked at from outside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.utils.misc import load_object
+from scrapy.utils.project import get_project_settings, inside_project
+
+from scrapy_neardup.crawl.opening import store_uri
+from scrapy_neardup.crawl.placing import COMPONENT_SETTINGS, misplaced, named
+from scrapy_neardup.crawl.settings import (
+    CrawlSettings,
+    enabled,
+    read_settings,
+    resolve_namespace,
+)
+from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.admin import ADMINS, store_admin
+from scrapy_neardup.urls import redact_store
+
+_ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+_ADDON = 'ADDONS = {"scrapy_neardup.Addon": 500}'
+_TIME = "%(time)s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that keeps the plugin from working, and what to do about it."""
+
+    problem: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """What was found about a project.
+
+    Parameters
+    ----------
+    project
+        Its settings module, and the spider whose settings were used, if any.
+    facts
+        Subject -> state, in words.
+    settings
+        Setting -> value as it is understood, and where it was set.
+    findings
+        What to do something about.
+    """
+
+    project: str
+    facts: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, tuple[str, str]] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def find(self, problem: str, remedy: str) -> None:
+        """Add a finding."""
+        self.findings.append(Finding(problem=problem, remedy=remedy))
+
+
+async def check_project(spider: str | None, given: Mapping[str, str]) -> Checkup:
+    """Look at the Scrapy project in the current folder.
+
+    Parameters
+    ----------
+    spider
+        Whose ``custom_settings`` count, too.
+    given
+        Settings as of the command line.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no project here, or no such spider.
+    """
+    if not inside_project():
+        raise ConfigurationError("--project: there is no Scrapy project here (no scrapy.cfg)")
+    known = get_project_settings()
+    known.setdict(given, priority="cmdline")
+    crawler = Crawler(_spider(known, spider), known)
+    module = os.environ.get("SCRAPY_SETTINGS_MODULE", "")
+    found = Checkup(project=module + (f", spider {spider}" if spider else ""))
+    _check_places(found, crawler.settings)
+    _check_reactor(found, crawler.settings)
+    settings = _read(found, crawler.settings, module)
+    if settings is not None:
+        await _check_store(found, crawler, settings)
+        _check_files(found, settings)
+    return found
+
+
+def _spider(known: Settings, name: str | None) -> type[Spider]:
+    if name is None:
+        return Spider
+    loader = load_object(known["SPIDER_LOADER_CLASS"]).from_settings(known)
+    if name not in loader.list():
+        names = ", ".join(sorted(loader.list())) or "none"
+        raise ConfigurationError(f"there is no spider {name!r}; the project has: {names}")
+    spider: type[Spider] = loader.load(name)
+    return spider
+
+
+def _check_places(found: Checkup, settings: Settings) -> None:
+    for problem, remedy in misplaced(settings):
+        found.find(problem, remedy)
+    placed = {setting: named(settings, setting) for setting in COMPONENT_SETTINGS}
+    for setting in COMPONENT_SETTINGS:
+        for name, loaded in placed[setting].items():
+            if getattr(loaded, "belongs_in", setting) == setting:
+                found.facts[name] = f"{setting}, place {settings.getdict(setting)[name]}"
+    halves = [bool(placed[f"{half}_MIDDLEWARES"]) for half in ("DOWNLOADER", "SPIDER")]
+    if not enabled(settings):
+        found.find("NEARDUP_ENABLED is off: the plugin does nothing", "remove it, or set it True")
+    elif found.findings or placed["ADDONS"]:
+        return
+    elif any(halves) and not all(halves):
+        missing = "SPIDER" if halves[0] else "DOWNLOADER"
+        found.find(
+            "one half of the plugin alone is an error at the start of a crawl",
+            f"add the other one to {missing}_MIDDLEWARES, or set {_ADDON} in place of both",
+        )
+    elif not any(halves):
+        given = [name for name in settings if str(name).startswith("NEARDUP_")]
+        unused = f", so these have no effect: {', '.join(sorted(given))}" if given else ""
+        found.find(f"the add-on isn't switched on{unused}", f"set {_ADDON}")
+
+
+def _check_reactor(found: Checkup, settings: Settings) -> None:
+    reactor = settings["TWISTED_REACTOR"]
+    if not settings.getbool("TWISTED_REACTOR_ENABLED", default=True):
+        found.facts["reactor"] = "none"
+        return
+    found.facts["reactor"] = str(reactor or "Twisted's default")
+    if reactor != _ASYNCIO:
+        found.find("the reactor isn't asyncio's", f"remove TWISTED_REACTOR, or set {_ASYNCIO!r}")
+
+
+def _read(found: Checkup, settings: Settings, module: str) -> CrawlSettings | None:
+    """Note the settings that are set, with their values; return them if they can be used."""
+    names = {number: name for name, number in SETTINGS_PRIORITIES.items()}
+    sources = {"project": module or "project", "spider": "custom_settings", "cmdline": "-s"}
+    for name in sorted(str(key) for key in settings if str(key).startswith("NEARDUP_")):
+        source = names.get(settings.getpriority(name) or 0, "default")
+        option = OPTIONS.get(name.removeprefix("NEARDUP_").lower())
+        found.settings[name] = _shown(option, settings[name]), sources.get(source, source)
+    try:
+        return read_settings(settings)
+    except ConfigurationError as error:
+        problem, _, remedy = str(error).partition("; ")
+        found.find(problem, remedy or "correct it; docs/settings.md says what it may be")
+        return None
+
+
+def _shown(option: object, value: object) -> str:
+    """Return a value as it is understood, or as it is set where it can't be."""
+    if option is OPTIONS["store"]:
+        return redact_store(str(value))
+    if getattr(option, "is_secret", False):
+        return "(secret)"
+    try:
+        return repr(option.read(value)) if option else repr(value)  # type: ignore[attr-defined]
+    except ConfigurationError:
+        return repr(value)
+
+
+async def _check_store(found: Checkup, crawler: Crawler, settings: CrawlSettings) -> None:
+    uri = store_uri(crawler, settings)
+    shown, parameters = redact_store(uri), settings.parameters
+    try:
+        open_store(uri, max_distance=parameters.max_distance, matching=parameters.matching)
+        if uri.partition(":")[0].lower() == "memory":
+            found.facts["store"] = "memory: (a crawl forgets its pages when it ends)"
+        elif uri.partition(":")[0].lower() not in ADMINS:
+            found.facts["store"] = f"{shown} (can't be looked at from outside)"
+        elif (path := _file_of(uri)) is not None and not path.exists():
+            found.facts["store"] = f"{shown} (made by the first crawl)"
+            if not path.absolute().parent.is_dir():
+                found.find(f"the folder of {shown} doesn't exist", f"make {path.parent}")
+        else:
+            found.facts["store"] = f"{shown}: {await _held(found, uri, crawler, settings)}"
+    except NeardupError as error:
+        found.facts["store"] = f"{shown} (can't be used)"
+        found.find(str(error), "correct NEARDUP_STORE, or start the server")
+
+
+def _file_of(uri: str) -> Path | None:
+    scheme, _, rest = uri.partition(":")
+    return Path(rest) if scheme.lower() == "sqlite" else None
+
+
+async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSettings) -> str:
+    """Return what a store holds for this crawl; find what contradicts its settings."""
+    async with store_admin(uri) as admin:
+        there = await admin.namespaces()
+        template = settings.namespace
+        if (template and _TIME in template) or (template is None and crawler.spidercls is Spider):
+            return f"namespaces {', '.join(there) or 'none yet'}"
+        namespace = resolve_namespace(
+            template, bot=crawler.settings["BOT_NAME"], spider=crawler.spidercls.name, now=""
+        )
+        report = await admin.report(namespace) if namespace in there else None
+    if report is None:
+        return f"namespace {namespace}: nothing yet"
+    parameters = settings.parameters
+    ours = {
+        **parameters.schema(),
+        **parameters.matching.record(),
+        "max_distance": parameters.max_distance,
+    }
+    differing = [
+        f"{name} was {theirs!r} and is {str(ours[name])!r}"
+        for name, theirs in report.parameters.items()
+        if name in ours and str(ours[name]) != theirs
+    ]
+    if differing:
+        found.find(
+            f"namespace {namespace} was made with other parameters: {'; '.join(differing)}",
+            "set them as they were, or use another NEARDUP_NAMESPACE or store",
+        )
+    stats = report.stats
+    return f"namespace {namespace}: {stats.pages:,} pages, {stats.dropped:,} repeats of them"
+
+
+def _check_files(found: Checkup, settings: CrawlSettings) -> None:
+    if settings.audit is not None:
+        audit = Path(settings.audit).absolute()
+        if audit.is_dir():
+            found.find(f"NEARDUP_AUDIT: {audit} is a folder", "name a file in it")
+        elif not audit.parent.is_dir():
+            found.find(f"NEARDUP_AUDIT: the folder {audit.parent} doesn't exist", "make it")
+    if settings.base is not None and not Path(settings.base).is_file():
+        found.find(f"NEARDUP_BASE: there is no file {settings.base}", "correct the path")

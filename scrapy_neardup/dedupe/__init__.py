@@ -1,0 +1,34 @@
+"""Data sets without their duplicates: from files to files.
+
+A job has three steps, each of which leaves files behind, so that it can go on when it was killed:
+
+1. *Sketch* (`sketching`): every file of documents is read once; of each document some 400 bytes
+   are kept in the job's work folder.
+2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
+   are brought together on disk and compared. A document is removed if it resembles one that is
+   kept and that ranks before it.
+3. *Write* (`writing`): every file is read once more; what is kept of it is written in its own
+   format, and beside it which documents were removed, and for which.
+
+============== =============================================================================
+`options`      what a job is told
+`shards`       inputs -> files of documents
+`ranking`      which of several duplicates is kept
+`sketching`    a file -> the sketches of its documents
+`sketchfiles`  the sketches of all files, by the numbers of documents
+`choosing`     sketches -> decisions, by way of the next four
+`similar`      fingerprints -> pairs within a distance
+`candidates`   sketches -> documents that have something in common, a component at a time
+`deciding`     documents in common -> which are removed, for which
+`decisions`    what was decided, by the numbers of documents
+`writing`      decisions -> files without the removed documents, and lists of these
+`rewriting`    the formats of files
+`memory`       how much of it is left
+`job`          the steps in their order, and what of them is done already
+============== =============================================================================
+"""
+
+from scrapy_neardup.dedupe.job import Summary, dedupe
+from scrapy_neardup.dedupe.options import DedupeOptions
+
+__all__ = ["DedupeOptions", "Summary", "dedupe"]

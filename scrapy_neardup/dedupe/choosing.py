@@ -1,0 +1,126 @@
+"""From the sketches of all documents to what is decided about them, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.candidates import Buckets, components
+from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, Comparison, decide, ordered
+from scrapy_neardup.dedupe.decisions import Decisions
+from scrapy_neardup.dedupe.memory import left_of, release
+from scrapy_neardup.dedupe.options import DedupeOptions
+from scrapy_neardup.dedupe.similar import buckets_of_pairs
+from scrapy_neardup.dedupe.sketchfiles import SketchFiles
+from scrapy_neardup.dedupe.sketching import BINS
+from scrapy_neardup.offline.remote import is_remote
+
+Integers = NDArray[np.int64]
+
+_DOCUMENT_BYTES = 10
+"""Bytes that are held of every document: what was decided, and its component."""
+
+
+def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
+    """Decide about all documents, and write down what was decided.
+
+    Parameters
+    ----------
+    folder
+        Where that goes, and what doesn't fit into memory meanwhile.
+    """
+    decisions = Decisions(len(files))
+    memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
+    with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as place:
+        _find_equals(files, decisions, place, memory)
+        release()
+        buckets = Buckets(place, memory)
+        if options.method != "simhash":
+            _add_features(files, decisions, buckets, options.features.shared)
+        if options.method != "features":
+            _add_similar(files, decisions, buckets, options.max_distance, memory)
+        for entries in components(
+            buckets.common(), len(files), place, memory, _bytes_of_each(files, options)
+        ):
+            documents = entries["page"].astype(np.int64)
+            order = ordered(np.unique(documents), files)
+            comparison = _comparison(files, order, options)
+            least = 0.0 if options.confirm == "none" else options.min_resemblance
+            decisions.removed(decide(entries["digest"], documents, order, comparison, least))
+    decisions.settle()
+    decisions.write(folder)
+    del decisions
+    release()
+
+
+def _local(folder: str) -> str | None:
+    return None if is_remote(folder) else folder
+
+
+def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
+    """Return the bytes that are compared of a document, on average."""
+    if options.confirm != "exact":
+        return BINS
+    tokens = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
+    return 8 * tokens // max(len(files), 1)
+
+
+def _comparison(files: SketchFiles, order: Integers, options: DedupeOptions) -> Comparison:
+    if options.confirm == "exact":
+        return ByShingles(files.shingles(order))
+    return BySketch(files.bins(order))
+
+
+def _judged(files: SketchFiles) -> Iterator[tuple[Integers, NDArray[np.void]]]:
+    """Yield the numbers and heads of documents that have words, some at a time."""
+    for first, heads in files.windows():
+        places = np.flatnonzero(heads["tokens"])
+        yield places + first, heads[places]
+
+
+def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
+    """Note which documents have the text of another, which ranks before them."""
+    buckets = Buckets(f"{folder}/equal", memory)
+    for documents, heads in _judged(files):
+        buckets.add(heads["digest"][:, None].copy(), documents, 1)
+    buckets.flush(1)
+    for entries in buckets.common():
+        documents, texts = entries["page"].astype(np.int64), entries["digest"]
+        order = np.lexsort((documents, files.heads(documents)["rank"], texts))
+        documents, texts = documents[order], texts[order]
+        is_first = np.ones(len(order), np.bool_)
+        np.not_equal(texts[1:], texts[:-1], out=is_first[1:])
+        kept = documents[is_first][np.cumsum(is_first) - 1]
+        decisions.equal(documents[~is_first], kept[~is_first])
+
+
+def _distinct(
+    files: SketchFiles, decisions: Decisions
+) -> Iterator[tuple[Integers, NDArray[np.void]]]:
+    """Yield the documents that have the text of no other that ranks before them."""
+    for documents, heads in _judged(files):
+        is_distinct = decisions.kept[documents] == documents
+        yield documents[is_distinct], heads[is_distinct]
+
+
+def _add_features(files: SketchFiles, decisions: Decisions, buckets: Buckets, shared: int) -> None:
+    for documents, heads in _distinct(files, decisions):
+        buckets.add(heads["features"].copy(), documents, shared)
+    buckets.flush(shared)
+
+
+def _add_similar(
+    files: SketchFiles, decisions: Decisions, buckets: Buckets, max_distance: int, memory: int
+) -> None:
+    found = [
+        (documents, heads["fingerprint"].copy())
+        for documents, heads in _distinct(files, decisions)
+    ]
+    if found:
+        documents, fingerprints = map(np.concatenate, zip(*found, strict=True))
+        for numbers, each in buckets_of_pairs(fingerprints, documents, max_distance, memory):
+            buckets.add(numbers[:, None], each, 1)
+        buckets.flush(1)

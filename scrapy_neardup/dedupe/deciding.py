@@ -1,0 +1,136 @@
+"""Which documents are removed, and for which.
+
+Documents are looked at in the order in which they rank. One is removed if it resembles a document
+that is kept and shares a bucket with it; of several the one that it resembles most, then the one
+that ranks first. So a removed document always resembles the very one that is kept for it: there
+are no chains, in which A resembles B, and B C, but A not C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.sketchfiles import SketchFiles
+from scrapy_neardup.dedupe.sketching import BINS
+
+Integers = NDArray[np.int64]
+
+MAX_KEPT = 64
+"""Maximum number of kept documents of a bucket that others are compared with."""
+
+_BY_CHANCE = 1 / 256
+"""Share of bins in which sketches of a byte a bin agree without a reason."""
+
+
+class Removed(NamedTuple):
+    """Documents to be removed.
+
+    Parameters
+    ----------
+    documents, kept
+        Shape (n,), int64: their numbers, and those of the documents kept for them.
+    resemblances
+        Shape (n,), float64.
+    """
+
+    documents: Integers
+    kept: Integers
+    resemblances: NDArray[np.float64]
+
+
+class Comparison(Protocol):
+    """What compares documents, by their places in the order in which they rank."""
+
+    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
+        """Return how much a document resembles each of some others."""
+
+
+class BySketch:
+    """Estimates from sketches, shape (documents, `BINS`), uint8."""
+
+    def __init__(self, bins: NDArray[np.uint8]) -> None:
+        self._bins = bins
+
+    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
+        """See `Comparison`; the standard error at resemblance J is sqrt(J * (1 - J) / BINS)."""
+        equal = np.count_nonzero(self._bins[others] == self._bins[document], axis=1)
+        found: NDArray[np.float64] = (equal / BINS - _BY_CHANCE) / (1 - _BY_CHANCE)
+        return np.maximum(found, 0.0, out=found)
+
+
+class ByShingles:
+    """Exact resemblances of sets of shingles, each distinct and ascending."""
+
+    def __init__(self, sets: Sequence[NDArray[np.uint64]]) -> None:
+        self._sets = sets
+
+    def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
+        """See `Comparison`."""
+        own = self._sets[document]
+        found = np.empty(len(others))
+        for place, other in enumerate(others.tolist()):
+            theirs = self._sets[other]
+            shared = len(np.intersect1d(own, theirs, assume_unique=True))
+            found[place] = shared / (len(own) + len(theirs) - shared)
+        return found
+
+
+def ordered(documents: Integers, files: SketchFiles) -> Integers:
+    """Return documents in the order in which they rank."""
+    return documents[np.lexsort((documents, files.heads(documents)["rank"]))]
+
+
+def decide(
+    buckets: NDArray[np.uint64],
+    documents: Integers,
+    order: Integers,
+    comparison: Comparison,
+    least: float,
+) -> Removed:
+    """Decide about the documents of whole components.
+
+    Parameters
+    ----------
+    buckets, documents
+        Shape (entries,): which document is in which bucket; no entry twice.
+    order
+        The documents in the order in which they rank; int64, distinct.
+    comparison
+        Compares them by their places in that order.
+    least
+        The minimum resemblance; 0: whatever shares a bucket is a duplicate.
+
+    Notes
+    -----
+    O(entries * `MAX_KEPT`).
+    """
+    sorter = np.argsort(order)
+    places = sorter[np.searchsorted(order, documents, sorter=sorter)]
+    _, numbers = np.unique(buckets, return_inverse=True)
+    by_place = np.argsort(places, kind="stable")
+    edges = np.searchsorted(places[by_place], np.arange(len(order) + 1)).tolist()
+    own = numbers[by_place].tolist()
+    kept: list[list[int]] = [[] for _ in range(int(numbers.max(initial=-1)) + 1)]
+    removed: list[tuple[int, int, float]] = []
+    for place in range(len(order)):
+        mine = own[edges[place] : edges[place + 1]]
+        candidates = sorted({other for bucket in mine for other in kept[bucket]})
+        if candidates:
+            found = comparison.resemblances(place, np.array(candidates))
+            best = int(found.argmax())
+            if found[best] >= least:
+                removed.append((place, candidates[best], float(found[best])))
+                continue
+        for bucket in mine:
+            if len(kept[bucket]) < MAX_KEPT:
+                kept[bucket].append(place)
+    gone, standing, shares = zip(*removed, strict=True) if removed else ((), (), ())
+    return Removed(
+        order[np.array(gone, np.int64)],
+        order[np.array(standing, np.int64)],
+        np.array(shares, np.float64),
+    )

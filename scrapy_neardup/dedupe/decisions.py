@@ -1,0 +1,87 @@
+"""What was decided of each document: two numbers, in memory and then in files.
+
+While it is decided, they take 6 bytes a document (10 from 4 billion documents on).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.deciding import Removed
+from scrapy_neardup.offline.aside import written
+from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.remote import exists, opened
+
+Integers = NDArray[np.int64]
+
+EQUAL = (1 << 16) - 1
+"""Share of a document whose text is that of the one that is kept for it."""
+_MOST = EQUAL - 1
+"""Share of resemblance 1."""
+_STEP = 1 << 16
+"""Number of documents that are settled at once."""
+_KEPT, _SHARES = "decisions.kept", "decisions.shares"
+
+
+def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
+    """Return the smallest type that holds the numbers of so many documents."""
+    return np.dtype("<u4" if documents < 1 << 32 else "<u8")
+
+
+class Decisions:
+    """For each document which one is kept for it: itself, or another.
+
+    Parameters
+    ----------
+    documents
+        How many there are; until more is known all of them are kept.
+    """
+
+    def __init__(self, documents: int) -> None:
+        self.kept = np.arange(documents, dtype=number_type(documents))
+        self._shares = np.full(documents, _MOST, "<u2")
+
+    def equal(self, documents: Integers, kept: Integers) -> None:
+        """Note documents whose texts are those of others, which may be removed themselves."""
+        self.kept[documents] = kept
+        self._shares[documents] = EQUAL
+
+    def removed(self, found: Removed) -> None:
+        """Note documents that are removed for others, which are kept."""
+        self.kept[found.documents] = found.kept
+        self._shares[found.documents] = np.rint(found.resemblances * _MOST)
+
+    def settle(self) -> None:
+        """Lead documents whose equal was removed to the one that is kept for that."""
+        for start in range(0, len(self.kept), _STEP):
+            kept = self.kept[start : start + _STEP]
+            through = self.kept[kept]
+            moved = through != kept
+            self._shares[start : start + _STEP][moved] = self._shares[kept[moved]]
+            kept[:] = through
+
+    def write(self, folder: str) -> None:
+        """Write all of it; the file that says that it is complete comes last."""
+        with written(f"{folder}/{_SHARES}") as file:
+            file.write(self._shares.data)
+        with written(f"{folder}/{_KEPT}") as file:
+            file.write(self.kept.data)
+
+
+def are_written(folder: str) -> bool:
+    """Whether all was decided."""
+    return exists(f"{folder}/{_KEPT}")
+
+
+def read_decisions(
+    folder: str, documents: int, start: int, stop: int
+) -> tuple[Integers, NDArray[np.uint16]]:
+    """Return which documents are kept for those from `start` to `stop`, and their shares."""
+    parts = []
+    for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
+        path = f"{folder}/{name}"
+        with reading(path), opened(path) as file:
+            file.seek(start * kind.itemsize)
+            parts.append(np.frombuffer(file.read((stop - start) * kind.itemsize), kind))
+    return parts[0].astype(np.int64), parts[1]

@@ -1,0 +1,44 @@
+"""How much of the memory of a job is left for its data."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+_LEAST = 1 << 23
+"""Minimum bytes to work in."""
+_UNKNOWN = 100 << 20
+"""Bytes that Python and its packages are taken to have where the system doesn't say."""
+
+
+def left_of(memory: int, held: int) -> int:
+    """Return how many bytes a step may take.
+
+    Parameters
+    ----------
+    memory
+        Bytes that the process may have in all.
+    held
+        Bytes that will be held beside.
+    """
+    return max(_LEAST, memory - _resident() - held)
+
+
+def _resident() -> int:
+    """Return the bytes that this process has in memory."""
+    if sys.platform != "linux":
+        return _UNKNOWN
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    import resource  # noqa: PLC0415  (no such module on Windows)
+
+    return pages * resource.getpagesize()
+
+
+def release() -> None:
+    """Give memory that was freed back to the system, where its allocator keeps it (glibc)."""
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415  (10 ms)
+
+        with suppress(AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)

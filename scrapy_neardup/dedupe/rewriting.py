@@ -1,0 +1,167 @@
+"""Files without some of their documents, each in its own format.
+
+Whatever isn't a document (blank lines, WARC records that are no HTML responses) is kept, but for
+lines that can't be read.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import SEEK_END
+from itertools import chain, pairwise
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.shards import Shard, name_of
+from scrapy_neardup.offline.aside import written
+from scrapy_neardup.offline.lines import numbered_lines
+from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.remote import opened
+from scrapy_neardup.offline.tabular import MAX_LINE
+from scrapy_neardup.offline.warc import record_offsets
+
+Rows = NDArray[np.int64]
+
+_GROUP_BYTES = 1 << 25
+"""Bytes of a row group that is written."""
+_PART = 1 << 20
+"""Bytes that are copied at once."""
+
+
+def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
+    """Write a shard without some of its documents.
+
+    Parameters
+    ----------
+    folder
+        Where it goes, by its name.
+    rows
+        Rows of the documents that were read, ascending.
+    removed
+        Those of them that are left out, ascending.
+
+    Raises
+    ------
+    InputError
+        It can't be read any more, or nothing can be written.
+    """
+    if shard.kind == "html":
+        _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
+        return
+    (path,) = shard.paths
+    with written(f"{folder}/{shard.name}") as file:
+        _WRITERS[shard.kind](path, file, rows, removed)
+
+
+def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
+    from scrapy_neardup.offline.fpparquet import reading_parquet  # noqa: PLC0415  (an extra)
+
+    with reading_parquet(path), opened(path) as file:
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
+        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            ParquetFile,
+            ParquetWriter,
+        )
+
+        parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
+        codecs = _codecs(parquet.metadata)
+        with ParquetWriter(target, parquet.schema_arrow, compression=codecs) as writer:
+            for batches in _groups(parquet, removed):
+                writer.write_table(pa.Table.from_batches(batches, parquet.schema_arrow))
+
+
+def _codecs(metadata: Any) -> dict[str, str] | str:
+    """Return the compression of each column, as in the first row group."""
+    if not metadata.num_row_groups:
+        return "snappy"
+    group = metadata.row_group(0)
+    columns = map(group.column, range(group.num_columns))
+    return {
+        column.path_in_schema: "none" if (kind := column.compression) == "UNCOMPRESSED" else kind
+        for column in columns
+    }
+
+
+def _groups(parquet: Any, removed: Rows) -> Iterator[list[Any]]:
+    """Yield the kept rows of each row group, in parts of some size."""
+    first = 0
+    for group in range(parquet.num_row_groups):
+        metadata = parquet.metadata.row_group(group)
+        each = max(1, metadata.total_byte_size // max(metadata.num_rows, 1))
+        waiting: list[Any] = []
+        size = 0
+        rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
+        for batch in parquet.iter_batches(rows, row_groups=[group], use_threads=False):
+            low, high = np.searchsorted(removed, [first, first + batch.num_rows])
+            first += batch.num_rows
+            if low < high:
+                keep = np.ones(batch.num_rows, np.bool_)
+                keep[removed[low:high] - (first - batch.num_rows)] = False
+                batch = batch.filter(keep)  # noqa: PLW2901
+            waiting.append(batch)
+            size += batch.nbytes
+            if size >= _GROUP_BYTES:
+                yield waiting
+                waiting, size = [], 0
+        if size:
+            yield waiting
+
+
+def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> None:
+    known, gone = iter(rows.tolist()), iter(removed.tolist())
+    document, left_out = next(known, -1), next(gone, -1)
+    with compressed(target, path) as file:
+        for number, line in numbered_lines(path, MAX_LINE):
+            if number - 1 == left_out:
+                left_out = next(gone, -1)
+            elif number - 1 == document or line.isspace():
+                file.write(line)
+            if number - 1 == document:
+                document = next(known, -1)
+
+
+@contextmanager
+def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    """Yield a file that compresses what is written to it, if a path says so."""
+    if path.lower().endswith(".gz"):
+        with gzip.GzipFile("", "wb", 6, target, mtime=0) as file:
+            yield cast("IO[bytes]", file)
+    else:
+        yield target
+
+
+def _write_warc(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
+    gone = set(removed.tolist())
+    with reading(path), opened(path) as records, opened(path) as file:
+        size = file.seek(0, SEEK_END)
+        offsets = chain(record_offsets(records, path), [size])
+        for number, (start, end) in enumerate(pairwise(offsets)):
+            if number not in gone:
+                _copy(file, start, end - start, target)
+
+
+def _copy(source: IO[bytes], start: int, size: int, target: IO[bytes]) -> None:
+    source.seek(start)
+    while size and (part := source.read(min(size, _PART))):
+        target.write(part)
+        size -= len(part)
+
+
+def _copy_files(shard: Shard, folder: str, kept: set[int]) -> None:
+    for row in sorted(kept):
+        path, (size, _) = shard.paths[row], shard.stamps[row]
+        name = "/".join(filter(None, (folder, shard.name, name_of(path))))
+        with reading(path), opened(path) as file, written(name) as target:
+            _copy(file, 0, size, target)
+
+
+_WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
+    "parquet": _write_parquet,
+    "json": _write_lines,
+    "warc": _write_warc,
+}
+"""Format -> function that writes a file of it without some rows."""

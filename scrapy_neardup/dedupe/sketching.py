@@ -1,0 +1,250 @@
+"""A shard to the sketches of its documents: all that deciding needs of them.
+
+Of each shard there are files that `sketchfiles` reads: what is known of each document (the
+head), its bins, its name, and its shingles where they are to be compared. A last one says what
+came of the shard: where it is, the shard is sketched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.options import DedupeOptions
+from scrapy_neardup.dedupe.shards import Shard
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.fingerprints import simhash_features
+from scrapy_neardup.fingerprints.batch import Counts, Hashes, minima_of_each, shingles_of_each
+from scrapy_neardup.fingerprints.broder import group_digests
+from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.offline.aside import written
+from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.lines import numbered_lines
+from scrapy_neardup.offline.record import Record, reading
+from scrapy_neardup.offline.remote import opened
+from scrapy_neardup.offline.tabular import MAX_LINE, Columns, json_record
+from scrapy_neardup.offline.texts import Texts
+
+ENDINGS = ".head", ".bins", ".names", ".shingles"
+"""Endings of the files of a shard's sketches."""
+BINS = 256
+"""Bins of a sketch, a byte each."""
+
+_BATCH_DOCUMENTS, _BATCH_CHARACTERS = 256, 1 << 22
+"""Maximum documents, and maximum characters of them, that are sketched at once."""
+_WHOLE = 1 << 40
+"""Size of a shingle that holds all tokens of any document."""
+
+
+def head_type(feature_count: int) -> np.dtype[np.void]:
+    """Return the type of what is known of a document, without its bins.
+
+    row
+        Number of its row, line, record or file in the shard.
+    tokens
+        Number of its words; of a document without words nothing can be said.
+    digest
+        Of all its words in their order.
+    rank
+        See `ranking.Ranking`.
+    name
+        Where its name ends in the file of names.
+    shingles
+        Where its shingles end in the file of shingles.
+    fingerprint, features
+        As `fingerprints` computes them; 0 where the method doesn't need them.
+    """
+    return np.dtype(
+        [
+            ("row", "<u4"),
+            ("tokens", "<u4"),
+            ("digest", "<u8"),
+            ("rank", "<f8"),
+            ("name", "<u8"),
+            ("shingles", "<u8"),
+            ("fingerprint", "<u8"),
+            ("features", "<u8", (feature_count,)),
+        ]
+    )
+
+
+class Sketched(NamedTuple):
+    """What came of a shard.
+
+    Parameters
+    ----------
+    documents
+        Number of documents sketched.
+    bad_lines
+        Number of lines that can't be read.
+    skipped
+        Why the whole shard can't be read; empty if it can.
+    """
+
+    documents: int
+    bad_lines: int = 0
+    skipped: str = ""
+
+
+def done_name(target: str) -> str:
+    """Return the path of the file that says what came of a shard."""
+    return f"{target}.json"
+
+
+def read_sketched(target: str) -> Sketched:
+    """Return what came of a shard that is sketched."""
+    with reading(target), opened(done_name(target)) as file:
+        return Sketched(*json.loads(file.read()))
+
+
+class SketchTask(NamedTuple):
+    """A shard, and where its sketches go: a path without ending."""
+
+    shard: Shard
+    target: str
+
+
+class Sketcher:
+    """What makes sketches as the options say; one a process."""
+
+    def __init__(self, options: DedupeOptions) -> None:
+        self._options = options
+        self._ranking = options.ranking
+        self.head_type = head_type(options.features.features)
+
+    def sketch(self, task: SketchTask) -> Sketched:
+        """Sketch a shard.
+
+        Raises
+        ------
+        InputError
+            It can't be read, and bad ones aren't to be skipped; or nothing can be written.
+        """
+        found = _Found(is_existing=task.shard.is_existing)
+        try:
+            with ExitStack() as stack:
+                files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
+                for batch in _batches(self._texts(task.shard, found)):
+                    self._write(batch, files, found)
+        except InputError as error:
+            if not self._options.skip_bad:
+                raise
+            for ending in ENDINGS:
+                with written(task.target + ending):
+                    pass
+            found = _Found(str(error))
+        result = Sketched(found.documents, found.bad_lines, found.skipped)
+        with written(done_name(task.target)) as file:
+            file.write(json.dumps(result).encode())
+        return result
+
+    def _texts(self, shard: Shard, found: _Found) -> Iterator[tuple[Record, str]]:
+        records = _records(shard, self._options, found)
+        return Texts(records, self._options.text, self._options.ignore).texts()
+
+    def _write(
+        self, batch: list[tuple[Record, str]], files: list[IO[bytes]], found: _Found
+    ) -> None:
+        options = self._options
+        tokens, counts = token_hashes_of_each([text for _, text in batch])
+        hashes, numbers = shingles_of_each(tokens, counts, options.shingle_size)
+        heads = np.zeros(len(batch), self.head_type)
+        heads["row"] = [record.row for record, _ in batch]
+        heads["tokens"] = counts
+        whole, _ = shingles_of_each(tokens, counts, _WHOLE)
+        heads["digest"][counts > 0] = whole
+        heads["rank"] = [
+            -np.inf if found.is_existing else self._ranking.key(record, count)
+            for (record, _), count in zip(batch, counts.tolist(), strict=True)
+        ]
+        names = [(record.id or record.page).encode() for record, _ in batch]
+        heads["name"] = np.cumsum([len(name) for name in names]) + found.name_bytes
+        sets = self._sets(hashes, numbers)
+        heads["shingles"] = np.cumsum([len(each) for each in sets]) + found.shingles
+        if options.method != "simhash":
+            heads["features"] = self._features(hashes, numbers)
+        if options.method != "features":
+            heads["fingerprint"] = [
+                simhash_features(each, None) if len(each) else 0 for each in sets
+            ]
+        head, bins, name, shingle = files
+        head.write(heads.tobytes())
+        bins.write(minima_of_each(hashes, numbers, BINS).astype(np.uint8).tobytes())
+        name.write(b"".join(names))
+        if options.confirm == "exact":
+            shingle.write(b"".join(each.astype("<u8").tobytes() for each in sets))
+        found.documents += len(batch)
+        found.name_bytes, found.shingles = int(heads["name"][-1]), int(heads["shingles"][-1])
+
+    def _features(self, hashes: Hashes, numbers: Counts) -> Hashes:
+        kind = self._options.features
+        used = kind.features * kind.size
+        minima = minima_of_each(hashes, numbers, kind.bins)[:, :used]
+        return group_digests(minima.ravel(), kind.size).reshape(len(numbers), kind.features)
+
+    def _sets(self, hashes: Hashes, numbers: Counts) -> list[NDArray[np.uint64]]:
+        """Return the distinct shingles of each document, where they are needed."""
+        if self._options.method == "features" and self._options.confirm != "exact":
+            return [hashes[:0]] * len(numbers)
+        parts = np.split(hashes, np.cumsum(numbers)[:-1])
+        return [distinct(part) for part in parts]
+
+
+class _Found:
+    """What was found in a shard so far."""
+
+    def __init__(self, skipped: str = "", *, is_existing: bool = False) -> None:
+        self.skipped, self.is_existing = skipped, is_existing
+        self.documents = self.bad_lines = self.name_bytes = self.shingles = 0
+
+    def note_bad(self, options: DedupeOptions) -> None:
+        """Count what can't be read, or raise the error that is being handled."""
+        if not options.skip_bad:
+            raise  # noqa: PLE0704  (called by handlers only)
+        self.bad_lines += 1
+
+
+def _records(shard: Shard, options: DedupeOptions, found: _Found) -> Iterator[Record]:
+    columns = options.read_columns
+    if shard.kind == "json":
+        yield from _lines(shard.paths[0], columns, options, found)
+    elif shard.kind == "html":
+        for number, path in enumerate(shard.paths):
+            try:
+                yield from (replace(record, row=number) for record in Corpus([path]))
+            except InputError:
+                found.note_bad(options)
+    else:
+        yield from Corpus(shard.paths, columns)
+
+
+def _lines(path: str, columns: Columns, options: DedupeOptions, found: _Found) -> Iterator[Record]:
+    for number, line in numbered_lines(path, MAX_LINE):
+        if line.isspace():
+            continue
+        try:
+            record = json_record(line, number, path, columns)
+        except InputError:
+            found.note_bad(options)
+        else:
+            yield record
+
+
+def _batches(texts: Iterable[tuple[Record, str]]) -> Iterator[list[tuple[Record, str]]]:
+    batch: list[tuple[Record, str]] = []
+    characters = 0
+    for record, text in texts:
+        batch.append((record, text))
+        characters += len(text)
+        if len(batch) == _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch

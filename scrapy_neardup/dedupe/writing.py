@@ -1,0 +1,125 @@
+"""What was decided about a shard to its files: what is kept, and what was removed for what.
+
+The list of what was removed is written last: where it is, the shard is done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.decisions import EQUAL, read_decisions
+from scrapy_neardup.dedupe.rewriting import rewrite
+from scrapy_neardup.dedupe.shards import Shard
+from scrapy_neardup.dedupe.sketchfiles import SketchFiles
+from scrapy_neardup.offline.aside import written
+from scrapy_neardup.offline.lines import lines
+
+Integers = NDArray[np.int64]
+
+REMOVED = "_removed"
+"""Folder, below the output folder, of the lists of removed documents."""
+
+
+class WriteTask(NamedTuple):
+    """A shard to be written: its number, and where the list of what was removed goes."""
+
+    number: int
+    target: str
+
+
+class Written(NamedTuple):
+    """How many documents of a shard were kept, and how many removed, for which reason."""
+
+    kept: int
+    equal: int
+    similar: int
+
+
+class Writer:
+    """What writes shards; one a process.
+
+    Parameters
+    ----------
+    shards, files
+        All of them, and their sketches.
+    work
+        The folder with the decisions.
+    output
+        Where files without duplicates go.
+    """
+
+    def __init__(
+        self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str
+    ) -> None:
+        self._shards, self._files, self._work, self._output = shards, files, work, output
+
+    def write(self, task: WriteTask) -> int:
+        """Write a shard and the list of what was removed; return how many documents it had.
+
+        Raises
+        ------
+        InputError
+            It can't be read any more, or nothing can be written.
+        """
+        shard, files = self._shards[task.number], self._files
+        start, stop = files.span(task.number)
+        kept, shares = read_decisions(self._work, len(files), start, stop)
+        documents = np.arange(start, stop)
+        rows = files.heads(documents)["row"].astype(np.int64)
+        is_removed = kept != documents
+        gone = documents[is_removed]
+        rewrite(shard, self._output, rows, rows[is_removed])
+        self._list(task.target, gone, rows[is_removed], kept[is_removed], shares[is_removed])
+        return stop - start
+
+    def _list(
+        self,
+        target: str,
+        documents: Integers,
+        rows: Integers,
+        kept: Integers,
+        shares: NDArray[np.uint16],
+    ) -> None:
+        files = self._files
+        of_shards = files.shard_of(kept)
+        of_rows = files.heads(kept)["row"]
+        with written(target) as file:
+            for name, row, of, of_shard, of_row, share in zip(
+                files.names(documents),
+                rows.tolist(),
+                files.names(kept),
+                of_shards.tolist(),
+                of_rows.tolist(),
+                shares.tolist(),
+                strict=True,
+            ):
+                source = self._shards[of_shard]
+                is_equal = share == EQUAL
+                line = {
+                    "id": name,
+                    "row": row,
+                    "of": of,
+                    "of_file": source.paths[of_row if source.kind == "html" else 0],
+                    "of_row": of_row,
+                    "resemblance": 1.0 if is_equal else round(share / (EQUAL - 1), 4),
+                    "reason": "equal" if is_equal else "similar",
+                }
+                file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+
+def removed_name(number: int, shard: Shard) -> str:
+    """Return the path of a shard's list of removed documents, below the output folder."""
+    name = f"{shard.name or 'pages'}-{number:05}" if shard.kind == "html" else shard.name
+    return f"{REMOVED}/{name}.jsonl"
+
+
+def counted(task: WriteTask, files: SketchFiles) -> Written:
+    """Return what came of a shard that is written."""
+    reasons = Counter(json.loads(line)["reason"] for _, line in lines(task.target))
+    start, stop = files.span(task.number)
+    return Written(stop - start - reasons.total(), reasons["equal"], reasons["similar"])

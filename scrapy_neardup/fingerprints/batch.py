@@ -1,0 +1,156 @@
+"""Shingles and sketches of many documents at once.
+
+The documents' hashes lie behind one another in one array, and a second array says how many are
+each one's. What is computed for a document is what `shingles`, `minwise` and `broder` compute for
+it alone; here a call costs once what it costs there for each document.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import has_twin
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.broder import least_under, permutations
+from scrapy_neardup.fingerprints.minwise import minima_of
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.kinds import MAX_BINS, MIN_BINS
+
+Hashes = NDArray[np.uint64]
+Counts = NDArray[np.int64]
+
+NO_MINIMUM = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""Minimum of a document without any hash."""
+
+_TOKENS = np.arange(1, 60, dtype=np.uint64) ** np.uint64(13)
+_COUNTS = np.array([40, 0, 2, 17], np.int64)
+
+
+def _each(hashes: Hashes, counts: Counts) -> list[Hashes]:
+    return np.split(hashes, np.cumsum(counts)[:-1]) if len(counts) else []
+
+
+@has_twin("sketches", _TOKENS, _COUNTS, 4)
+def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes, Counts]:
+    """Hash every run of `size` tokens of each document; see `shingles.shingle_hashes`.
+
+    Parameters
+    ----------
+    tokens
+        Shape (tokens,), uint64, contiguous.
+    counts
+        Shape (documents,), int64: how many tokens are each document's.
+    size
+        Tokens a shingle; a document with fewer has one shingle, of all it has.
+
+    Returns
+    -------
+    hashes : ndarray of uint64, shape (shingles,)
+        In the order of the text; a shingle that occurs twice is there twice.
+    counts : ndarray of int64, shape (documents,)
+
+    Notes
+    -----
+    O(tokens * size).
+    """
+    found = [shingle_hashes(part, size) for part in _each(tokens, counts)]
+    return (
+        np.concatenate([tokens[:0], *found]),
+        np.array([len(part) for part in found], np.int64),
+    )
+
+
+@has_twin("sketches", _TOKENS, _COUNTS, 32)
+def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
+    """Return each document's minimum of every bin; see `minwise.one_permutation_sketch`.
+
+    Parameters
+    ----------
+    hashes
+        Shape (shingles,), uint64, contiguous; one that comes twice counts once.
+    counts
+        Shape (documents,), int64.
+    bins
+        A power of two from 16 to 1024.
+
+    Returns
+    -------
+    ndarray of uint64, shape (documents, bins)
+        `NO_MINIMUM` in all bins of a document without hashes.
+
+    Notes
+    -----
+    O(shingles + documents * bins * log(bins)).
+    """
+    found = np.full((len(counts), bins), NO_MINIMUM)
+    for least, part in zip(found, _each(hashes, counts), strict=True):
+        if len(part):
+            least[:] = minima_of(part, bins)
+    return found
+
+
+@has_twin("sketches", _TOKENS, _COUNTS, *map(np.ravel, permutations(40)))
+def permuted_minima_of_each(
+    hashes: Hashes, counts: Counts, factors: Hashes, summands: Hashes
+) -> Hashes:
+    """Return each document's minimum under each of some permutations; see `broder.minima`.
+
+    Parameters
+    ----------
+    hashes, counts
+        As for `minima_of_each`.
+    factors, summands
+        Shape (permutations,), uint64, contiguous; factors are odd.
+
+    Returns
+    -------
+    ndarray of uint64, shape (documents, permutations)
+        `NO_MINIMUM` everywhere for a document without hashes.
+
+    Notes
+    -----
+    O(shingles * permutations).
+    """
+    found = np.full((len(counts), len(factors)), NO_MINIMUM)
+    for least, part in zip(found, _each(hashes, counts), strict=True):
+        if len(part):
+            least[:] = least_under(part, factors[:, None], summands[:, None])
+    return found
+
+
+def sketches_of_each(
+    hashes: Hashes, counts: Counts, size: int, *, independent: bool = False
+) -> Hashes:
+    """Return a sketch of `size` minima of each document.
+
+    The share of places where two sketches are equal estimates the resemblance J of the documents
+    with a standard error of at most sqrt(J * (1 - J) / size).
+
+    Parameters
+    ----------
+    hashes, counts
+        As for `minima_of_each`.
+    size
+        Number of minima; a power of two from 16 to 1024 under one permutation.
+    independent
+        Whether each minimum has a permutation of its own, which costs O(shingles * size).
+
+    Returns
+    -------
+    ndarray of uint64, shape (documents, size)
+
+    Raises
+    ------
+    ConfigurationError
+        The size is none of these.
+    """
+    if independent:
+        factors, summands = permutations(size)
+        return permuted_minima_of_each(hashes, counts, factors.ravel(), summands.ravel())
+    if not MIN_BINS <= size <= MAX_BINS or size & (size - 1):
+        raise ConfigurationError(
+            f"a sketch under one permutation has a power of two from {MIN_BINS} to {MAX_BINS}"
+            f" minima, not {size}"
+        )
+    return minima_of_each(hashes, counts, size)

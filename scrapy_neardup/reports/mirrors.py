@@ -1,0 +1,79 @@
+"""Folders whose pages repeat those of another folder, name by name.
+
+A drop says of two folders that one mirrors the other if its address and that of the kept page are
+the same behind them: ``/1.81/a/b.html`` repeats ``/1.74/a/b.html``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scrapy_neardup.reports.patterns import split_site
+from scrapy_neardup.reports.summary import Summary
+
+FEWEST = 10
+"""Minimum number of pages that repeat those of the same name in another folder."""
+
+LISTED = 50
+"""Maximum number of pairs of folders that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A folder, the folder that it repeats, and its pages: those that do, and all.
+
+    Folders are named without their host where it is the same.
+    """
+
+    folder: str
+    of: str
+    repeated: int
+    pages: int
+
+
+def mirrors(summary: Summary) -> list[Mirror]:
+    """Return the folders that mirror others, those with most such pages first. O(pages)."""
+    pairs = Counter(
+        folders for drop in summary.drops if (folders := _folders(drop.page, drop.of)) is not None
+    )
+    found = [(pair, count) for pair, count in pairs.most_common(LISTED) if count >= FEWEST]
+    wanted = {folder for (folder, _), _ in found}
+    sizes: Counter[str] = Counter()
+    for page in _pages(summary) if wanted else ():
+        sizes.update(wanted.intersection(_ancestors(page)))
+    return [Mirror(folder, of, count, sizes[folder]) for (folder, of), count in found]
+
+
+def _pages(summary: Summary) -> Iterator[str]:
+    yield from (drop.page for drop in summary.drops)
+    yield from (kept.page for kept in summary.kept.values())
+
+
+def _folders(page: str, of: str) -> tuple[str, str] | None:
+    """Return what stands before the common end of two addresses, unless it is the same."""
+    (site, path), (of_site, of_path) = split_site(page), split_site(of)
+    segments, of_segments = path.split("/"), of_path.split("/")
+    common = 0
+    for mine, theirs in zip(reversed(segments), reversed(of_segments), strict=False):
+        if mine != theirs:
+            break
+        common += 1
+    if not common or (site == of_site and path == of_path):
+        return None
+    ends = len(segments) - common, len(of_segments) - common
+    folder, of_folder = "/".join(segments[: ends[0]]), "/".join(of_segments[: ends[1]])
+    if site == of_site:
+        return f"{folder}/", f"{of_folder}/"
+    return f"{site}{folder}/", f"{of_site}{of_folder}/"
+
+
+def _ancestors(page: str) -> Iterable[str]:
+    """Yield the folders that a page is in, without and with its host."""
+    site, path = split_site(page)
+    end = path.find("/")
+    while end >= 0:
+        yield path[: end + 1]
+        yield site + path[: end + 1]
+        end = path.find("/", end + 1)

@@ -1,0 +1,41 @@
+"""Rules and reasons in the words of a reader: for the report, and what is printed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from scrapy_neardup.verdict import Reason
+
+RULES: Final[Mapping[str, str]] = {
+    "alike": (
+        "The text, and the text without links and page furniture, are as alike as"
+        " NEARDUP_MIN_RESEMBLANCE asks for."
+    ),
+    "same-core": (
+        "The text without links and page furniture is the same, and the titles or the addresses"
+        " say that it is one page."
+    ),
+    "equal-text": "Every word is the same, so that other titles don't count.",
+    "equal": (
+        "A short page: its text, images and embedded data are the same, and no title says"
+        " otherwise."
+    ),
+    "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
+}
+"""Name of a rule (`scrapy_neardup.evidence.decision.Rule`) -> what it asks for, in a sentence."""
+
+UNJUDGED: Final[Mapping[str, str]] = {
+    Reason.EMPTY: "with fewer than five words",
+    Reason.NOT_HTML: "neither HTML nor XHTML",
+    Reason.UNPARSABLE: "that no parser could read",
+    Reason.TOO_LONG: "longer than 64 MiB",
+    Reason.TEXT_ERROR: "for which a callable of the settings failed",
+    Reason.DENIED: "excluded by NEARDUP_DENY",
+    Reason.SKIPPED: "exempted by neardup_skip",
+    Reason.OVERFLOW: "for which the store had no room",
+    Reason.STORE_ERROR: "while the store failed",
+    Reason.TIMEOUT: "while the store didn't answer in time",
+    Reason.PAUSED: "while the store was left alone after failures",
+}
+"""Reason why pages weren't judged -> what such pages are, after their number."""

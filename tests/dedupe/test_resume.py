@@ -1,0 +1,132 @@
+"""A job that is killed goes on, and comes to the same."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from datasets import tree, write_data_set
+
+from scrapy_neardup.dedupe import DedupeOptions, dedupe, job
+from scrapy_neardup.errors import ConfigurationError, InputError
+
+COMMAND = Path(sys.executable).with_name("scrapy-neardup")
+
+
+@pytest.fixture
+def data(tmp_path):
+    write_data_set(tmp_path / "in", files=8, per_file=150)
+    return tmp_path / "in"
+
+
+def killed(seconds, *arguments):
+    """Whether the command was still running when it was killed."""
+    process = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=subprocess.DEVNULL)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("jobs", [4, pytest.param(50, marks=pytest.mark.stress)])
+def test_killed_at_random_moments(data, tmp_path, jobs):
+    arguments = ["dedupe", data, "--method", "both"]
+    start = time.monotonic()
+    subprocess.run([COMMAND, *arguments, "--output", tmp_path / "whole"], check=True)
+    whole = time.monotonic() - start
+    chance = random.Random(1)
+    kills = 0
+    for number in range(jobs):
+        output = tmp_path / f"out-{number}"
+        arguments[1:] = [data, "--method", "both", "--output", output, "--resume"]
+        # Some are killed twice.
+        for _ in range(1 + number % 2):
+            kills += killed(whole * chance.random(), *arguments)
+        subprocess.run([COMMAND, *arguments], check=True)
+        assert tree(output) == tree(tmp_path / "whole")
+    assert kills
+
+
+class KilledError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("step", range(0, 60, 3))
+def test_killed_before_any_file(data, tmp_path, monkeypatch, step):
+    """As by a kill in front of each file that is written, one after the other."""
+    from scrapy_neardup.offline import aside
+
+    options = DedupeOptions()
+    dedupe([str(data)], str(tmp_path / "whole"), options)
+    real = aside.Path.replace
+    left = step
+
+    def replace(path, target):
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KilledError
+        return real(path, target)
+
+    monkeypatch.setattr(aside.Path, "replace", replace)
+    try:
+        dedupe([str(data)], str(tmp_path / "out"), options)
+    except KilledError:
+        monkeypatch.undo()
+        dedupe([str(data)], str(tmp_path / "out"), options, resume=True)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_a_job_that_is_done_stays(data, tmp_path):
+    first = dedupe([str(data)], str(tmp_path / "out"))
+    before = tree(tmp_path / "out")
+    assert dedupe([str(data)], str(tmp_path / "out"), resume=True) == first
+    assert tree(tmp_path / "out") == before
+    with pytest.raises(ConfigurationError, match="isn't empty"):
+        dedupe([str(data)], str(tmp_path / "out"))
+
+
+def test_several_processes_come_to_the_same(data, tmp_path):
+    dedupe([str(data)], str(tmp_path / "one"))
+    dedupe([str(data)], str(tmp_path / "two"), jobs=2)
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+
+@pytest.fixture
+def stopped(data, tmp_path, monkeypatch):
+    def stop(*_):
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job, "choose", stop)
+        with pytest.raises(KilledError):
+            dedupe([str(data)], str(tmp_path / "out"))
+    return data, str(tmp_path / "out")
+
+
+def test_a_job_goes_on_only_when_asked(stopped):
+    data, output = stopped
+    with pytest.raises(ConfigurationError, match="go on with --resume"):
+        dedupe([str(data)], output)
+
+
+def test_a_job_goes_on_with_what_it_was_told(stopped):
+    data, output = stopped
+    with pytest.raises(ConfigurationError, match=r"another min resemblance: 0\.8, which was 0\.9"):
+        dedupe([str(data)], output, DedupeOptions(min_resemblance=0.8), resume=True)
+    (data / "part-1.jsonl").write_text('{"text": ""}')
+    with pytest.raises(ConfigurationError, match="the inputs are other files, or were changed"):
+        dedupe([str(data)], output, resume=True)
+
+
+def test_memory_may_be_another(stopped):
+    data, output = stopped
+    dedupe([str(data)], output, DedupeOptions(memory=1 << 27), resume=True)
+    assert json.loads(Path(output, "_summary.json").read_text())["documents"] == 1200
+    with pytest.raises(InputError, match="can't be read"):
+        job.read_summary(str(data))

@@ -1,0 +1,91 @@
+"""Compiled and pure make the same sketches of many documents, which are those of each alone."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup import _speed
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints import minima, one_permutation_sketch
+from scrapy_neardup.fingerprints.batch import (
+    NO_MINIMUM,
+    minima_of_each,
+    shingles_of_each,
+    sketches_of_each,
+)
+from scrapy_neardup.fingerprints.broder import permutations
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
+
+seeds = st.integers(0, 1 << 32)
+lengths = st.lists(st.one_of(st.integers(0, 9), st.integers(0, 700)), max_size=6)
+masks = st.sampled_from([(1 << 64) - 1, 7 << 61, 0xFF])
+
+
+def documents(seed, counts, mask=(1 << 64) - 1):
+    drawn = np.random.default_rng(seed).integers(0, 1 << 64, sum(counts), np.uint64)
+    return drawn & np.uint64(mask), np.array(counts, np.int64)
+
+
+def both(name, *arguments):
+    if f"sketches.{name}" not in _speed.TWINS:
+        pytest.skip("pure Python")
+    pure, compiled = _speed.TWINS[f"sketches.{name}"]
+    expected = pure(*arguments)
+    assert _speed.same(compiled(*arguments), expected)
+    return expected
+
+
+@given(seeds, lengths, st.sampled_from([1, 4, 1 << 40]))
+def test_shingles(seed, counts, size):
+    tokens, counts = documents(seed, counts)
+    hashes, numbers = both("shingles_of_each", tokens, counts, size)
+    assert len(hashes) == numbers.sum()
+
+
+@given(seeds, lengths, masks, st.sampled_from([16, 128, 1024]))
+def test_minima_under_one_permutation(seed, counts, mask, bins):
+    both("minima_of_each", *documents(seed, counts, mask), bins)
+
+
+@given(seeds, lengths, masks, st.sampled_from([1, 31, 32, 84]))
+def test_minima_under_many_permutations(seed, counts, mask, count):
+    factors, summands = permutations(count)
+    both(
+        "permuted_minima_of_each",
+        *documents(seed, counts, mask),
+        factors.ravel(),
+        summands.ravel(),
+    )
+
+
+@given(seeds, lengths)
+def test_a_document_among_others_is_as_one_alone(seed, counts):
+    tokens, counts = documents(seed, counts)
+    hashes, numbers = shingles_of_each(tokens, counts, 3)
+    one, many = (
+        sketches_of_each(hashes, numbers, 64),
+        sketches_of_each(hashes, numbers, 20, independent=True),
+    )
+    parts = np.split(tokens, np.cumsum(counts)[:-1]) if len(counts) else []
+    for number, part in enumerate(parts):
+        if not len(part):
+            assert (one[number] == NO_MINIMUM).all()
+            assert (many[number] == NO_MINIMUM).all()
+            continue
+        own = shingle_hashes(part, 3)
+        assert one[number].tolist() == one_permutation_sketch(np.unique(own), 64).tolist()
+        assert many[number].tolist() == minima(own, 20).tolist()
+
+
+def test_a_shingle_that_comes_twice_counts_once():
+    hashes, _ = documents(1, [50])
+    twice = np.tile(hashes, 2)
+    once = minima_of_each(hashes, np.array([50]), 32)
+    assert np.array_equal(minima_of_each(twice, np.array([100]), 32), once)
+
+
+@pytest.mark.parametrize("size", [8, 100, 2048])
+def test_sizes_of_sketches_under_one_permutation(size):
+    with pytest.raises(ConfigurationError, match=f"not {size}"):
+        sketches_of_each(*documents(1, [50]), size)

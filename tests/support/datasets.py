@@ -1,0 +1,62 @@
+"""Data sets of made-up documents, some of which repeat others."""
+
+import gzip
+import json
+import random
+
+import pyarrow as pa
+from pyarrow.parquet import write_table
+
+
+def documents(count, seed=1, words=80):
+    """Documents: new ones, copies, and copies with one word in 40 replaced."""
+    chance = random.Random(seed)
+    made = []
+    for number in range(count):
+        kind = chance.choice(["new", "new", "copy", "near"]) if made else "new"
+        text = [f"w{chance.randrange(4000)}" for _ in range(words)]
+        if kind != "new":
+            text = chance.choice(made)["text"].split()
+            for _ in range(len(text) // 40 if kind == "near" else 0):
+                text[chance.randrange(len(text))] = f"v{chance.randrange(4000)}"
+        made.append(
+            {
+                "text": " ".join(text),
+                "id": f"{seed}-{number}",
+                "url": f"http://{'a' * chance.randrange(9)}.test/{number}",
+                "metadata": {"date": f"2020-01-{1 + chance.randrange(28):02}", "kind": kind},
+                "score": chance.randrange(5),
+            }
+        )
+    return made
+
+
+def write_parquet(path, rows, **options):
+    write_table(pa.Table.from_pylist(rows), path, **options)
+
+
+def write_lines(path, rows):
+    content = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def write_data_set(folder, *, files=3, per_file=60):
+    """Parquet files and lines; return their rows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = documents(files * per_file)
+    for number in range(files):
+        part = rows[number * per_file : (number + 1) * per_file]
+        if number % 2:
+            write_lines(folder / f"part-{number}.jsonl", part)
+        else:
+            write_parquet(folder / f"part-{number}.parquet", part, row_group_size=25)
+    return rows
+
+
+def tree(folder):
+    """All files of a folder, and what they hold."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
