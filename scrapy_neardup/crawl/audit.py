@@ -12,8 +12,8 @@ that is dropped or flagged ``links``; and, if asked, ``text``, the judged text a
 UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
 the reason. A line with ``"event": "orphaned"`` lists
 pages that were dropped as duplicates of a page that was withdrawn later; one with
-``"event": "skipped"`` a request that ``NEARDUP_URLS`` kept from being made. Each crawl begins with a
-line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
+``"event": "skipped"`` a request that ``NEARDUP_URLS`` kept from being made. Each crawl begins with
+a line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
 """
 
 from __future__ import annotations
