@@ -9,13 +9,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes densification index \
 	stores redis_store redis_sketches joins xiao containment feature_clusters \
-	filter_curve batch batch_sketches packed focused worlds urlrules urltraps report)
+	filter_curve batch batch_sketches packed focused worlds hazards urlrules urltraps report)
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
 QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes tuning)
+QUICK := benchmarks/traps.py benchmarks/s3pairs.py
 
 # The tests start hundreds of processes, each of which would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -67,8 +68,8 @@ bench: $(VENV)/.ready-bench ## run all benchmarks
 		$(BIN)/python $$script $(if $(TRUTH),--truth $(TRUTH)) $(SITES); done
 
 bench-quick: $(VENV)/.ready-bench ## run all benchmarks on little data
-	@set -e; for script in $(BENCHMARKS) $(COST) $(QUALITY) benchmarks/traps.py; do echo "== $$script"; \
-		$(BIN)/python $$script --quick; done
+	@set -e; for script in $(BENCHMARKS) $(COST) $(QUALITY) $(QUICK); do \
+		echo "== $$script"; $(BIN)/python $$script --quick; done
 
 stress: $(VENV)/.ready-test ## run the long randomised tests, show what was tried and lost
 	@$(if $(FULL),$(FULL_SIZES)) $(BIN)/python -m pytest -n 2 --timeout 3600 \
@@ -87,6 +88,6 @@ clean: ## remove caches and build products; .venv stays
 
 # .ready-test: the environment holds the package with its extra "test"; base: without extras.
 # What is compiled is compiled again when its source has changed.
-$(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard scrapy_neardup/_speed/*.px*)
+$(VENV)/.ready-%: pyproject.toml setup.py tools/environment.py $(wildcard $(patsubst %,scrapy_neardup/_speed/*.%,h pxi pyx))
 	@$(PYTHON) tools/environment.py $(VENV) $(filter-out base,$*)
 	@touch $@

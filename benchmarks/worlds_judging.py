@@ -10,51 +10,54 @@ from functools import cache
 
 from worlds_site import Page
 
-from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.options import PRESETS
+from scrapy_neardup.offline import scan
+from scrapy_neardup.offline.record import Record
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.text import parse_html
-from scrapy_neardup.urls import identity
-from scrapy_neardup.verdict import Decision, Verdict
+from scrapy_neardup.verdict import Verdict
 
 
 def judge(pages: Sequence[Page], preset: str) -> dict[str, Verdict]:
-    """Return the pages that the plugin drops, met in this order, by their URLs.
+    """Return the pages that the plugin drops, met in this order, by their URLs; see `verdicts`."""
+    found = zip(pages, verdicts(list(map(record, pages)), parameters_of(preset)), strict=True)
+    return {page.url: verdict for page, verdict in found if verdict.is_duplicate}
+
+
+def record(page: Page) -> Record:
+    """Return what `scan` would read of a page."""
+    body = page.html.encode()
+    return Record(page=page.url, url=page.url, html=body, content_type=page.media_type)
+
+
+def verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]:
+    """Return what the plugin says of pages, met in this order.
 
     As a crawl judges them, with a store in memory, but without HTTP.
     """
-    return asyncio.run(_judge(pages, Analyser(parameters_of(preset))))
+    return asyncio.run(_verdicts(records, parameters))
 
 
-async def _judge(pages: Sequence[Page], analyser: Analyser) -> dict[str, Verdict]:
-    parameters = analyser.parameters
+async def _verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]:
+    analyser = Analyser(parameters)
     store = open_store(
         "memory:",
         max_distance=parameters.max_distance,
-        expected_pages=len(pages),
+        expected_pages=len(records),
         schema=parameters.schema(),
         matching=parameters.matching,
     )
-    dropped = {}
     async with store:
         detector = Detector(analyser, store)
-        for page in pages:
-            content = analyser.read(parse_html(page.html))
-            number = page_id(identity(page.url))
-            verdict = await detector.judge(content, page_id=number, url=page.url)
-            if verdict.decision is Decision.NEW:
-                await store.confirm(verdict.page_id)
-            elif verdict.is_duplicate:
-                dropped[page.url] = verdict
-    return dropped
+        return [await scan.judge(scan.analyse(each, analyser), detector) for each in records]
 
 
 @cache
 def parameters_of(preset: str) -> Parameters:
-    """Return the parameters of a preset."""
-    return Parameters(**PRESETS[preset])
+    """Return the parameters of a preset, or of one with strict titles: ``best+strict``."""
+    name, plus, titles = preset.partition("+")
+    return Parameters.of_preset(name, **({"titles": titles} if plus else {}))
 
 
 @dataclass

@@ -48,12 +48,15 @@ class Page:
         What the page shows: pages of the same content repeat each other.
     section
         The part of the site in which it stands, for orders of sections.
+    media_type
+        What the response's ``Content-Type`` says.
     """
 
     url: str
     html: str
     content: Hashable
     section: str = ""
+    media_type: str = "text/html"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,31 +8,58 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scrapy_neardup.options import Crawling, Judging, Option, options_of
+from scrapy_neardup.options import OPTIONS, Option
 
 PAGE = Path(__file__).with_name("settings.md")
-TABLES = {"crawling": Crawling, "judging": Judging}
+GROUPS = {
+    "What is done about a near-duplicate": (
+        "action", "enabled", "group_budget", "keep_start", "keep_sitemap", "deny",
+        "priority_adjust", "deprioritize_from",
+    ),
+    "What isn't fetched, or not delivered again": (
+        "urls", "urls_explore", "pattern_budget", "probe", "seen",
+    ),
+    "How alike pages must be, and which are compared": (
+        "preset", "titles", "min_resemblance", "scope", "ignore", "text", "min_tokens", "learn",
+        "detect_language",
+    ),
+    "What is kept of pages, and where": (
+        "store", "namespace", "expected_pages", "retention", "base", "store_urls", "hash_key",
+    ),
+    "What there is to look at": ("audit", "audit_text"),
+    "When something goes wrong": ("on_error", "timeout", "pending_timeout"),
+}  # fmt: skip
+"""Need -> its settings, those that are looked for first in front."""
+
+OTHERS = "How near-duplicates are found"
+"""Heading of all other settings: the method's parameters."""
+
+_BEGIN, _END = "<!-- made by docs/settings.py -->\n", "<!-- end -->"
 
 
 def with_tables(page: str) -> str:
     """Return the page with its tables made again; a setting that has a heading is linked to it."""
     headings = set(re.findall(r"^### (NEARDUP_\w+)$", page, re.MULTILINE))
-    for name, table in TABLES.items():
-        rows = "".join(_rows(options_of(table).values(), headings))
-        begin, end = f"<!-- {name}: made by docs/settings.py -->\n", "<!-- end -->"
-        before, _, rest = page.partition(begin)
-        page = before + begin + rows + end + rest.partition(end)[2]
-    return page
+    grouped = {name for names in GROUPS.values() for name in names}
+    groups = {**GROUPS, OTHERS: tuple(name for name in OPTIONS if name not in grouped)}
+    tables = (
+        f"### {need}\n\n{''.join(_rows((OPTIONS[name] for name in names), headings))}\n"
+        for need, names in groups.items()
+    )
+    before, _, rest = page.partition(_BEGIN)
+    return before + _BEGIN + "\n" + "".join(tables) + _END + rest.partition(_END)[2]
 
 
 def _rows(options: Iterable[Option], headings: set[str]) -> Iterator[str]:
-    yield "| setting | default | values | meaning |\n|---|---|---|---|\n"
+    yield "| setting | |\n|---|---|\n"
     for option in options:
         name = f"`{option.setting}`"
         if option.setting in headings:
             name = f"[{name}](#{option.setting.lower()})"
-        cells = name, f"`{option.default!r}`", option.kind.wanted, _marked(option.help)
-        yield f"| {' | '.join(cells)} |\n"
+        yield (
+            f"| {name} | {_marked(option.help)} **Default:** `{option.default!r}`."
+            f" **Values:** {_marked(option.kind.wanted)}. |\n"
+        )
 
 
 def _marked(sentence: str) -> str:

@@ -30,16 +30,10 @@ from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
+from scrapy_neardup.text.address import may_hold_address, without_address
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.text.languages import LanguageDetector
-from scrapy_neardup.urls import (
-    Address,
-    Extent,
-    may_hold_address,
-    redact,
-    site,
-    without_address,
-)
+from scrapy_neardup.urls import Address, Extent, redact, site
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:

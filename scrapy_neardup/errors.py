@@ -17,6 +17,10 @@ class InputError(NeardupError):
     """An input file or record can't be read; the message names it."""
 
 
+class TooComplexError(InputError):
+    """A page is left unread, as parsing and reading it would take seconds of CPU."""
+
+
 class NoFeaturesError(NeardupError, ValueError):
     """A text without a single token has no fingerprint (it is not 0)."""
 

@@ -11,7 +11,7 @@ import re
 from functools import cache, lru_cache
 from hashlib import blake2b, sha1
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from w3lib.url import canonicalize_url, safe_url_string
 
@@ -125,47 +125,6 @@ def _site(scheme: str, netloc: str, extent: Extent) -> str:
     if extent == "host" or port in {None, _USUAL_PORTS.get(scheme)}:
         return name
     return f"{name}:{port}"
-
-
-def may_hold_address(url: str | None, *texts: str) -> bool:
-    """Return whether one of the texts holds the host or the path of `url`. O(length)."""
-    paths, host, _ = _written(url or "")
-    return any(part in text for part in {host, *paths} - {""} for text in texts)
-
-
-def without_address(text: str, url: str | None) -> str:
-    """Return `text` without the host and the path of `url`, and the parts of the URL around them.
-
-    ``The requested page "/no/such/page" could not be found``, ``example.com is for sale``: a
-    page's own address says nothing of its content. O(length of the text).
-    """
-    paths, host, parts = _written(url or "")
-    for path in paths:
-        if path in text:
-            name = re.escape(parts.netloc.rpartition("@")[2])
-            before = rf"(?:(?:(?:https?:)?//)?{name}|(?<![\w/]))"
-            query = f"(?:{re.escape('?' + parts.query)})?"
-            text = re.sub(rf"{before}{re.escape(path)}{query}(?![\w/]|[-.]\w)", " ", text)
-    if host and host in text:
-        text = re.sub(rf"(?<![\w.@-])(?:www\.)?{re.escape(host)}(?![\w-]|\.\w)", " ", text)
-    return text
-
-
-@lru_cache(maxsize=8)  # all texts of a page are asked about one URL
-def _written(url: str) -> tuple[set[str], str, SplitResult]:
-    """Return what texts may write of `url`, its path, quoted or not, and its host; its parts."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = SplitResult("", "", "", "", "")
-    if not parts.netloc:
-        return set(), "", parts
-    return {parts.path, unquote(parts.path)} - {"", "/"}, _bare_host(parts.netloc), parts
-
-
-def _bare_host(netloc: str) -> str:
-    """Return a host without user, port and ``www.``."""
-    return netloc.rpartition("@")[2].partition(":")[0].lower().removeprefix("www.")
 
 
 @has_twin("digests", "/docs/\N{LATIN SMALL LETTER E WITH ACUTE}" * 20, 8)

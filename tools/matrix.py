@@ -32,10 +32,11 @@ NEWEST_PYTHON = (3, 15)
 
 
 def oldest_versions() -> list[str]:
-    """Return a requirement for each dependency: the oldest series that pyproject.toml takes."""
+    """Return a requirement for each dependency, redis-py among them: the oldest series taken."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
     series = re.compile(r"([\w-]+)>=([\d.]+)")
-    found = filter(None, map(series.match, project["dependencies"]))
+    wanted = project["dependencies"] + project["optional-dependencies"]["redis"]
+    found = filter(None, map(series.match, wanted))
     oldest = dict(each.groups() for each in found)
     return [f"{name}=={at if '.' in at else at + '.0'}.*" for name, at in oldest.items()]
 

@@ -28,6 +28,9 @@ def report(runs: Sequence[Tally], library: Library) -> Iterator[str]:
     yield "  soft 404s with a growing path, a calendar without end, a footer that always changes."
     yield ""
     yield from _table(runs)
+    if plugin.lookalikes_dropped:
+        yield ""
+        yield from _lookalikes(plugin.lookalikes_dropped, library)
     yield ""
     yield "Some drops, of each kind one at the greatest distance:"
     yield from _explanations(plugin)
@@ -97,6 +100,15 @@ def _table(runs: Sequence[Tally]) -> Iterator[str]:
     )
     yield row("megabytes downloaded", lambda run: run.stats["downloader/response_bytes"] // 10**6)
     yield row("seconds", lambda run: round(run.stats["elapsed_time_seconds"]))
+
+
+def _lookalikes(drops: list[Drop], library: Library) -> Iterator[str]:
+    """Yield in words which pages of the site are missing, and where their content is."""
+    yield f"Pages of the site that didn't reach the spider: {len(drops)}. Each has nine tenths"
+    yield "of its text in common with the page of another module, which did:"
+    for drop in drops:
+        yield f"  {_shown(drop.url)} repeats {_shown(drop.of)}, {_resemblance(drop, library)}"
+    yield "'Unique pages lost' counts pages for which there is no such page."
 
 
 def _explanations(run: Tally) -> Iterator[str]:

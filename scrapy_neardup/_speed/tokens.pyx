@@ -4,8 +4,6 @@
 Characters are looked up in the table of the Python code, and each token is hashed as it ends.
 """
 
-from unicodedata import normalize
-
 import numpy as np
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -51,16 +49,19 @@ cdef class Hasher:
         The hash of a token of more than `LONGEST` bytes.
     kinds, classify
         What becomes of each character, 0 where it isn't known; and what returns that and notes it.
+    composed
+        Returns a text in NFC.
     """
 
     cdef uint64_t seed, m1, m2
-    cdef object digest_long, classify
+    cdef object digest_long, classify, composed
     cdef const uint32_t[::1] kinds
     cdef uint8_t[128] ascii
 
-    def __init__(self, uint64_t seed, uint64_t m1, uint64_t m2, digest_long, kinds, classify):
+    def __init__(self, uint64_t seed, uint64_t m1, uint64_t m2, digest_long, kinds, classify, composed):
         self.seed, self.m1, self.m2 = seed, m1, m2
         self.digest_long, self.kinds, self.classify = digest_long, kinds, classify
+        self.composed = composed
         for code in range(128):
             character = chr(code)
             is_part = character.isalnum() or character == "_"
@@ -104,7 +105,7 @@ cdef class Hasher:
             )
         else:
             if not is_composed(text):
-                text = normalize("NFC", text)
+                text = self.composed(text)
             make_room(reading, LONGEST_CHARACTER * PyUnicode_GET_LENGTH(text))
             self.read_any(text, reading)
         self.end(reading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.truth import LOST
 from scrapy_neardup.offline.tuning import Measured, Outcome, Share, chosen, measure
 from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.report import counted, printable
 from scrapy_neardup.reports.tuned import pieces
 
@@ -70,8 +72,10 @@ def tune(
 
     The settings to choose are the defaults, unless others find more, beyond the interval of the
     defaults' recall, and neither lose more pages nor are less precise; or unless the defaults lose
-    more than one drop in a hundred, and others fewer. The intervals hold for 95 samples of 100,
-    each group of pages that look alike taken for one observation.
+    more than one drop in a hundred, and others fewer. If even the best one loses more, that is
+    said; and so is which dropped pages differ in numbers or a few words alone, as nobody but you
+    knows whether those are copies. The intervals hold for 95 samples of 100, each group of pages
+    that look alike taken for one observation.
 
     \b
     Examples:
@@ -86,7 +90,7 @@ def tune(
         else read_pages(Corpus(inputs), Analyser(Parameters()))
     )
     measured = measure(found, pages, seed, line.update)
-    if not measured.truth.duplicates.any():
+    if not (measured.truth.duplicates.any() or measured.outcomes[0].dropped):
         raise InputError(
             f"of {counted(len(measured.names), 'page')} none repeats another: there is nothing to"
             " tune; give more pages"
@@ -121,13 +125,44 @@ def _table(measured: Measured, choice: Outcome) -> Iterator[str]:
         yield "Settings to choose:"
         yield from (f"  {line}" for line in _lines(choice))
     else:
-        yield "Keep the defaults: no other setting is clearly better here."
+        yield f"{_headline(choice)}: no other setting is clearly better here."
+    yield from _warnings(measured, choice)
     for title, pairs in _looks(measured, choice):
         if pairs:
             yield f"{title}: {len(pairs):,}"
         for page, other, resemblance in pairs[:_PRINTED]:
             told = "" if resemblance is None else f"  ({resemblance:.3f})"
             yield f"  {printable(page)}  {printable(other or '?')}{told}"
+
+
+def _headline(choice: Outcome) -> str:
+    """Return the advice in short."""
+    if choice.configuration.settings:
+        return "Another setting does better here"
+    if choice.loses_content:
+        return "The defaults lose content here"
+    if choice.differences:
+        return "Keep the defaults if pages that differ in little are copies to you"
+    return "Keep the defaults"
+
+
+def _warnings(measured: Measured, choice: Outcome) -> list[str]:
+    """Return what to look at before pages are dropped."""
+    told = []
+    if choice.loses_content:
+        told.append(
+            f"{choice.lost:,} of {choice.dropped:,} drops lose content. NEARDUP_DENY names pages"
+            f" that are never dropped, {KEEPS_THEM} keeps all that differ."
+        )
+    sizes = Counter(choice.matches.tolist())
+    groups = sorted(choice.differences.items(), key=lambda item: -sizes[item[0]])
+    told += [
+        f"Worth a look: {counted(sizes[page], 'page')} that repeat"
+        f" {printable(measured.names[page])} differ in {printable(str(difference))}. If they are"
+        f" different pages to you, set {KEEPS_THEM}."
+        for page, difference in groups[:_PRINTED]
+    ]
+    return told
 
 
 def _groups(measured: Measured) -> int:
@@ -171,6 +206,8 @@ def _page(inputs: Sequence[str], measured: Measured, choice: Outcome) -> dict[st
         "duplicates": int(measured.truth.duplicates.sum()),
         "groups": _groups(measured),
         "settings": _lines(choice),
+        "headline": _headline(choice),
+        "warnings": _warnings(measured, choice),
         "outcomes": [
             {
                 "setting": outcome.configuration.varied[0],

@@ -66,7 +66,7 @@ class Judged:
     entry: Pending | None = None
     """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
     said: Said | None = None
-    """What the page says, if there is an audit."""
+    """What the page says, unless it couldn't be read."""
     priority: int = 0
     """What is added to the priority of the requests that it leads to."""
     seconds: float = 0.0

@@ -11,9 +11,10 @@ A verdict's line has the keys of the ``scan`` command's output (``page``, ``verd
 that is dropped or flagged ``links``; and, if asked, ``text``, the judged text as zlib-compressed
 UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
 the reason. A line with ``"event": "orphaned"`` lists
-pages that were dropped as duplicates of a page that was withdrawn later; one with
-``"event": "skipped"`` a request that ``NEARDUP_URLS`` kept from being made. Each crawl begins with
-a line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
+pages that were dropped as duplicates of a page that was withdrawn later; one with ``"event":
+"differ"`` says what pages differ in that repeat one page (`scrapy_neardup.reports.differences`);
+one with ``"event": "skipped"`` is a request that ``NEARDUP_URLS`` kept from being made. Each crawl
+begins with a line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.text import OMITTED
 
 if TYPE_CHECKING:
+    from scrapy_neardup.reports.differences import Difference
     from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Verdict
 
@@ -44,40 +46,39 @@ MAX_HEADINGS = 8
 """Maximum number of a page's headings in the file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Said:
-    """The part of a page that an audit shows.
+    """What a page says, and how much of it an audit shows.
 
     Parameters
     ----------
-    title, headings
-        As a reader sees them.
-    text
-        The judged text; None unless ``NEARDUP_AUDIT_TEXT`` asks for it.
-    omitted
-        Ranges of `text` that count less or not at all: start and end in characters, and why.
+    content
+        What is judged.
+    with_text
+        Whether an audit holds the text (``NEARDUP_AUDIT_TEXT``).
     """
 
-    title: str
-    headings: tuple[str, ...]
-    text: str | None = None
-    omitted: tuple[tuple[int, int, str], ...] = ()
+    content: Content
+    with_text: bool = False
 
-    @classmethod
-    def of(cls, content: Content, *, with_text: bool) -> Said:
-        """Return the part of `content` that an audit shows."""
-        title, headings = content.title[:MAX_TITLE_LENGTH], content.headings[:MAX_HEADINGS]
-        headings = tuple(heading[:MAX_TITLE_LENGTH] for heading in headings)
-        if not with_text:
-            return cls(title=title, headings=headings)
+    def keys(self) -> dict[str, Any]:
+        """Return the keys of a line that say it; a key that has nothing to say is None.
+
+        ``omitted`` has ranges of the text that count less or not at all: start and end in
+        characters, and why.
+        """
+        content = self.content
+        headings = [heading[:MAX_TITLE_LENGTH] for heading in content.headings[:MAX_HEADINGS]]
+        keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
+        if not self.with_text:
+            return keys
         omitted, start = [], 0
         for block in content.blocks:
             end = start + len(block.text)
             if why := OMITTED.get(block.form):
                 omitted.append((start, end, why))
             start = end + 1  # blocks are lines of `Content.text`
-        text = content.text
-        return cls(title=title, headings=headings, text=text, omitted=tuple(omitted))
+        return keys | {"text": pack_text(content.text), "omitted": omitted or None}
 
 
 class AuditFile:
@@ -86,7 +87,7 @@ class AuditFile:
     Parameters
     ----------
     path
-        The file to append to; it is made if there is none.
+        The file to append to; it is made, for its owner alone, if there is none.
 
     Raises
     ------
@@ -96,7 +97,7 @@ class AuditFile:
 
     def __init__(self, path: str) -> None:
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
             todo = "name a file in it" if os.path.isdir(path) else "its folder must exist"  # noqa: PTH112
             raise ConfigurationError(
@@ -149,9 +150,7 @@ class AuditFile:
             "links": links,
         }
         if said is not None:
-            more |= {"title": said.title or None, "headings": said.headings or None}
-            if said.text is not None:
-                more |= {"text": pack_text(said.text), "omitted": said.omitted or None}
+            more |= said.keys()
         self._append(line | {key: value for key, value in more.items() if value is not None})
 
     def begun(self, about: Mapping[str, Any]) -> None:
@@ -194,6 +193,24 @@ class AuditFile:
             It can't be written.
         """
         self._append({"time": _now(), "event": "skipped", "page": url, "rules": list(rules)})
+
+    def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
+        """Append what pages differ in that repeat the page at `url`.
+
+        Raises
+        ------
+        OSError
+            It can't be written.
+        """
+        self._append(
+            {
+                "time": _now(),
+                "event": "differ",
+                "of": url,
+                "of_id": _hex(page_id),
+                "difference": str(difference),
+            }
+        )
 
     def close(self) -> None:
         """Close the file; there is nothing to flush."""

@@ -133,7 +133,7 @@ class Journal:
             self.count("pages/unchanged")
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
-        self._watch.page(response.url, judged)
+        difference = self._watch.page(response.url, judged)
         links = self._duplicate(response, judged) if verdict.is_duplicate else None
         if self._audit is not None:
             self._write(
@@ -144,6 +144,8 @@ class Journal:
                 said=judged.said,
                 links=links,
             )
+            if difference is not None and (match := verdict.match) is not None:
+                self._write(self._audit.differ, match.url, match.page_id, difference)
 
     def learnt(self, site: str, kind: str, sentence: str) -> None:
         """Tell what has been learnt of a site; see `scrapy_neardup.detector.Learnt`."""

@@ -11,20 +11,25 @@ import logging
 from dataclasses import replace
 from time import thread_time
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
+from scrapy import Selector
 from scrapy.http import HtmlResponse
 
 from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.crawl.audit import Said
+from scrapy_neardup.crawl.compat import has_selector, set_selector
 from scrapy_neardup.dust.words import unordered_hash
+from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
     Block,
     Blocks,
     Form,
+    check_text,
+    check_tree,
     declares_encoding,
     guess_encoding,
     link_targets,
-    lost_content,
     parse_html,
 )
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -61,7 +66,7 @@ class Reading(NamedTuple):
     page: Page | Verdict
     """The page, or the verdict that it can't be judged."""
     said: Said | None
-    """What it says, if there is an audit."""
+    """What it says, unless it couldn't be read."""
     words: int
     """Hash of what it says, whatever the order; of a short page, of its letters alone. 0: there is
     none."""
@@ -75,7 +80,7 @@ class Reader:
     Parameters
     ----------
     analyser
-        Reads the tree that Scrapy parses for the spider anyway.
+        Reads the tree that the spider gets as well.
     settings
         ``NEARDUP_TEXT`` and ``NEARDUP_SCOPE``, the user's view of a page's text and category in
         place of the analyser's; ``NEARDUP_DENY``; and what the audit wants.
@@ -86,8 +91,7 @@ class Reader:
         self._text_of = settings.text_of
         self._scope_of = settings.scope_of
         self._deny = settings.deny
-        self._keeps_said = settings.audit is not None
-        self._keeps_text = settings.audit_text
+        self._audits_text = settings.audit_text
         self._hashes_words = settings.urls != "off"
         self._complained = False
 
@@ -105,7 +109,7 @@ class Reader:
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
             return unjudged(identity, error.reason, str(error)), None, 0
-        said = Said.of(content, with_text=self._keeps_text) if self._keeps_said else None
+        said = Said(content, with_text=self._audits_text)
         try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
@@ -154,10 +158,19 @@ class Reader:
 
     def _tree_content(self, response: HtmlResponse) -> Content:
         try:
-            return self.analyser.read(_tree(response))
+            selector = _parsed(response)
+            content = self.analyser.read(selector.root)
+        except TooComplexError as error:
+            raise UnjudgedError(Reason.TOO_COMPLEX, str(error)) from error
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.UNPARSABLE, detail) from error
+        _trees[response] = selector.root
+        # Not before: who has the tree may change it in another thread, which ends the process if
+        # it is being read. Nobody has this one.
+        if selector.response is response and not has_selector(response):
+            set_selector(response, selector)
+        return content
 
     def _asked(self, setting: str, ask: Callable[[Response], str], response: Response) -> str:
         """Return what a callable of the user's says of a response."""
@@ -179,22 +192,33 @@ def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
 
 
 def targets(response: Response) -> set[str]:
-    """Return the addresses that an HTML page links to."""
-    if not isinstance(response, HtmlResponse):
-        return set()
-    return link_targets(_tree(response), response.url)
+    """Return the addresses that an HTML page links to, if it was read."""
+    root = _trees.get(response)
+    return set() if root is None else link_targets(root, response.url)
 
 
-def _tree(response: HtmlResponse) -> HtmlElement:
+_trees: WeakKeyDictionary[Response, HtmlElement] = WeakKeyDictionary()
+"""Responses that were read -> their trees, as a page is parsed only once."""
+
+
+def _parsed(response: HtmlResponse) -> Selector:
     """Return the parsed page.
 
-    It is Scrapy's own tree unless libxml2 lost the content of it, or Scrapy guesses the
-    encoding of the page otherwise than `scrapy_neardup.text` does for pages on disk.
+    It is parsed as Scrapy does it for the spider, unless Scrapy guesses the encoding otherwise
+    than `scrapy_neardup.text` does for pages on disk.
+
+    Raises
+    ------
+    InputError
+        It is empty, or it would take too long to read it.
     """
-    if not _is_decoded_alike(response):
-        return parse_html(response.body)
-    root: HtmlElement = response.selector.root
-    return parse_html(response.text) if lost_content(root, len(response.body)) else root
+    if _is_decoded_alike(response):
+        check_text(response.text)
+        selector = Selector(response)
+        if len(selector.root):
+            check_tree(selector.root)
+            return selector
+    return Selector(root=parse_html(response.body), type="html")
 
 
 def _is_decoded_alike(response: HtmlResponse) -> bool:

@@ -24,6 +24,7 @@ from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.probe import Probe
+from scrapy_neardup.crawl.progress import ProgressLine
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.crawl.sitemaps import Sitemaps
@@ -84,6 +85,7 @@ class Session:
             self._probe = Probe(crawler, self._reader, self._detector, self._store)
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
+        self._progress = ProgressLine(crawler, self._uri)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
 
@@ -100,12 +102,14 @@ class Session:
                 self.journal.close()
                 raise
         self._eligibility = eligibility
+        self._progress.start()
 
     async def close(self) -> None:
         """End all pending pages and make the store durable."""
         if self._eligibility is None:
             return
         self._eligibility = None
+        self._progress.stop()
         if self._probe is not None:
             await self._probe.close()
         await self.ledger.close()

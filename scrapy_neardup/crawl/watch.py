@@ -3,8 +3,10 @@
 Rule of this module: it sees verdicts and addresses, decides nothing, and remembers little.
 Addresses are taken together by their pattern (``/product/N``; `scrapy_neardup.reports`).
 
-Two things are told of a pattern, once:
+Three things are told of a pattern, once:
 
+- Pages that repeat one page differ in numbers or a few words alone: job ads in the city, articles
+  in the price. To many users these are different pages (`scrapy_neardup.reports.differences`).
 - Pages at many paths of it are taken for near-duplicates of one page. Where they are products
   or articles, they differ in too little; where they are empty answers, all is well. Session
   ids don't count: addresses that differ in parameters alone have one path.
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.options import DROP
+from scrapy_neardup.reports.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.reports.patterns import pattern_of, split_site
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
@@ -38,7 +41,7 @@ MANY_NEW = 500
 """Minimum number of new pages of one pattern that a person should look at."""
 
 MAX_WARNINGS = 3
-"""Maximum number of patterns that a warning is logged for, for each of the two reasons."""
+"""Maximum number of patterns that a warning is logged for, for each of the reasons."""
 
 WATCHED = 512
 """Maximum number of patterns, and of pairs of a pattern and a kept page, that are counted: those
@@ -62,17 +65,25 @@ class Watch:
         self._crowds: BoundedDict[tuple[int, str], set[int]] = BoundedDict(WATCHED)
         self._new: BoundedDict[str, int] = BoundedDict(WATCHED)
         self._repeated: BoundedDict[str, int] = BoundedDict(WATCHED)
-        self._warned: dict[str, set[str]] = {"crowd": set(), "new": set()}
+        self._alike = Groups()
+        self._warned: dict[str, set[str]] = {"crowd": set(), "new": set(), "differ": set()}
         self._checked = self._duplicates = self._dropped = self._groups = 0
 
-    def page(self, url: str, judged: Judged) -> None:
-        """Note what is done about the page at `url`. O(its length)."""
+    def page(self, url: str, judged: Judged) -> Difference | None:
+        """Note what is done about the page at `url`. O(its length).
+
+        Returns what the pages of its group differ in, if that is little, when it first shows.
+        """
         self._checked += 1
-        if judged.verdict.decision is Decision.NEW:
+        verdict = judged.verdict
+        if verdict.decision is Decision.NEW:
             self._is_new(url)
-        elif judged.verdict.is_duplicate:
+        elif verdict.is_duplicate:
             self._dropped += judged.action == DROP
-            self._is_duplicate(url, judged.verdict)
+            difference = self._difference(url, judged)
+            self._is_duplicate(url, verdict)
+            return difference
+        return None
 
     def sum_up(self, shows_all: str) -> None:
         """Log one sentence about the crawl, if any page was judged.
@@ -106,6 +117,24 @@ class Watch:
                 extra={"spider": self._spider},
             )
 
+    def _difference(self, url: str, judged: Judged) -> Difference | None:
+        match, said = judged.verdict.match, judged.said
+        if match is None or said is None:
+            return None
+        content = said.content
+        difference = self._alike.add(url, match, f"{content.title}\n{content.text}")
+        if difference is not None and self._tells("differ", pattern := pattern_of(url)):
+            logger.warning(
+                "Pages like %s are taken for near-duplicates of one page, such as %s, and differ "
+                "in %s. If they are different pages to you, set %s",
+                pattern,
+                redact(url),
+                difference,
+                KEEPS_THEM,
+                extra={"spider": self._spider},
+            )
+        return difference
+
     def _is_duplicate(self, url: str, verdict: Verdict) -> None:
         match, pattern = verdict.match, pattern_of(url)
         self._duplicates += 1
@@ -120,11 +149,10 @@ class Watch:
         self._crowds[match.page_id, pattern] = paths
         if len(paths) < MANY_REPEATS:
             paths.add(hash(path))
-        elif self._tells("crowd", pattern):
+        elif pattern not in self._warned["differ"] and self._tells("crowd", pattern):
             logger.warning(
                 "More than %d pages like %s are taken for near-duplicates of one page, such as "
-                "%s: %s. If they are different pages, set NEARDUP_TITLES to 'strict' where they "
-                "have titles of their own, or name them in NEARDUP_DENY",
+                "%s: %s. If they are different pages, name them in NEARDUP_DENY",
                 MANY_REPEATS,
                 pattern,
                 redact(url),

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import load, refuse, same
 from scrapy_neardup.text import normalized_chunks
-from scrapy_neardup.text.tokens import CHARACTERS, classify
+from scrapy_neardup.text.tokens import CHARACTERS, classify, composed
 
 HASH_VERSION = "ndx4-64"
 """Name, version and width of all that makes two fingerprints comparable: the tokens
@@ -225,7 +225,7 @@ def _hasher(seed: int, m1: int, m2: int, digest_long: Callable[[bytes], int]) ->
     pure = Hasher(seed, m1, m2, digest_long)
     if (compiled := load("tokens")) is None:
         return pure
-    fast: Hasher = compiled.Hasher(seed, m1, m2, digest_long, CHARACTERS, classify)
+    fast: Hasher = compiled.Hasher(seed, m1, m2, digest_long, CHARACTERS, classify, composed)
     example = f"One, 2 {'three' * 4} {'four' * 20}", "", "five 6"
     try:
         if same(fast.tokens_of_each(example), pure.tokens_of_each(example)):

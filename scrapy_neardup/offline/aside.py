@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,8 +17,9 @@ from scrapy_neardup.offline.remote import is_remote, opened
 def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Yield a binary file that takes the place of `path` when the block ends well.
 
-    If it doesn't, `path` stays what it was. What is no regular file (a pipe, ``/dev/null``)
-    is written to directly.
+    If it doesn't, `path` stays what it was. A new file has the permissions that the user's umask
+    leaves, one that takes the place of another has that one's. What is no regular file (a pipe,
+    ``/dev/null``) is written to directly.
 
     Raises
     ------
@@ -28,7 +30,7 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     direct = target.exists() and not target.is_file()
     aside = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with aside.open("wb") as file:
+        with aside.open("wb") if direct else _made(aside, target) as file:
             yield file
         if not direct:
             aside.replace(target)
@@ -38,6 +40,15 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
         raise
+
+
+def _made(aside: Path, target: Path) -> IO[bytes]:
+    """Return a new file at `aside`, with the permissions of `target` if that exists."""
+    aside.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
+    file = aside.open("xb")
+    with suppress(FileNotFoundError):
+        os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+    return file
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.parquetsizes import page_sizes
 from scrapy_neardup.offline.remote import is_remote, opened
 from scrapy_neardup.offline.sources import FileSource, Name
 
@@ -22,6 +23,10 @@ SCHEMA_KEY = b"scrapy_neardup"
 """Metadata of a file: how its fingerprints were made, as JSON."""
 MAX_GROUP = 1 << 26
 """Maximum rows of a row group, which is read whole; pyarrow writes no larger ones."""
+MAX_COLUMN = 8 * MAX_GROUP
+"""Maximum bytes, decompressed, of a row group's column, which is read whole."""
+MAX_NAME = 1 << 16
+"""Maximum characters of a row's name."""
 _HELD_GROUPS = 16
 """Maximum number of row groups held in memory."""
 
@@ -66,7 +71,13 @@ class ParquetSource(FileSource):
                 f"{path}: has no column {column!r} but {', '.join(columns)}; name the one with"
                 " the fingerprints with --column"
             )
-        self._name = next((name for name in NAME_COLUMNS if name in columns), None)
+        leaves = [self._file.schema.column(leaf).path for leaf in range(groups.num_columns)]
+        self._name = next((name for name in NAME_COLUMNS if name in leaves), None)
+        if self._name:
+            # A name that stands in a dictionary once, for millions of rows, stays there.
+            self._file = ParquetFile(
+                opened(path) if is_remote(path) else path, read_dictionary=[self._name]
+            )
         self._has_ids = ID_COLUMN in columns
         self.has_names = self._name is not None
         sizes = [int(groups.row_group(group).num_rows) for group in range(groups.num_row_groups)]
@@ -90,9 +101,24 @@ class ParquetSource(FileSource):
             return range(start, stop)
         names: list[Name] = []
         for values in self._values(self._name, start, stop):
-            for name in values.to_pylist():
-                names.append(start + len(names) if name is None else str(name))
+            for chunk in values.dictionary_encode().chunks:
+                numbers = chunk.indices.to_pylist()
+                known = {
+                    number: self._short(chunk.dictionary[number])
+                    for number in set(numbers) - {None}
+                }
+                for number in numbers:
+                    names.append(start + len(names) if number is None else known[number])
         return names
+
+    def _short(self, value: Any) -> str:
+        name = str(value.as_py())
+        if len(name) > MAX_NAME:
+            raise InputError(
+                f"{self.path}: the column {self._name!r} has a name of {len(name):,} characters,"
+                f" and {MAX_NAME:,} are read"
+            )
+        return name
 
     def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
         """See `Source.ids`."""
@@ -123,6 +149,18 @@ class ParquetSource(FileSource):
 
     def _read_group(self, group: int, column: str) -> Any:
         with reading_parquet(self.path):
+            metadata = self._file.metadata.row_group(group)
+            with opened(self.path) as file:
+                size = sum(
+                    sum(page_sizes(file, leaf))
+                    for leaf in map(metadata.column, range(metadata.num_columns))
+                    if f"{leaf.path_in_schema}.".startswith(f"{column}.")
+                )
+            if size > MAX_COLUMN:
+                raise ValueError(
+                    f"its column {column!r} takes {size:,} bytes in one row group, and"
+                    f" {MAX_COLUMN:,} are read; write it with smaller row groups"
+                )
             return self._file.read_row_group(group, columns=[column]).column(0)
 
 

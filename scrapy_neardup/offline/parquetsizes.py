@@ -7,6 +7,7 @@ the whole column may be another number. Headers are structures of Thrift's compa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import IO, Any
 
 _UNCOMPRESSED, _COMPRESSED = 2, 3
@@ -24,8 +25,8 @@ _MAX_VARINT = 10
 """Maximum bytes of a number."""
 
 
-def largest_page(file: IO[bytes], column: Any) -> int:
-    """Return the bytes, decompressed, of the largest data or dictionary page of a column.
+def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
+    """Yield the bytes, decompressed, of each data or dictionary page of a column.
 
     Parameters
     ----------
@@ -47,16 +48,14 @@ def largest_page(file: IO[bytes], column: Any) -> int:
     if column.has_dictionary_page and 0 < column.dictionary_page_offset < place:
         place = column.dictionary_page_offset
     end = place + column.total_compressed_size
-    largest = 0
     while place < end:
         file.seek(place)
         header = _structure(file, 0)
         sizes = header.get(_UNCOMPRESSED, -1), header.get(_COMPRESSED, -1)
         if min(sizes) < 0:
             raise ValueError("one of its pages has no size")
-        largest = max(largest, *sizes)
+        yield max(sizes)
         place = file.tell() + sizes[1]
-    return largest
 
 
 def _structure(file: IO[bytes], depth: int) -> dict[int, int]:

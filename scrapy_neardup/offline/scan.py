@@ -11,7 +11,7 @@ from contextlib import closing
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.errors import InputError
+from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.pool import parallel
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.text import Content, looks_like_html, parse_html
@@ -37,7 +37,10 @@ def read(record: Record, analyser: Analyser) -> Content | Verdict:
     try:
         return analyser.read(parse_html(record.html, record.encoding))
     except InputError as error:
-        return _unjudged(record, Reason.UNPARSABLE, str(error))
+        is_complex = isinstance(error, TooComplexError)
+        return _unjudged(
+            record, Reason.TOO_COMPLEX if is_complex else Reason.UNPARSABLE, str(error)
+        )
     except Exception as error:  # noqa: BLE001  (whatever it is, the pages behind it are read)
         return _unjudged(record, Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.parquetsizes import largest_page
+from scrapy_neardup.offline.parquetsizes import page_sizes
 from scrapy_neardup.offline.record import MAX_PAGE, Record, printable
 from scrapy_neardup.urls import redact
 
@@ -238,7 +238,7 @@ def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, l
     rows, columns = _BATCH_PAGES, []
     for column in map(group.column, range(group.num_columns)):
         if column.path_in_schema in wanted:
-            size = largest_page(file, column)
+            size = max(page_sizes(file, column), default=0)
             if size <= _MAX_DATA_PAGE:
                 columns.append(column.path_in_schema)
                 rows = min(rows, max(1, _BATCH_BYTES // max(size, 1)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
@@ -23,8 +23,11 @@ from scrapy_neardup.offline.collection import ReadPage
 from scrapy_neardup.offline.sampling import Foreseen, Sample, draw, estimated, foresee
 from scrapy_neardup.offline.scan import judge
 from scrapy_neardup.offline.truth import DUPLICATE, LOST, Texts, Truth, truth_of
+from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.reports.differences import Difference, Groups
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.verdict import Verdict
 
 _SURE = 1.96
 """Number of standard errors on either side of a 95 % interval."""
@@ -82,6 +85,8 @@ class Outcome:
     matches
         The page that each page is dropped for, -1 for those that aren't, -2 where it isn't known;
         shape (n,), int64.
+    differences
+        Number of a page -> what those differ in that are dropped for it, where that is little.
     """
 
     configuration: Configuration
@@ -90,6 +95,12 @@ class Outcome:
     dropped: int
     lost: int
     matches: NDArray[np.int64]
+    differences: dict[int, Difference]
+
+    @property
+    def loses_content(self) -> bool:
+        """Whether more than one drop in a hundred loses content."""
+        return self.lost > _MAX_LOST * self.dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +129,7 @@ class Measured:
 def configurations() -> Iterator[Configuration]:
     """Yield the default, and what differs from it in one setting."""
     yield _configuration("NEARDUP_PRESET", "best", {})
-    for preset in ("compact", "paper"):
+    for preset in list(PRESETS)[1:]:
         yield _configuration("NEARDUP_PRESET", preset, {"NEARDUP_PRESET": preset})
     for k in (0, 1, 2, 4, 6):
         settings = {"NEARDUP_PRESET": "paper", "NEARDUP_MAX_DISTANCE": k}
@@ -148,24 +159,20 @@ def measure(
     O(words) of time, some 8 ms a page of 700 words; memory for 13 stores, and 0.5 kB a page; a
     temporary file of 8 bytes a word.
     """
-    planned = list(configurations())
+    runs = [_Run(configuration) for configuration in configurations()]
     with Texts() as texts:
-        names, matches = asyncio.run(_judged(pages, planned, texts, progress))
-        dropped = matches != -1
+        names = asyncio.run(_judged(pages, runs, texts, progress))
+        dropped = np.array([run.matches for run in runs], np.int64) != -1
         texts.learn_template(~dropped[0])
         seen = foresee(texts)
         sample = draw(seen, dropped.any(axis=0), size, seed)
         truth = truth_of(texts, sample.numbers, lambda done: progress(done, "pages compared"))
-    outcomes = [
-        _outcome(configuration, own, seen, sample, truth)
-        for configuration, own in zip(planned, matches, strict=True)
-    ]
     return Measured(
         names=names,
         sample=sample,
         truth=truth,
         groups=seen.groups[sample.numbers],
-        outcomes=outcomes,
+        outcomes=[_outcome(run, seen, sample, truth) for run in runs],
     )
 
 
@@ -182,7 +189,7 @@ def chosen(outcomes: list[Outcome]) -> Outcome:
         for outcome in outcomes
         if outcome.lost <= default.lost and outcome.precision.value >= default.precision.value
     ]
-    if default.lost > _MAX_LOST * default.dropped:
+    if default.loses_content:
         fewest = min(outcome.lost for outcome in rivals)
         rivals = [outcome for outcome in rivals if outcome.lost == fewest]
         return max(rivals, key=lambda outcome: outcome.recall.value)
@@ -204,16 +211,36 @@ def share(part: float, whole: float, observations: int) -> Share:
     return Share(p, min(max(middle - width, 0.0), p), max(min(middle + width, 1.0), p))
 
 
+@dataclass(slots=True)
+class _Run:
+    """What one configuration has dropped so far."""
+
+    configuration: Configuration
+    matches: list[int] = field(default_factory=list)
+    """As in `Outcome`."""
+    differences: dict[int, Difference] = field(default_factory=dict)
+    _groups: Groups = field(default_factory=Groups)
+
+    def add(self, page: ReadPage, said: str, verdict: Verdict) -> None:
+        """Note the verdict on the next page, which says `said`."""
+        match = verdict.match
+        if not verdict.is_duplicate or match is None:
+            self.matches.append(-2 if verdict.is_duplicate else -1)
+            return
+        self.matches.append(match.page_id)
+        if (found := self._groups.add(page.name, match, said)) is not None:
+            self.differences[match.page_id] = found
+
+
 async def _judged(
-    pages: Iterable[ReadPage], planned: list[Configuration], texts: Texts, progress: Progress
-) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the names of pages, and for each configuration what its `Outcome.matches` are."""
+    pages: Iterable[ReadPage], runs: list[_Run], texts: Texts, progress: Progress
+) -> list[str]:
+    """Judge pages in each of the runs, and return their names."""
     names: list[str] = []
-    matches: list[list[int]] = []
-    detectors: dict[Parameters, list[tuple[int, Detector]]] = {}
+    detectors: dict[Parameters, list[tuple[_Run, Detector]]] = {}
     async with AsyncExitStack() as stack:
-        for number, configuration in enumerate(planned):
-            parameters = configuration.parameters
+        for run in runs:
+            parameters = run.configuration.parameters
             store = open_store(
                 "memory:",
                 max_distance=parameters.max_distance,
@@ -222,23 +249,21 @@ async def _judged(
                 matching=parameters.matching,
             )
             detector = Detector(Analyser(parameters), await stack.enter_async_context(store))
-            detectors.setdefault(_read_as(parameters), []).append((number, detector))
-        for page in pages:
+            detectors.setdefault(_read_as(parameters), []).append((run, detector))
+        for number, page in enumerate(pages):
             names.append(page.name)
-            matches.append([-1] * len(planned))
             texts.add(page)
-            if page.content is None:
+            if (content := page.content) is None:
+                for run in runs:
+                    run.matches.append(-1)
                 continue
+            said = f"{content.title}\n{content.text}"
             for alike in detectors.values():
-                analysed = alike[0][1].analyser.page(
-                    page.content, page_id=len(names) - 1, url=page.name
-                )
-                for number, detector in alike:
-                    verdict = await judge(analysed, detector)
-                    if verdict.is_duplicate:
-                        matches[-1][number] = verdict.match.page_id if verdict.match else -2
+                analysed = alike[0][1].analyser.page(content, page_id=number, url=page.name)
+                for run, detector in alike:
+                    run.add(page, said, await judge(analysed, detector))
             progress(len(names), "pages judged")
-    return names, np.array(matches, np.int64).reshape(-1, len(planned)).T
+    return names
 
 
 def _read_as(parameters: Parameters) -> Parameters:
@@ -247,25 +272,21 @@ def _read_as(parameters: Parameters) -> Parameters:
     return replace(parameters, titles="learn", max_distance=0, min_resemblance=confirmed)
 
 
-def _outcome(
-    configuration: Configuration,
-    matches: NDArray[np.int64],
-    seen: Foreseen,
-    sample: Sample,
-    truth: Truth,
-) -> Outcome:
+def _outcome(run: _Run, seen: Foreseen, sample: Sample, truth: Truth) -> Outcome:
+    matches = np.array(run.matches, np.int64)
     dropped, alike = matches != -1, seen.alike
     everywhere = np.ones_like(dropped)
     right = estimated(dropped, alike >= DUPLICATE, sample, truth.duplicates)
     duplicates = estimated(everywhere, alike >= DUPLICATE, sample, truth.duplicates)
     of_sample, groups = dropped[sample.numbers], seen.groups[sample.numbers]
     return Outcome(
-        configuration=configuration,
+        configuration=run.configuration,
         precision=share(right, int(dropped.sum()), len(np.unique(groups[of_sample]))),
         recall=share(right, max(duplicates, right), len(np.unique(groups[truth.duplicates]))),
         dropped=int(dropped.sum()),
         lost=round(estimated(dropped, alike < LOST, sample, truth.best < LOST)),
         matches=matches,
+        differences=run.differences,
     )
 
 

@@ -49,20 +49,18 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "store": str,
     "preset": str,
     "settings": dict,
+    "difference": str,
 }
 """Key -> type of its value, where the key is present."""
 
-_VERDICT = {"time", "page", "id", "verdict", "reason", "action"}
-_ORPHANED = {"time", "of_id", "count", "pages"}
-"""Keys that a line of a verdict, or of a withdrawn page, must have."""
-
-_BEGUN = {"time", "version", "spider", "store", "preset", "settings"}
-"""Keys that the line with which a crawl begins must have."""
-
-_SKIPPED = {"time", "page", "rules"}
-"""Keys that the line of a request that wasn't made must have."""
-
-_KEYS = {None: _VERDICT, "orphaned": _ORPHANED, "begun": _BEGUN, "skipped": _SKIPPED}
+_KEYS = {
+    None: {"time", "page", "id", "verdict", "reason", "action"},
+    "orphaned": {"time", "of_id", "count", "pages"},
+    "differ": {"time", "of_id", "difference"},
+    "skipped": {"time", "page", "rules"},
+    "begun": {"time", "version", "spider", "store", "preset", "settings"},
+}
+"""Event, None for a verdict -> keys that its line must have."""
 
 _DECISIONS = set(Decision)
 
@@ -123,7 +121,7 @@ def _fault(entry: object) -> str | None:
     for key, value in entry.items():
         if not isinstance(value, _KINDS.get(key, object)):
             return f'"{key}" is {str(value)[:40]!r}'
-    if not event and entry["verdict"] not in _DECISIONS:
+    if event is None and entry["verdict"] not in _DECISIONS:
         return f"unknown verdict {entry['verdict'][:40]!r}"
     return None
 

@@ -49,9 +49,11 @@ def shown_drops(
         return [number for group in ordered for number in group]
     wanted = {number for finding in findings for number in finding.drops}
     wanted = set(sorted(wanted)[:limit])
-    room = limit - len(wanted)
+    room, deep = limit - len(wanted), len(ordered)
     for depth in range(len(ordered[0])):
-        level = [group[depth] for group in ordered if len(group) > depth]
+        while len(ordered[deep - 1]) <= depth:
+            deep -= 1
+        level = [group[depth] for group in ordered[:deep]]
         fresh = [number for number in level if number not in wanted]
         wanted.update(fresh[:room])
         room -= min(room, len(fresh))

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from scrapy_neardup.reports.patterns import split_site
 from scrapy_neardup.reports.summary import Summary
 
 FEWEST = 10
 """Minimum number of pages that repeat those of the same name in another folder."""
+
+MAX_ADDRESS = 2_000
+"""Maximum characters of an address whose folders are looked at."""
 
 LISTED = 50
 """Maximum number of pairs of folders that are listed."""
@@ -47,12 +51,17 @@ def mirrors(summary: Summary) -> list[Mirror]:
 
 
 def _pages(summary: Summary) -> Iterator[str]:
-    yield from (drop.page for drop in summary.drops)
-    yield from (kept.page for kept in summary.kept.values())
+    drops, kept = (
+        (drop.page for drop in summary.drops),
+        (page[0] for page in summary.kept.values()),
+    )
+    return (page for page in chain(drops, kept) if len(page) <= MAX_ADDRESS)
 
 
 def _folders(page: str, of: str) -> tuple[str, str] | None:
     """Return what stands before the common end of two addresses, unless it is the same."""
+    if max(len(page), len(of)) > MAX_ADDRESS:
+        return None
     (site, path), (of_site, of_path) = split_site(page), split_site(of)
     segments, of_segments = path.split("/"), of_path.split("/")
     common = 0

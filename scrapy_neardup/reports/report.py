@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 from scrapy_neardup.reports import words
 from scrapy_neardup.reports.audit import Entry
 from scrapy_neardup.reports.columns import columns, shown_drops
+from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.findings import crowds, drops_to_look_at, kept_patterns
 from scrapy_neardup.reports.mirrors import mirrors
 from scrapy_neardup.reports.page import page
@@ -22,8 +24,8 @@ _BARS = 72
 
 _LONGEST = 200
 """Maximum characters of an address or title that are printed."""
-_DIGEST = 8
-"""Maximum number of patterns in a digest."""
+_DIGEST, _NAMED = 8, 3
+"""Maximum number of patterns, and of groups whose difference is named, in a digest."""
 
 _FINDINGS = {
     "titles": "repeat a page of another title or heading",
@@ -112,6 +114,11 @@ class Report:
             f" {each.repeated:,} of {counted(each.pages, 'page')}."
             for each in mirrors(self._summary)[:_DIGEST]
         ]
+        lines += [
+            f"Worth a look: {counted(count, 'page')} that repeat {printable(of)} differ in"
+            f" {printable(difference)}. If they are different pages to you, set {KEEPS_THEM}."
+            for of, count, difference in self._differences()[:_NAMED]
+        ]
         looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
         looks += [
             f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
@@ -153,6 +160,7 @@ class Report:
                 for finding in self._findings
             ],
             "crowds": self._crowds(),
+            "differences": self._differences(),
             "kept": kept_patterns(summary),
         }
 
@@ -163,16 +171,28 @@ class Report:
         return _largest(counts)
 
     def _crowds(self) -> list[list[Any]]:
-        kept = self._summary.kept
-        names = {drop.of_id: drop.of for drop in self._summary.drops}
         return [
-            [
-                crowd.pattern,
-                kept[crowd.of_id].page if crowd.of_id in kept else names[crowd.of_id],
-                crowd.count,
-            ]
+            [crowd.pattern, self._kept_names[crowd.of_id], crowd.count]
             for crowd in crowds(self._summary)[:_ROWS]
         ]
+
+    def _differences(self) -> list[list[Any]]:
+        """Return rows of a kept page, how many repeat it, and in what they differ."""
+        sizes = Counter(drop.of_id for drop in self._summary.drops)
+        rows: list[list[Any]] = [
+            [self._kept_names.get(of_id, f"page {of_id:016x}"), sizes[of_id], difference]
+            for of_id, difference in self._summary.differences.items()
+        ]
+        return sorted(rows, key=lambda row: row[1], reverse=True)[:_ROWS]
+
+    @cached_property
+    def _kept_names(self) -> dict[int, str]:
+        """Page id -> the address of a page that others repeat."""
+        kept = self._summary.kept
+        return {
+            drop.of_id: kept[drop.of_id].page if drop.of_id in kept else drop.of
+            for drop in self._summary.drops
+        }
 
 
 _SCRIPTS = (

@@ -13,7 +13,6 @@ from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import NamedTuple
 
 from scrapy_neardup.reports.audit import Entry
@@ -83,6 +82,8 @@ class Summary:
         Pages that were dropped for one that failed afterwards.
     skipped
         Requests that rules of addresses kept from being made.
+    differences
+        Page id -> what the pages that repeat it differ in, where that is little.
     links
         Addresses that only dropped pages led to, as far as the crawl counted them.
     """
@@ -102,6 +103,7 @@ class Summary:
         self.orphans: list[str] = []
         self.orphaned = 0
         self.skipped = 0
+        self.differences: dict[int, str] = {}
         self.links: int | None = None
         self._times = array("d")
         self._outcomes = array("b")
@@ -112,9 +114,12 @@ class Summary:
         if entry.get("event") == "begun":
             if len(self.crawls) < LISTED:
                 self.crawls.append(entry)
+        elif entry.get("event") == "differ":
+            if len(self.differences) < LISTED:
+                self.differences[entry["of_id"] or 0] = entry["difference"][:MAX_TITLE]
         elif entry.get("event") == "skipped":
             self.skipped += 1
-        elif "event" in entry:
+        elif entry.get("event"):
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
         else:
@@ -200,8 +205,8 @@ class Summary:
                 title=title,
                 headings=headings,
                 distance=distance,
-                resemblance=_finite(entry.get("resemblance")),
-                threshold=_finite(entry.get("threshold")),
+                resemblance=_resemblance(entry.get("resemblance")),
+                threshold=_resemblance(entry.get("threshold")),
                 rule=rule,
                 found=name(entry.get("found") or ""),
                 reason=name(entry["reason"]),
@@ -225,5 +230,6 @@ class Summary:
         return self._names.setdefault(text, text)
 
 
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and isfinite(number) else None
+def _resemblance(number: float | None) -> float | None:
+    """Return `number` if it can be a resemblance."""
+    return number if number is not None and 0 <= number <= 1 else None

@@ -15,9 +15,10 @@ def pieces(tuned: Mapping[str, Any]) -> Iterator[str]:
     ----------
     tuned
         ``sources`` (names), ``pages``, ``sample``, ``duplicates``, ``groups`` (counts),
-        ``settings`` (lines to choose), ``outcomes`` (objects with ``setting``, ``value``,
-        ``chosen``, ``precision`` and ``recall`` as value, low and high, ``dropped``, ``lost``)
-        and ``looks`` (lists of ``title``, ``pairs``: page, other page, resemblance).
+        ``settings`` (lines to choose), ``headline``, ``warnings`` (lines), ``outcomes`` (objects
+        with ``setting``, ``value``, ``chosen``, ``precision`` and ``recall`` as value, low and
+        high, ``dropped``, ``lost``) and ``looks`` (lists of ``title``, ``pairs``: page, other
+        page, resemblance).
     """
     return page("Tuning", scripts=("shown", "data", "charts", "tuned"),
                 early={"tuned": tuned}, late={})  # fmt: skip

@@ -30,6 +30,7 @@ UNJUDGED: Final[Mapping[str, str]] = {
     Reason.NOT_HTML: "neither HTML nor XHTML",
     Reason.UNPARSABLE: "that no parser could read",
     Reason.TOO_LONG: "longer than 64 MiB",
+    Reason.TOO_COMPLEX: "that would take seconds to read",
     Reason.TEXT_ERROR: "for which a callable of the settings failed",
     Reason.DENIED: "excluded by NEARDUP_DENY",
     Reason.SKIPPED: "exempted by neardup_skip",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, contradicts
+from scrapy_neardup.stores.importing import imported
 from scrapy_neardup.urls import redact_store
 
 __all__ = [
@@ -54,7 +54,7 @@ def open_store(
     Raises
     ------
     ConfigurationError
-        For an unknown scheme, or parameters that no store accepts.
+        For an unknown scheme, parameters that no store accepts, or a package that is missing.
     """
     scheme, colon, _ = uri.partition(":")
     try:
@@ -66,8 +66,7 @@ def open_store(
             f"NEARDUP_STORE: no store for {shown}; its scheme must be one of {known}"
         ) from None
     if isinstance(factory, str):
-        module, _, name = factory.partition(":")
-        factory = getattr(import_module(module), name)
+        factory = imported(factory, uri)
     options = StoreOptions(
         namespace=namespace,
         max_distance=OPTIONS["max_distance"].read(max_distance),

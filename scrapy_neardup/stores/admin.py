@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Protocol
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.base import StoreStats
+from scrapy_neardup.stores.importing import imported
 from scrapy_neardup.urls import redact_store
 
 
@@ -80,6 +80,5 @@ def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
             f"NEARDUP_STORE: {redact_store(uri)} can't be looked at from outside, which takes one "
             f"of {known}"
         )
-    module, _, name = ADMINS[scheme].partition(":")
-    view: AbstractAsyncContextManager[Admin] = getattr(import_module(module), name)(uri)
+    view: AbstractAsyncContextManager[Admin] = imported(ADMINS[scheme], uri)(uri)
     return view

@@ -4,8 +4,8 @@ from scrapy_neardup.options import View
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.content import OMITTED, Content, Extractor
 from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
+from scrapy_neardup.text.limits import check_text, check_tree
 from scrapy_neardup.text.links import link_targets
-from scrapy_neardup.text.nesting import lost_content
 from scrapy_neardup.text.parse import parse_html
 from scrapy_neardup.text.sniff import looks_like_html
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
@@ -18,11 +18,12 @@ __all__ = [
     "Extractor",
     "Form",
     "View",
+    "check_text",
+    "check_tree",
     "declares_encoding",
     "guess_encoding",
     "link_targets",
     "looks_like_html",
-    "lost_content",
     "normalize",
     "normalized_chunks",
     "parse_html",

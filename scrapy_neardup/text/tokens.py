@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,12 @@ _ASCII = bytes(
 """Table for `bytes.translate`."""
 
 _GAP = re.compile(r"\s")
+
+_MAX_MARKS = 30
+"""Maximum number of combining marks that are ordered at once (Unicode's Stream-Safe Text Format,
+UAX #15, section 13, allows as many): `unicodedata` takes quadratic time to order them."""
+_RUN_OF_MARKS = re.compile(rf"[^\w\s\0-\x7f]{{{_MAX_MARKS + 1},}}+")
+"""Where there may be more: no mark is a word character."""
 
 _PLANES_0_AND_1 = 0x20000
 
@@ -133,9 +140,21 @@ def _chunks(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+def composed(text: str) -> str:
+    """Return `text` in NFC, but for the order of more than `_MAX_MARKS` marks in a row. O(n)."""
+    marks = unicodedata.combining
+    cuts = [
+        cut
+        for run in _RUN_OF_MARKS.finditer(text)
+        for cut in range(run.start() + _MAX_MARKS, run.end(), _MAX_MARKS)
+        if marks(text[cut - 1]) and marks(text[cut])
+    ]
+    parts = pairwise([0, *cuts, len(text)])
+    return "".join([unicodedata.normalize("NFC", text[start:end]) for start, end in parts])
+
+
 def _normalize_unicode(text: str) -> bytes:
-    normal = unicodedata.normalize("NFC", text)
-    codes = np.frombuffer(normal.encode("utf-32-le", "surrogatepass"), "<u4")
+    codes = np.frombuffer(composed(text).encode("utf-32-le", "surrogatepass"), "<u4")
     found = CHARACTERS.take(codes, mode="clip")
     if not found.all():
         for code in np.unique(codes[found == 0]).tolist():

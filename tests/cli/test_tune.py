@@ -1,9 +1,16 @@
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from audits import shop
+
+from scrapy_neardup.cli.tune import _headline, _warnings
+from scrapy_neardup.offline.tuning import Configuration, Measured, Outcome, Share, chosen
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.reports.differences import Difference
 
 
 @pytest.fixture
@@ -36,6 +43,50 @@ def test_settings_are_measured_and_chosen(call, articles):
     assert "Keep the defaults: no other setting is clearly better here." in rest
     assert "The page is tuning.html." in result.stderr
     assert Path("tuning.html").read_text().startswith("<!doctype html>")
+
+
+def test_pages_that_differ_in_little_are_named(call, tmp_path):
+    words = random.Random(3)
+    text = " ".join(f"word{words.randrange(5000)}" for _ in range(300))
+    towns = ["Berlin", "Munich", "Hamburg", "Bonn", "Essen"]
+    lines = [
+        json.dumps({"url": f"http://a.example/jobs/{town}", "text": f"{text}\nin {town}"})
+        for town in towns
+    ]
+    (tmp_path / "ads.jsonl").write_text("\n".join(lines))
+    said = call("tune", "ads.jsonl", "--output", "tuning.html").stdout
+    assert "Settings to choose:\n  NEARDUP_PRESET = 'paper'\n" in said
+    assert (
+        "Worth a look: 4 pages that repeat http://a.example/jobs/Berlin differ in a few words"
+        " (Munich, Hamburg, Bonn). If they are different pages to you, set NEARDUP_PRESET ="
+        ' "exact".\n'
+    ) in said
+    assert "differ in a few words (Munich" in Path("tuning.html").read_text()
+
+
+def test_one_drop_in_ten_that_loses_content_is_said_whatever_is_chosen():
+    share = Share(0.9, 0.8, 1.0)
+    default = Outcome(
+        configuration=Configuration(("NEARDUP_PRESET", "best"), {}, Parameters()),
+        precision=share, recall=share, dropped=100, lost=10, matches=np.full(3, -1),
+        differences={},
+    )  # fmt: skip
+    other = replace(default, configuration=replace(default.configuration, settings={"x": 1}))
+    outcomes = [default, other]
+    measured = Measured(names=[], sample=None, truth=None, groups=None, outcomes=outcomes)
+    assert chosen(outcomes) is default
+    assert _headline(default) == "The defaults lose content here"
+    for choice in (default, other):
+        [warning] = _warnings(measured, choice)
+        assert warning.startswith("10 of 100 drops lose content. NEARDUP_DENY names")
+    little = replace(
+        default, lost=1, differences={1: Difference(in_words=False, examples=("1", "2"))}
+    )
+    assert _headline(little).startswith("Keep the defaults if pages that differ in little are")
+    harmless = replace(default, lost=1)
+    assert (_headline(harmless), _warnings(measured, harmless)) == (
+        "Keep the defaults", [],
+    )  # fmt: skip
 
 
 def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):

@@ -1,5 +1,9 @@
+import json
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -23,3 +27,29 @@ def test_lower_rooms_import_neither_scrapy_nor_redis_nor_click():
     rooms = ("text", "fingerprints", "tables", "stores", "detector")
     modules = imported_by("import " + ", ".join(f"scrapy_neardup.{room}" for room in rooms))
     assert not modules & {"scrapy", "twisted", "redis", "click", "sqlite3", "tldextract"}
+
+
+ROOT = Path(scrapy_neardup.__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_one_version_everywhere():
+    assert PROJECT["project"]["version"] == scrapy_neardup.__version__
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {scrapy_neardup.__version__}\n" in citation
+
+
+def test_the_versions_of_python_that_are_named_are_those_that_wheels_are_built_for():
+    named = re.findall(r":: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+    built = PROJECT["tool"]["cibuildwheel"]["build"].split()
+    assert built == [f"cp{version.replace('.', '')}-*" for version in named]
+    workflow = ROOT / ".github" / "workflows" / "tests.yml"
+    if workflow.exists():  # a source distribution is without
+        assert f"python: {json.dumps(named)}" in workflow.read_text()
+    assert PROJECT["project"]["requires-python"] == f">={named[0]}"
+
+
+def test_redis_is_an_extra():
+    assert not any(each.startswith("redis") for each in PROJECT["project"]["dependencies"])
+    [extra] = PROJECT["project"]["optional-dependencies"]["redis"]
+    assert extra in PROJECT["project"]["optional-dependencies"]["test"]

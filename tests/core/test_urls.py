@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.urls import Address, redact, site, without_address
+from scrapy_neardup.text.address import without_address
+from scrapy_neardup.urls import Address, redact, site
 
 
 @pytest.mark.parametrize(

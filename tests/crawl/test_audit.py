@@ -72,8 +72,8 @@ def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
         Block("more", Form.CONTENT, 1), Block("next", Form.LINKS, 2), Block("ad", Form.NAMED, 3),
     ]  # fmt: skip
     content = Content(title="T" * 1000, headings=("One", "Two"), blocks=blocks)
-    write(tmp_path / "a", verdict, said=Said.of(content, with_text=True))
-    write(tmp_path / "a", verdict, said=Said.of(content, with_text=False))
+    write(tmp_path / "a", verdict, said=Said(content, with_text=True))
+    write(tmp_path / "a", verdict, said=Said(content))
     with_text, without = lines(tmp_path / "a")
     assert (with_text["found"], with_text["learnt"]) == ("features", ["places"])
     assert (with_text["threshold"], with_text["title"]) == (0.9, "T" * 300)

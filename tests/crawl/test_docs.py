@@ -73,11 +73,22 @@ def test_links_lead_somewhere():
         headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
         return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
-    for name in "settings.md", "scrapy.md", "redis.md":
+    for name in (
+        "settings.md", "scrapy.md", "redis.md", "faq.md", "index.md", "beside.md", "versions.md",
+    ):  # fmt: skip
         for file, anchor in re.findall(r"\]\(([\w.]*)(?:#([\w-]+))?\)", (DOCS / name).read_text()):
             target = DOCS / (file or name)
             assert target.exists()
             assert not anchor or anchor in anchors(target)
+
+
+def test_what_people_search_for_has_an_answer():
+    headings = "\n".join(re.findall(r"^## (.+)$", (DOCS / "faq.md").read_text(), re.MULTILINE))
+    for word in (
+        "disable", "false positive", "prices", "my products", "dropped nothing", "languages",
+        "pagination", "login", "playwright",
+    ):  # fmt: skip
+        assert word in headings.lower()
 
 
 @pytest.mark.parametrize("page", ["architecture.md", "extending.md"])

@@ -79,7 +79,7 @@ def test_the_audit_tells_what_became_of_pages_that_waited(crawl, tmp_path):
     settings = TOGETHER | {"NEARDUP_AUDIT": str(audit), "NEARDUP_PRESET": "paper"}
     outcome = crawl(Running, *PATHS, settings=settings, failures=1, errors=True)
     lines = verdicts(audit)
-    dropped = [line for line in lines if line["verdict"] == "duplicate"]
+    dropped = [line for line in lines if line.get("verdict") == "duplicate"]
     assert len(dropped) == 4
     assert {line["of"] for line in dropped} == {dropped[0]["of"]}
     assert dropped[0]["of"].endswith(outcome.notes[1])  # and not the page that failed
@@ -194,7 +194,7 @@ def test_when_time_is_up_pages_are_delivered(crawl, slots, fails):
     assert counted["pages/kept-pending"] == 5
     assert counted.get("pages/waited", 0) <= 5  # who comes when time is up needn't wait
     assert "pages/orphaned" not in counted
-    [message] = outcome.logged("WARNING", "scrapy_neardup")
+    [message] = outcome.logged("WARNING", "scrapy_neardup.crawl.journal")
     assert "NEARDUP_PENDING_TIMEOUT" in message
 
 

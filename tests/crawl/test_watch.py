@@ -1,5 +1,6 @@
 """Warnings where a person should look, and the sum of a crawl."""
 
+import json
 import logging
 
 import pytest
@@ -8,7 +9,10 @@ from site_server import page, text
 
 from scrapy_neardup.crawl import watch
 from scrapy_neardup.crawl.actions import Judged
+from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.crawl.watch import MANY_NEW, MANY_REPEATS, MAX_WARNINGS, WATCHED, Watch
+from scrapy_neardup.reports.differences import MAX_GROUPS
+from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 
 HOST = "http://h.test"
@@ -19,10 +23,11 @@ def new():
     return Judged(verdict=verdict, action="keep")
 
 
-def duplicate(of=1, url="/product/0", count=2, action="drop"):
+def duplicate(of=1, url="/product/0", count=2, action="drop", text=None):
     match = Match(page_id=of, distance=0, url=url and HOST + url, count=count)
     verdict = Verdict(decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0, match=match)
-    return Judged(verdict=verdict, action=action)
+    said = text and Said(Content(text, title="Title"))
+    return Judged(verdict=verdict, action=action, said=said)
 
 
 @pytest.fixture
@@ -46,7 +51,7 @@ def test_many_products_dropped_for_one_page_are_told_of_once(warned):
     [message] = warned(pages)
     assert message.startswith(f"More than {MANY_REPEATS} pages like /product/N are taken")
     assert f"{HOST}/product/{MANY_REPEATS + 1}: at distance 0 of {HOST}/product/0" in message
-    assert "NEARDUP_TITLES" in message
+    assert "NEARDUP_DENY" in message
 
 
 @pytest.mark.parametrize("action", ["flag", "drop-links"])
@@ -55,6 +60,56 @@ def test_whatever_is_done_about_them(warned, action):
     assert (
         len(warned([(f"/product/{number}", judged) for number in range(1, 3 * MANY_REPEATS)])) == 1
     )
+
+
+CITIES = ("Berlin", "Munich", "Hamburg", "Bonn", "Essen")
+
+
+def ads(path="/jobs/{}", cities=CITIES, **known):
+    """Return pages that repeat one page, but for the name of a city."""
+    return [
+        (path.format(number), duplicate(text=f"Work in {city}, full time", **known))
+        for number, city in enumerate(cities, 1)
+    ]
+
+
+def test_a_group_whose_pages_differ_in_little_is_told_of_at_its_fifth_page(warned):
+    assert warned(ads()[:3]) == []
+    [message] = warned(ads()[:4])
+    assert message == (
+        f"Pages like /jobs/N are taken for near-duplicates of one page, such as {HOST}/jobs/4, and"
+        " differ in a few words (Berlin, Munich, Hamburg). If they are different pages to you,"
+        ' set NEARDUP_PRESET = "exact"'
+    )
+    assert warned(ads(action="flag") * 3) == [message]
+
+
+def test_pages_of_one_path_count_if_a_parameter_tells_them_apart(warned):
+    assert len(warned(ads("/cars?id={}", url="/cars?id=0"))) == 1
+    assert warned(ads("/product?sid={}", url="/product")) == []
+
+
+def test_a_page_that_names_its_own_address_is_no_other_page(warned):
+    missing = [(f"/old/{city}", duplicate(text=f"no /old/{city} here")) for city in CITIES]
+    assert warned(missing) == []
+
+
+def test_pages_of_different_groups_are_not_compared(warned):
+    pages = [pair for n in range(5) for pair in ads(cities=CITIES[n : n + 3], of=n)]
+    assert warned(pages) == []
+
+
+def test_what_a_group_differs_in_is_returned_whether_or_not_it_is_logged():
+    watch = Watch(None)
+    groups = [ads(f"/{kind}/{{}}", of=number) for number, kind in enumerate("abcdefgh")]
+    told = [watch.page(HOST + path, judged) for group in groups for path, judged in group]
+    assert sum(difference is not None for difference in told) == len(groups)
+    assert len(watch._warned["differ"]) == MAX_WARNINGS
+
+
+def test_many_pages_that_were_named_are_not_told_of_again(warned):
+    cities = [f"Town{number}" for number in range(3 * MANY_REPEATS)]
+    assert len(warned(ads(cities=cities))) == 1
 
 
 def test_session_ids_are_nothing_to_look_at(warned):
@@ -109,8 +164,9 @@ def test_what_is_remembered_is_bounded():
     for number in range(3 * WATCHED):
         kind = "".join("abcdefghij"[int(digit)] for digit in str(number))
         watch.page(f"{HOST}/{kind}/1", new())
-        watch.page(f"{HOST}/{kind}/2", duplicate(of=number))
+        watch.page(f"{HOST}/{kind}/2", duplicate(of=number, text="text"))
     assert len(watch._new) == len(watch._crowds) == len(watch._repeated) == WATCHED
+    assert len(watch._alike._groups) == MAX_GROUPS
 
 
 def test_a_pattern_that_keeps_coming_is_not_forgotten(warned):
@@ -140,6 +196,21 @@ def test_the_sum(caplog):
         "Near-duplicates: 3 of 4 pages, which repeat 2 others; 2 were dropped; "
         "2 of them are like /product/N; REPORT shows all"
     )
+
+
+def test_a_crawl_names_what_a_group_differs_in(crawl, site, tmp_path):
+    for number, city in enumerate(CITIES):
+        site.routes[f"/jobs/{number}"] = page(f"{text('ad', words=500)} Work in {city}")
+    audit = tmp_path / "audit.jsonl"
+    paths = [f"/jobs/{number}" for number in range(len(CITIES))]
+    outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(audit)})
+    [warning] = outcome.logged("WARNING", watch.__name__)
+    assert "differ in a few words (Munich, Hamburg, Bonn)" in warning
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    [event] = [line for line in lines if line.get("event") == "differ"]
+    assert event["of"] == f"{site.url}/jobs/0"
+    assert event["difference"] == "a few words (Munich, Hamburg, Bonn)"
+    assert "text" not in lines[-1]
 
 
 def test_a_crawl_tells_both(crawl, site):

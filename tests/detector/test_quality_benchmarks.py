@@ -23,6 +23,8 @@ NEEDED = {"feature_variants.py": ["snowballstemmer"], "quality_pictures.py": ["m
         ("sketch_sizes.py", "by the curve"),
         ("tuning.py", "toy           120     60"),
         ("quality_pictures.py", "fingerprints.png"),
+        ("hazards.py", "course-dates"),
+        ("s3pairs.py", "best                     2           0           0           0"),
     ],
 )
 def test_a_quick_run(script, said, tmp_path):

@@ -3,6 +3,7 @@ import io
 import json
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from fingerprint_sets import clustered
 from scrapy_neardup.analysis import page_id
 from scrapy_neardup.errors import InputError, StoreMismatchError
 from scrapy_neardup.offline.fpfiles import open_source
+from scrapy_neardup.offline.fpparquet import MAX_NAME, ParquetSource
 from scrapy_neardup.offline.sources import Chain
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables import TableDesign
@@ -242,3 +244,49 @@ def test_memory_of_raw_files_is_not_that_of_the_file(tmp_path):
     assert len(source) == 1 << 40
     last = next(iter(source.parts((1 << 40) - 3, 1 << 20)))
     assert last.read().tolist() == [0, 0, 0]
+
+
+def _parquet(tmp_path, **columns):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "bomb.parquet"
+    columns = {name: pa.array(values) if isinstance(values, list) else values
+               for name, values in columns.items()}  # fmt: skip
+    pq.write_table(pa.table(columns), path, compression="zstd", write_statistics=False,
+                   use_dictionary="packed" in columns)  # fmt: skip
+    return str(path)
+
+
+@pytest.mark.parametrize("length", [MAX_NAME, 1_000_000])
+def test_a_long_name_that_parquet_holds_once_is_held_once(tmp_path, length):
+    """Of a megabyte, for 20,000 rows, in a file of 60 kB."""
+    pa = pytest.importorskip("pyarrow")
+    rows = 20_000
+    names = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array(["a" * length]))
+    path = _parquet(
+        tmp_path, fingerprint=np.arange(rows, dtype=np.uint64), url=names, packed=names
+    )
+    assert Path(path).stat().st_size < 200_000
+    source = ParquetSource(path, "fingerprint")
+    if length <= MAX_NAME:
+        assert len(set(map(id, source.names(0, rows)))) == 1
+        return
+    with pytest.raises(InputError, match="a name of 1,000,000 characters"):
+        source.names(0, 1)
+
+
+@pytest.mark.parametrize("value", ["a" * (1 << 20), [1 << 40] * (1 << 17)])
+def test_a_column_that_is_too_long_to_be_read_whole_is_refused(tmp_path, value):
+    rows = 520
+    path = _parquet(tmp_path, fingerprint=np.arange(rows, dtype=np.uint64), page=[value] * rows)
+    column = "fingerprint" if isinstance(value, str) else "page"
+    source = ParquetSource(path, column)
+    with pytest.raises(InputError, match=r"'page' takes 5.* smaller row groups"):
+        source.names(0, 1) if column == "fingerprint" else source.fingerprints(0, 1)
+
+
+def test_names_are_of_any_simple_kind(tmp_path):
+    fingerprints = np.arange(3, dtype=np.uint64)
+    path = _parquet(tmp_path, fingerprint=fingerprints, page=[7, None, 9])
+    assert ParquetSource(path, "fingerprint").names(0, 3) == ["7", 1, "9"]
+    path = _parquet(tmp_path, fingerprint=fingerprints, page=[{"a": 1}] * 3)
+    assert list(ParquetSource(path, "fingerprint").names(1, 3)) == [1, 2]

@@ -2,6 +2,7 @@
 
 import random
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -186,12 +187,9 @@ def test_an_audit_gives_the_texts_it_holds():
         ("one two", Form.CONTENT), ("a b", Form.LINKS), ("three", Form.CONTENT),
         ("ads", Form.NAMED), ("12:30", Form.CLOCK),
     )  # fmt: skip
-    said = Said.of(content, with_text=True)
+    said = Said(replace(content, title="One", headings=("H",)), with_text=True)
     audit = Audit()
-    kept = audit.kept(
-        "http://a.example/1", title="One", headings=["H"],
-        text=said.text, omitted=[list(part) for part in said.omitted],
-    )  # fmt: skip
+    kept = audit.kept("http://a.example/1", **said.keys() | {"text": content.text})
     audit.drop("http://a.example/2", kept)
     audit.kept("http://a.example/1", text="again")
     [found] = audited_pages(entries(audit.lines(), "a"))

@@ -134,6 +134,7 @@ def outcome(recall, lost, *, low=0.0, high=1.0, precision=1.0, dropped=100):
     return Outcome(
         configuration=configuration, precision=Share(precision, 0, 1),
         recall=Share(recall, low, high), dropped=dropped, lost=lost, matches=np.empty(0, int),
+        differences={},
     )  # fmt: skip
 
 

@@ -1,12 +1,16 @@
 import json
+from contextlib import suppress
 
 import pytest
 from audits import Audit, shop
+from hostile_audits import hostile_audit, report_of
 
 from scrapy_neardup.crawl.audit import AuditFile, Said
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.reports.audit import entries
+from scrapy_neardup.reports.differences import Difference
 from scrapy_neardup.reports.texts import text_of
+from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decision, Match, Reason, Verdict
 
 
@@ -21,18 +25,22 @@ def test_what_a_crawl_writes_is_read(tmp_path):
         match=Match(page_id=0xB, distance=2, url="http://h/b"), found="features",
         learnt=("places", "titles"), threshold=0.9,
     )  # fmt: skip
-    said = Said(title="A page", headings=("One", "Two"), text="a text", omitted=((2, 6, "clock"),))
+    blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.CLOCK, 0)]
+    said = Said(Content(title="A page", headings=("One", "Two"), blocks=blocks), with_text=True)
     audit.verdict("http://h/a", verdict, action="drop", said=said)
     audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
+    audit.differ(None, 0xB, Difference(in_words=True, examples=("Köln", "Bonn")))
     audit.close()
     with (tmp_path / "a").open("rb") as lines:
-        drop, orphaned = entries(lines, "a")
+        drop, orphaned, differ = entries(lines, "a")
     assert (drop["id"], drop["of_id"], drop["page"]) == (0xA, 0xB, "http://h/a")
     assert (drop["found"], drop["threshold"]) == ("features", 0.9)
     assert (drop["learnt"], drop["headings"]) == (["places", "titles"], ["One", "Two"])
     assert text_of(drop)["omitted"] == [[2, 6, "clock"]]
     assert drop["time"] <= orphaned["time"]
     assert orphaned["pages"] == ["http://h/a"]
+    assert (differ["of"], differ["of_id"]) == (None, 0xB)
+    assert differ["difference"] == "a few words (Köln, Bonn)"
 
 
 def test_keys_that_this_version_does_not_know_are_passed_over():
@@ -53,6 +61,7 @@ def test_keys_that_this_version_does_not_know_are_passed_over():
         ([b'{"event": "ended"}'], "(unknown event 'ended')"),
         ([b'{"event": ["begun"]}'], "(unknown event \"['begun']\")"),
         ([b'{"event": "begun"}'], '(no "preset")'),
+        ([b'{"event": "differ", "time": "x", "of_id": "1"}'], '(no "difference")'),
         ([b'{"event": "orphaned", "time": "x", "of_id": "1", "count": 1}'], '(no "pages")'),
     ],
 )
@@ -91,3 +100,18 @@ def test_a_torn_line_is_refused_unless_it_is_to_be_skipped():
     assert len(read(*lines[:3], torn + b"\n", *lines[3:], skip_torn=True)) == len(lines)
     with pytest.raises(InputError, match="not an audit"):
         read(torn, skip_torn=True)
+
+
+def test_hostile_audits_make_a_report_or_an_error():
+    """``make stress`` tries more of them."""
+    for seed in range(300):
+        with suppress(InputError):
+            assert "</script><script>alert" not in report_of(hostile_audit(seed))
+
+
+@pytest.mark.parametrize("resemblance", [1e308, -1, 2, 10**400, float("nan"), float("inf")])
+def test_what_can_be_no_resemblance_is_left_out(resemblance):
+    audit = Audit()
+    kept = audit.kept("http://a/1")
+    audit.drop("http://a/2", kept, resemblance=resemblance, event=None)
+    assert '"resemblance":[null]' in report_of(audit.lines())

@@ -207,6 +207,16 @@ def test_folders_that_repeat_others_are_told_as_such(opened):
     assert page.text(".tools p") == "12 drops in 12 groups"
 
 
+def test_groups_that_differ_in_little_are_named(opened):
+    audit = shop(products=1, copies=4)
+    audit.differ(audit.entries[0], "a few words (Köln, <b>Bonn</b>)")
+    page = opened.open(audit)
+    assert page.text(".look h3") == "Pages that differ in numbers or a few words\n1"
+    assert page.text(".crowds li") == (
+        "4 pages that repeat https://shop.example/product/0.html: a few words (Köln, <b>Bonn</b>)"
+    )
+
+
 def test_it_works_by_keyboard(opened):
     page = opened.open(shop(products=60, copies=3))
     chosen = lambda: page.text('.row[aria-selected="true"]').strip("▸▾\n").split("\n")[0]
@@ -341,8 +351,8 @@ def test_what_tuning_shows(opened):
     series = [e.get_attribute("class").split()[-1] for e in page.find("polyline")]
     assert series == ["s1", "s2"]  # k and the resemblance: presets and words are no numbers
     assert page.find("main > p")[0].text == (
-        "These settings drop 16 pages and lose the content of 0 pages (of all pages, estimated from"
-        " 16 pages that were compared with all others). Nothing of the sample is lost."
+        "These settings drop 16 pages and lose the content of 0 pages (of all pages, estimated"
+        " from 16 pages that were compared with all others). Nothing of the sample is lost."
     )
     [figure] = page.find(".picture")
     assert figure.rect["width"] > 1000

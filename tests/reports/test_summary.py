@@ -14,6 +14,7 @@ from scrapy_neardup.reports.findings import (
     drops_to_look_at,
     kept_patterns,
 )
+from scrapy_neardup.reports.report import Report
 from scrapy_neardup.reports.summary import KEPT, REPEATED, UNJUDGED, Summary
 from scrapy_neardup.reports.texts import lines_with_texts, text_of
 
@@ -51,6 +52,20 @@ def test_everything_is_counted():
         "/product/N.html?sid=": [0, 12, 0],
         "/feed.json": [0, 0, 1],
     }
+
+
+def test_differences_are_told_of_the_largest_groups_first():
+    audit = shop(products=2, copies=2)
+    audit.drop("https://shop.example/other", audit.entries[3])
+    audit.differ(audit.entries[0], "numbers (1, 2)")
+    audit.differ(audit.entries[3], "a few words (\x1b[31mKöln, Bonn)")
+    lines = Report(summary_of(audit), ["a"]).digest()
+    largest, other = (line for line in lines if "differ in" in line)
+    assert largest.startswith(
+        "Worth a look: 3 pages that repeat https://shop.example/product/1.html differ in a few"
+        " words (\ufffd[31mKöln, Bonn). If they are"
+    )
+    assert "2 pages that repeat https://shop.example/product/0.html differ in numbers" in other
 
 
 def test_what_a_crawl_does_not_say_is_left_open():

@@ -11,7 +11,7 @@ import scrapy_neardup.analysis  # noqa: F401  (what chooses between twins)
 from scrapy_neardup import _speed
 from scrapy_neardup.fingerprints import hashing
 from scrapy_neardup.text import Form
-from scrapy_neardup.text.tokens import CHARACTERS, classify
+from scrapy_neardup.text.tokens import CHARACTERS, classify, composed
 
 pytestmark = pytest.mark.skipif(
     _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
@@ -120,7 +120,7 @@ texts = st.text(
 @pytest.fixture(scope="module")
 def hashers():
     numbers = 3, 5, 7
-    compiled = _speed.load("tokens").Hasher(*numbers, len, CHARACTERS, classify)
+    compiled = _speed.load("tokens").Hasher(*numbers, len, CHARACTERS, classify, composed)
     return hashing.Hasher(*numbers, len), compiled
 
 

@@ -36,7 +36,7 @@ def test_no_line_with_a_clock_is_passed_over(line):
     assert compiled.may_hold_clock_in(line) or _CLOCK.search(line) is None
 
 
-@pytest.mark.parametrize("depth", [10, 255, 3000])
+@pytest.mark.parametrize("depth", [10, 255, 2000])
 def test_a_deep_tree(depth):
     root = parse_html("<div>" * depth + "x" + "</div>y" * 3)
     assert compiled.walk(root, furniture=True) == walk(root, furniture=True)

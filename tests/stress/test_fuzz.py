@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hostile_audits import hostile_audit, report_of
 from store_registry import page
 
 from scrapy_neardup.analysis import Analyser
@@ -174,3 +175,20 @@ def test_damaged_collections(tried, tmp_path):
             unnamed += path.name not in str(error)
     tried("damaged files of JSON lines", FILES, errors=refused)
     assert unnamed == 0
+
+
+def test_hostile_audits(tried):
+    """Each makes a report, or an error names the file."""
+    first, refused, unnamed = random.randrange(1 << 32), 0, 0
+    for seed in range(first, first + FILES):
+        try:
+            report_of(hostile_audit(seed))
+        except InputError as error:
+            refused += 1
+            unnamed += not str(error).startswith("a.jsonl")
+        except Exception:
+            print(seed)
+            raise
+    tried("hostile audits", FILES, errors=refused)
+    assert unnamed == 0
+    assert refused < FILES * 0.6

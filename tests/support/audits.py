@@ -75,6 +75,12 @@ class Audit:
              "count": len(pages), "pages": pages}
         )  # fmt: skip
 
+    def differ(self, of, difference):
+        self.entries.append(
+            {"time": START.isoformat(), "event": "differ", "of": of["page"], "of_id": of["id"],
+             "difference": difference}
+        )  # fmt: skip
+
     def lines(self):
         return [json.dumps(entry, ensure_ascii=False).encode() + b"\n" for entry in self.entries]
 

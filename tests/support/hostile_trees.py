@@ -41,7 +41,7 @@ BITS = [
     "&#xFFFE;", "&nope;", "\0", "\x0b", "\x7f", "\ud800", "<!DOCTYPE html>", "<",
     "window.__A__ = {", "initialState = [",
 ]  # fmt: skip
-LONG, DEEP = 10_000_000, 5_000
+LONG, DEEP = 10_000_000, 1_000
 """Characters of a long attribute or text; open elements of a deep tree."""
 
 

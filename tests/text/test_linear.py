@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from functools import partial
 
 import pytest
+from growth import seconds
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.evidence.titles import title_words
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
-from scrapy_neardup.urls import may_hold_address, without_address
+from scrapy_neardup.text.address import may_hold_address, without_address
 
 TIMES = 4
 """How much larger the larger page is."""
@@ -23,8 +22,6 @@ MOST = 2.5 * TIMES
 SIZE = 10_000
 """Elements of the smaller page: more names than a cache holds."""
 
-LEAST, ENOUGH = 0.002, 0.2
-"""Seconds below which nothing can be told, and those after which no call is repeated."""
 
 PAGES = {
     "digits in the title": lambda n: f"<title>{'7 ' * n}</title><p>{'word ' * n}",
@@ -32,37 +29,20 @@ PAGES = {
     "digits in one heading": lambda n: f"<h1>{'7' * n}</h1><p>{'word ' * n}",
     "siblings": lambda n: "".join(f"<div class=nav-{k} id=x{k}>a</div>" for k in range(n)),
     "a table of contents": lambda n: "".join(f"<li id=toc-{k}>a b" for k in range(n)),
-    # As deep as it may be before a parser makes elements in elements siblings.
     "nested": lambda n: "<div class=ad>" * (n // 20) + "<b>x </b>" * (2 * n),
     "nested, without words": lambda n: "<div class=ad>" * (n // 20) + "<b></b>" * (2 * n),
     "unclosed headings": lambda n: "<h1>" * (n // 20) + "<b>word </b>" * (2 * n),
     "named words": lambda n: "<ins class=ad>x</ins>" * n,
     "long names": lambda n: f"<div class='{'nav-' * n}' id='{'Ad' * n}'>x</div>" * 8,
     "cells": lambda n: "<table><tr>" + "<td>x" * n,
-    "lists in lists": lambda n: "<ul><li>" * n,
+    "lists in lists": lambda n: "<ul><li>" * (n // 50) + "<b>x </b>" * n,
     "clocks": lambda n: "<p>" + "12:30<br>" * n,
     "digits": lambda n: "<p>" + "1" * (10 * n) + "x " + "1." * (10 * n),
-    "media": lambda n: "<object>" * n + "<img src=x>" * n,
+    "marks": lambda n: "<p>a" + "\u0301\u0316" * n,
+    "media": lambda n: "<object>" * (n // 25) + "<img src=x>" * n,
     "titles": lambda n: "<title> </title>" * n,
     "links": lambda n: "<a href=x>5</a> " * n,
 }
-
-
-def seconds(call):
-    """Return the CPU time of a call, the least of three, or of fewer that take long.
-
-    That of collecting garbage, which depends on what else there is, isn't counted.
-    """
-    found = []
-    gc.disable()
-    try:
-        while len(found) < 3 and sum(found) < ENOUGH:
-            start = time.process_time()
-            call()
-            found.append(time.process_time() - start)
-    finally:
-        gc.enable()
-    return max(LEAST, min(found))
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -109,6 +89,8 @@ def path(n):
         pytest.param(lambda n: path(n) + "x ", path, id="not quite the path"),
         pytest.param(lambda n: "/aa", lambda n: "/aa" * (n // 3), id="its steps"),
         pytest.param(lambda n: "http://a.example", lambda n: "/aa", id="the host"),
+        pytest.param(lambda n: "/-", lambda n: "/-" * (n // 2), id="overlapping itself"),
+        pytest.param(lambda n: "/-?", lambda n: "/-?" + "/-?" * (n // 3) + "~", id="a like query"),
         pytest.param(
             lambda n: f"{path(n)}?{'y' * (n // 2)}z ",
             lambda n: f"{path(n)}?{'y' * n}",

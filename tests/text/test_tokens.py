@@ -3,13 +3,16 @@
 # ruff: noqa: RUF001  (letters that look alike are the point)
 from __future__ import annotations
 
+import re
+import unicodedata
+
 import pytest
 import reference_simhash as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.text import normalize, normalized_chunks
-from scrapy_neardup.text.tokens import has_tokens
+from scrapy_neardup.text.tokens import composed, has_tokens
 
 
 def words(text):
@@ -142,3 +145,17 @@ def test_a_long_text_without_spaces():
 @given(st.lists(st.text(alphabet="ab.é漢\u0301 ", max_size=200), max_size=3), st.integers(1, 8))
 def test_has_tokens(texts, minimum):
     assert has_tokens(texts, minimum) == (len(words("\n".join(texts))) >= minimum)
+
+
+@given(st.text("aé\u0301\u0316\u034f가\u2208\u0338 ", max_size=200))
+def test_text_is_brought_to_nfc(text):
+    longest = max(map(len, re.findall("[\u0301\u0316\u0338]+", text)), default=0)
+    if longest <= 30:
+        assert composed(text) == unicodedata.normalize("NFC", text)
+
+
+@pytest.mark.parametrize("count", [30, 31, 61, 1000])
+def test_each_of_many_marks_is_read(count):
+    marks = "\u0301\u0316" * count
+    assert sorted(composed("x" + marks)) == sorted("x" + marks)
+    assert composed("\u2500" * count + "e\u0301") == "\u2500" * count + "é"

@@ -149,6 +149,12 @@ function worthALook(summary, filter) {
           make("button", { type: "button", class: "quiet", click: () => filter("search", folder) }, counted(repeated, "page")),
           ` of ${count(pages)}`))));
   }
+  if (summary.differences.length) {
+    add("Pages that differ in numbers or a few words", summary.differences.length,
+      "Near-duplicates by their text, and perhaps different pages to you: products, job ads, dates. If so, set NEARDUP_PRESET = \"exact\".",
+      make("ul", { class: "crowds" }, summary.differences.slice(0, 12).map(([of, number, difference]) =>
+        make("li", {}, counted(number, "page"), " that repeat ", address(of, 90), ": ", shown(difference, 200)))));
+  }
   for (const { name, count: number, rows } of summary.findings) {
     if (name === "titles") add(...finding(name, number, rows, filter));
   }

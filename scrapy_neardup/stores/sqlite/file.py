@@ -8,9 +8,10 @@ file is known to be ours, whole (`guard.py`), and made with the same parameters
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -228,6 +229,9 @@ class SQLiteFile:
     def _connect(self) -> sqlite3.Connection:
         check_header(self._path)
         check_after_crash(self._path)
+        # SQLite takes an empty file for a new one, and gives its other files the same mode.
+        with suppress(FileExistsError):
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         connection = sqlite3.connect(self._path, timeout=0, isolation_level=None)
         try:
             connection.text_factory = lambda text: text.decode("utf-8", "replace")

@@ -1,0 +1,226 @@
+"""How the pages of `hazards.py` are written, and what a kind of pages is.
+
+A kind is a function that adds some fourteen pages to a `Site`: different goods, or one page again
+and again. Its docstring is a noun phrase that says what the pages are and what they differ in.
+Each kind is made in each of the `TEMPLATES`, from a generator that only the names of the two set.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from inspect import getdoc
+from random import Random
+from typing import Literal
+
+from hazard_texts import BODY, CITIES, FIRST, JOB, LAST, MONTHS, NOTICE, QUALITIES, SHOP, THINGS
+from worlds_site import Page
+
+TEMPLATES = ("sparse", "themed", "plain", "wordy")
+"""How a site dresses its pages. With a few words, in elements that say what they are: ``sparse``,
+and ``wordy``, whose pages share 800 words of content. With 350 words in elements with the class
+names of shop software (``themed``), or 1,200 in elements without names (``plain``)."""
+
+KNOWN = frozenset({"themed", "wordy"})
+"""Templates in which a crawl has seen other pages of the site before."""
+
+COUNT = 14
+"""Number of pages of most kinds."""
+
+Shown = Literal["text", "title", "markup", "address"]
+"""Where pages differ: in visible text, in the title, in images or embedded data, or in nothing but
+their address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of pages.
+
+    Parameters
+    ----------
+    name, says
+        What it is called, and a noun phrase that says what it is.
+    fill
+        Adds the pages to a site.
+    shown
+        Where its pages differ.
+    repeats
+        Whether its pages show a user again what others have shown: these are to be found.
+    """
+
+    name: str
+    says: str
+    fill: Callable[[Site], None]
+    shown: Shown = "text"
+    repeats: bool = False
+
+    def site(self, template: str) -> Site:
+        """Return the site that has these pages in a template."""
+        site = Site(self.name, template)
+        self.fill(site)
+        urls = [page.url for page in site.pages]
+        assert len(set(urls)) == len(urls) > 1, f"{self.name}: two pages have the same URL"
+        return site
+
+
+KINDS: dict[str, Kind] = {}
+"""Every kind by its name."""
+
+Fill = Callable[["Site"], None]
+
+
+def kind(shown: Shown = "text", *, repeats: bool = False) -> Callable[[Fill], Fill]:
+    """Register a function as a kind of pages."""
+
+    def register(fill: Fill) -> Fill:
+        name = fill.__name__.replace("_", "-")
+        says = " ".join((getdoc(fill) or "").split()).rstrip(".")
+        assert says, f"{name} has no description"
+        assert name not in KINDS, f"{name} is there twice"
+        KINDS[name] = Kind(name, says, fill, shown, repeats)
+        return fill
+
+    return register
+
+
+class Site:
+    """The pages of a site in one template, and what they are made of.
+
+    `before` are pages that a crawl sees before `pages`, those of the kind.
+    """
+
+    def __init__(self, name: str, template: str) -> None:
+        self.chance = Random(f"{name} {template}")
+        self.template = template
+        self.host = f"www.{name}-{template}.example"
+        self.pages: list[Page] = []
+        self._notice = self.sentences(SHOP, 22)
+        if template == "plain":
+            self._notice += self._recombined([*SHOP, *NOTICE, *JOB])
+        self._menu = "".join(
+            f'<li><a href="/{quality}-{thing}s">{quality} {thing}s</a></li>'
+            for quality, thing in zip(QUALITIES, self.shuffled(THINGS), strict=True)
+        )
+        for number in range(12 if template in KNOWN else 0):
+            text = f"<p>{self.sentences([*BODY, *JOB, *NOTICE], 12)}</p>"
+            self.add(f"/about/{number}", f"about {number}", text, f"About us, part {number}")
+        self.before, self.pages = self.pages, []
+
+    def add(self, path: str, content: Hashable, body: str, title: str, head: str = "") -> None:
+        """Add a page: its path with the query, what it shows, the HTML of its body and head."""
+        html = (
+            f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f"{head}</head>\n<body>\n{self._dressed(body)}\n</body></html>"
+        )
+        self.answer(path, content, html)
+
+    def answer(
+        self, path: str, content: Hashable, text: str, media_type: str = "text/html"
+    ) -> None:
+        """Add an answer as it is, without the site's template."""
+        url = f"https://{self.host}{path}"
+        self.pages.append(Page(url, text, content, media_type=media_type))
+
+    def goods(self, pages: Sequence[tuple[str, str, str]], text: str) -> None:
+        """Add pages of a title, a path and a line of their own, all of one text."""
+        for title, path, line in pages:
+            self.add(path, path, f"<h1>{title}</h1><p>{line}</p>{text}", title)
+
+    def text(self, texts: Sequence[str], count: int) -> str:
+        """Return so many of the sentences as a paragraph, and more where pages have many words."""
+        more = self._recombined([*BODY, *JOB]) if self.template == "wordy" else ""
+        return f"<p>{self.sentences(texts, count)}</p>" + (f"<p>{more}</p>" if more else "")
+
+    def sentences(self, texts: Sequence[str], count: int) -> str:
+        """Return so many of the sentences, or all of them, in an order of chance."""
+        return " ".join(self.chance.sample(texts, min(count, len(texts))))
+
+    def shuffled(self, names: Sequence[str]) -> list[str]:
+        """Return names in an order of chance."""
+        return self.chance.sample(names, len(names))
+
+    def people(self, count: int = COUNT) -> list[str]:
+        """Return full names, all different."""
+        names = zip(self.shuffled(FIRST), self.shuffled(LAST), strict=True)
+        return [" ".join(name) for name in names][:count]
+
+    def cities(self, count: int = COUNT) -> list[str]:
+        """Return names of cities."""
+        return self.shuffled(CITIES)[:count]
+
+    def things(self, count: int = COUNT) -> list[str]:
+        """Return names of articles, all different."""
+        names = zip(self.shuffled(QUALITIES), self.shuffled(THINGS), strict=True)
+        return [" ".join(name) for name in names][:count]
+
+    def price(self) -> str:
+        """Return a number of two decimals."""
+        return f"{self.chance.randint(500, 99_999) / 100:.2f}"
+
+    def numbers(self, low: int, high: int, count: int = COUNT) -> list[int]:
+        """Return numbers, all different."""
+        return self.chance.sample(range(low, high), count)
+
+    def dates(self, count: int = COUNT) -> Iterator[tuple[str, str]]:
+        """Yield dates of one year, a fortnight apart, as in addresses and as in texts."""
+        for number in range(count):
+            month, day = divmod(number * 14, 28)
+            yield f"2026-{month + 1:02}-{day + 1:02}", f"{day + 1} {MONTHS[month]} 2026"
+
+    def orders(self, count: int) -> Iterator[list[Page]]:
+        """Yield the pages in the site's own order, in reverse, and in orders of chance."""
+        for number in range(count):
+            if number < 2:
+                yield self.pages[:: -1 if number else 1]
+            else:
+                yield Random(number).sample(self.pages, len(self.pages))
+
+    def _recombined(self, sentences: Sequence[str]) -> str:
+        """Return as many sentences, made of the first half of one and the second of another."""
+        halves = [(words[: len(words) // 2], words[len(words) // 2 :])
+                  for words in map(str.split, sentences)]  # fmt: skip
+        second = self.chance.sample(halves, len(halves))
+        mixed = [[*start, *end] for (start, _), (_, end) in zip(halves, second, strict=True)]
+        return " ".join(" ".join(words) for words in [*mixed, *map(str.split, sentences)])
+
+    def _dressed(self, body: str) -> str:
+        match self.template:
+            case "sparse" | "wordy":
+                return (
+                    '<header><a href="/">Home</a> <a href="/contact">Contact</a></header>'
+                    f"<main>{body}</main><footer>All rights reserved.</footer>"
+                )
+            case "themed":
+                return (
+                    f'<div class="shop-announcement">{self._notice[:120]}</div>'
+                    f'<div class="site-header"><ul class="menu">{self._menu}</ul></div>'
+                    f'<div id="MainContent">{body}</div>'
+                    f'<div class="site-footer"><p>{self._notice}</p></div>'
+                )
+            case _:
+                return (
+                    f"<div><ul>{self._menu}</ul><div>{body}</div>"
+                    f"<div><p>{self._notice}</p></div></div>"
+                )
+
+
+def linked_data(**values: object) -> str:
+    """Return a script element with data of schema.org."""
+    return f'<script type="application/ld+json">{json.dumps(values)}</script>'
+
+
+def table(*rows: Sequence[object]) -> str:
+    """Return the rows as an HTML table."""
+    cells = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
+    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+
+
+def listed(entries: Sequence[object]) -> str:
+    """Return the entries as an HTML list."""
+    return "<ul>" + "".join(f"<li>{entry}</li>" for entry in entries) + "</ul>"
+
+
+def slug(name: str) -> str:
+    """Return a name as a part of a path."""
+    return name.lower().replace(" ", "-")

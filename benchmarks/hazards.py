@@ -1,0 +1,214 @@
+"""Kinds of pages that one template serves: which of them are lost, and which copies are found.
+
+A shop's products, a board's job ads, the stops of a timetable: fourteen pages of one form, each
+of which is something else to a user. By the papers' definition many are near-duplicates, so each
+preset loses some of them; this benchmark says which, and what a crawl says of them. Each kind
+(`--list` describes them) is made in several templates and met in several orders, on a site of its
+own.
+
+    python benchmarks/hazards.py --quick
+    python benchmarks/hazards.py --preset best compact paper best+strict
+    python benchmarks/hazards.py --kind jobs-by-city prices --show 3
+    python benchmarks/hazards.py --readme           # brings README's list of kinds up to date
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from pathlib import Path
+from textwrap import wrap
+
+import hazard_answers
+import hazard_boards
+import hazard_records
+import hazard_shops
+from hazard_site import KINDS, TEMPLATES, Kind
+from sites import WORKERS
+from worlds_judging import Tally, judge, record, tally
+from worlds_site import Page
+
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.crawl.actions import Judged
+from scrapy_neardup.crawl.audit import Said
+from scrapy_neardup.crawl.watch import Watch
+from scrapy_neardup.offline import scan
+from scrapy_neardup.options import DROP, PRESETS
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.reports.differences import MIN_PAGES
+from scrapy_neardup.verdict import Verdict
+
+MADE_BY = (hazard_shops, hazard_records, hazard_boards, hazard_answers)
+"""The modules whose kinds are registered when they are imported."""
+
+CONFIGURATIONS = (*PRESETS, "best+strict")
+"""Presets, alone and with NEARDUP_TITLES."""
+
+README = Path(__file__).parents[1] / "README.md"
+LISTED = re.compile(r"(?s)(?<=<!-- kinds -->\n).*?(?=<!-- /kinds -->)")
+"""README's list of the kinds that `best` loses pages of."""
+
+KEEPS_ALL = ("exact",)
+"""Presets that must lose no page that differs in its text or title."""
+
+
+@dataclass
+class Found:
+    """What a preset does to the pages of a kind, over templates and orders."""
+
+    tally: Tally = field(default_factory=Tally)
+    named: str = ""
+    """What a crawl says that the pages of a group differ in."""
+    unnamed: int = 0
+    """Number of groups of `MIN_PAGES` pages and more of which a crawl doesn't say it."""
+
+
+Results = dict[str, Found]
+"""For each preset."""
+
+
+def judged(name: str, presets: list[str], orders: int) -> Results:
+    """Judge the pages of a kind, in each template and so many orders."""
+    results = {preset: Found() for preset in presets}
+    for template, preset in product(TEMPLATES, presets):
+        site, found = KINDS[name].site(template), results[preset]
+        for pages in site.orders(orders):
+            dropped = judge([*site.before, *pages], preset)
+            found.tally += tally(pages, dropped)
+            named = differences(pages, dropped)
+            sizes = Counter(verdict.match.page_id for verdict in dropped.values() if verdict.match)
+            found.named = next(iter(named.values()), found.named)
+            found.unnamed += sum(
+                size >= MIN_PAGES - 1 and page_id not in named for page_id, size in sizes.items()
+            )
+    return results
+
+
+def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, str]:
+    """Return of each kept page what a crawl says that the pages differ in that repeat it."""
+    watch, analyser = Watch(None), Analyser(Parameters())
+    named = {}
+    for page in pages:
+        if (verdict := dropped.get(page.url)) and verdict.match:
+            said = Said(scan.read(record(page), analyser))
+            difference = watch.page(page.url, Judged(verdict=verdict, action=DROP, said=said))
+            if difference is not None:
+                named[verdict.match.page_id] = str(difference)
+    return named
+
+
+def checked(kind: Kind, results: Results) -> None:
+    """Raise an `AssertionError` if a preset loses what it must not lose, loses pages silently, or
+    misses a copy of equal text."""
+    if kind.shown not in {"text", "title"}:
+        missed = [preset for preset, found in results.items() if found.tally.recall < 1]
+        assert not (kind.repeats and missed), f"{missed} don't find all of {kind.says}"
+        return
+    if kind.repeats:
+        return
+    for preset, found in results.items():
+        lost, count = found.tally.lost, found.tally.contents
+        keeps_all = preset.partition("+")[0] in KEEPS_ALL
+        assert not (lost and keeps_all), f"{preset} loses {lost} of {count}: {kind.says}"
+        assert preset != "best" or not found.unnamed, f"a crawl doesn't name them: {kind.says}"
+
+
+def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> Iterator[str]:
+    """Yield a line a kind: different pages lost, or copies found."""
+    chosen = {name: found for name, found in results.items() if KINDS[name].repeats is repeats}
+    if not chosen:
+        return
+    head = "copies found" if repeats else "different pages lost"
+    yield f"\n{head:24}" + "".join(f"{preset:>12}" for preset in ("of", *presets))
+    for name, found in chosen.items():
+        counts = [_count(found[preset], repeats=repeats) for preset in presets]
+        first = found[presets[0]]
+        total = first.tally.repetitions if repeats else first.tally.contents
+        where = "" if KINDS[name].shown == "text" else f"  in {KINDS[name].shown}"
+        named = f"  {first.named}" if first.named else ""
+        yield f"{name:24}" + "".join(f"{count:12,}" for count in (total, *counts)) + where + named
+    sums = [
+        sum(_count(found[preset], repeats=repeats) for found in chosen.values())
+        for preset in presets
+    ]
+    yield f"{'total':24}{'':12}" + "".join(f"{count:12,}" for count in sums)
+
+
+def _count(found: Found, *, repeats: bool) -> int:
+    return found.tally.found if repeats else found.tally.lost
+
+
+def shown(name: str, preset: str, found: Tally, count: int) -> Iterator[str]:
+    """Yield pages that were lost, and for which others."""
+    for page, verdict in found.examples[:count]:
+        match = verdict.match
+        yield f"  {name}, {preset}: {page.url} for {match and match.url}: {verdict.explain()}"
+
+
+def readme(text: str, results: dict[str, Results]) -> str:
+    """Return README's text with the kinds listed of which `best` loses pages."""
+    lost = {name: found["best"] for name, found in results.items() if found["best"].tally.lost}
+    named = sorted(name.replace("-", " ") for name, found in lost.items() if found.named)
+    others = sorted(name.replace("-", " ") for name, found in lost.items() if not found.named)
+    listed = f"{', '.join(named)}. Not named, with equal texts or in smaller groups: "
+    listed += f"{', '.join(others) or 'none'}."
+    lines = wrap(listed, 100, initial_indent="  ", subsequent_indent="  ")
+    changed, count = LISTED.subn("\n".join([*lines, "  "]), text)
+    assert count == 1, f"{README} has no place for the list"
+    return changed
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kind", nargs="+", choices=KINDS, metavar="KIND", default=list(KINDS))
+    parser.add_argument(
+        "--preset", nargs="+", default=list(CONFIGURATIONS), metavar="PRESET[+TITLES]"
+    )
+    parser.add_argument("--orders", type=int, default=3, help="orders of the pages (default 3)")
+    parser.add_argument(
+        "--show", type=int, default=0, help="lost pages to show, a kind and preset"
+    )
+    parser.add_argument("--quick", action="store_true", help="one order")
+    parser.add_argument("--list", action="store_true", help="describe the kinds and end")
+    parser.add_argument("--readme", action="store_true", help="write those best loses into README")
+    options = parser.parse_args()
+    if options.quick:
+        options.orders = 1
+    if options.readme:
+        options.preset = ["best"]
+    return options
+
+
+def main() -> None:
+    options = arguments()
+    if options.list:
+        print(*(f"{kind.name}: {kind.says}" for kind in KINDS.values()), sep="\n")
+        return
+    results = {}
+    quiet = logging.getLogger("scrapy_neardup").setLevel  # what it would warn of is in the table
+    with ProcessPoolExecutor(WORKERS, initializer=quiet, initargs=("ERROR",)) as workers:
+        work = partial(judged, presets=options.preset, orders=options.orders)
+        for name, found in zip(options.kind, workers.map(work, options.kind), strict=True):
+            checked(KINDS[name], found)
+            results[name] = found
+    if options.readme:
+        README.write_text(readme(README.read_text(encoding="utf-8"), results), encoding="utf-8")
+    for repeats in (False, True):
+        print(*rows(results, options.preset, repeats=repeats), sep="\n")
+    for name, found in results.items():
+        for preset, counts in found.items():
+            for line in shown(name, preset, counts.tally, options.show):
+                print(line)
+
+
+if __name__ == "__main__":
+    main()

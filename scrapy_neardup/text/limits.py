@@ -1,0 +1,113 @@
+"""Pages that are left unread, as some seconds of CPU wouldn't be enough.
+
+Before anything is parsed it is known how long a page is, how many tags it has, and how many
+attributes an element may have at most; afterwards, that the parser gave up on it as it is nested
+too deeply. The costs were measured with libxml2 2.14.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser
+
+from scrapy_neardup.errors import TooComplexError
+
+MAX_CHARACTERS: Final = 1 << 25
+"""Maximum length of a page: as many characters in words of one take 2 s to judge."""
+
+MAX_TAGS: Final = 500_000
+"""Maximum number of ``<`` in a page. An end tag without an open element costs libxml2 1.7 ns for
+each of the 2,048 elements that may be open: 1.7 s for as many."""
+
+MAX_DEPTH: Final = 2046
+"""Number of nested elements from which libxml2 may have ended a page without a word: from 2.13 on
+at the 2,048th that is open."""
+
+MAX_ATTRIBUTE_PAIRS: Final = 2_000_000_000
+"""Maximum of the sum of the squares of elements' numbers of attributes: libxml2 walks over those
+that an element has to append one more, in 1 ns each."""
+
+_MIN_LENGTH = 1 << 16
+"""Characters of the shortest page whose attributes are counted; shorter ones have too few."""
+_LONG_TAG = 500
+"""Characters of the shortest tag whose attributes are counted."""
+
+# The value itself isn't consumed, as any quote in it may be the one that opens one.
+_VALUE_WITH_END = re.compile(r"""=(?=\s*+("[^">]*+>[^"]*+"|'[^'>]*+>[^']*+'))""")
+_LONG_GAP = re.compile(rf">[^>]{{{_LONG_TAG},}}+")
+_TAG = re.compile("<[A-Za-z]")
+_NAME = re.compile(r"""[^\s/="']++""")
+
+
+def check_text(text: str) -> None:
+    """Raise `TooComplexError` if it would take too long to parse and to read a page. O(length)."""
+    if len(text) > MAX_CHARACTERS:
+        raise TooComplexError(f"it has {len(text):,} characters, and {MAX_CHARACTERS:,} are read")
+    tags = text.count("<")
+    if tags > MAX_TAGS:
+        raise TooComplexError(f"it has {tags:,} tags, and {MAX_TAGS:,} are read")
+    if len(text) < _MIN_LENGTH or _most_attribute_pairs(text) <= MAX_ATTRIBUTE_PAIRS:
+        return
+    # Most likely a long value, or a script. From libxml2 2.14 on its tokeniser, without a tree,
+    # tells in linear time.
+    pairs: Any = MAX_ATTRIBUTE_PAIRS + 1
+    if etree.LIBXML_VERSION >= (2, 14):
+        target: Any = _AttributePairs()
+        parser = HTMLParser(encoding="utf-8", huge_tree=True, target=target)
+        pairs = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    if pairs > MAX_ATTRIBUTE_PAIRS:
+        raise TooComplexError(f"its attributes take as long as {int(pairs**0.5):,} of one element")
+
+
+def check_tree(root: HtmlElement) -> None:
+    """Raise `TooComplexError` if the parser gave up on a page that is nested too deeply.
+
+    Notes
+    -----
+    When libxml2 gives up, the elements that were open are those on the way to the last one: only
+    that way is looked at. O(its length), a microsecond on an ordinary page.
+    """
+    depth = 0
+    while len(root):
+        root = root[-1]
+        depth += 1
+    if depth >= MAX_DEPTH:
+        raise TooComplexError(f"it has more than {MAX_DEPTH:,} nested elements")
+
+
+class _AttributePairs:
+    """A target of lxml's parsers, which counts."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:  # noqa: ARG002
+        self._count += len(attributes) ** 2
+
+    def close(self) -> int:
+        return self._count
+
+
+def _most_attribute_pairs(text: str) -> int:
+    """Return an upper bound of the sum of the squares of elements' numbers of attributes.
+
+    A tag ends at the first ``>`` outside of its quoted values. Which quotes open one depends on
+    all that stands before, so each is taken for one that does, and every other ``>`` for the end
+    of a tag. Of the long gaps between those, what follows a ``<`` and a letter is taken for
+    attributes.
+    """
+    parts, end_of_last = [], 0
+    for found in _VALUE_WITH_END.finditer(text):
+        start, end = found.span(1)
+        parts.append(text[end_of_last:start])
+        parts.append(text[max(start, end_of_last) : end].replace(">", " "))
+        end_of_last = max(end_of_last, end)
+    squares = 0
+    for gap in _LONG_GAP.finditer("".join([">", *parts, text[end_of_last:]])):
+        if tag := _TAG.search(gap[0]):
+            squares += sum(1 for _ in _NAME.finditer(gap[0], tag.start())) ** 2
+    return squares

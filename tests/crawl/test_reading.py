@@ -1,0 +1,76 @@
+"""The tree of a page: parsed once, and read where nobody else can change it."""
+
+from __future__ import annotations
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse
+from scrapy.settings import Settings
+
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.crawl.reading import Reader, UnjudgedError, targets
+from scrapy_neardup.crawl.settings import read_settings
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.text import limits
+from scrapy_neardup.verdict import Reason
+
+URL = "http://a.example/x"
+BODY = b"<p>A page of some words <a href=/1>and</a> <a href=/2>links</a>"
+
+
+class Roots(Analyser):
+    """Notes the trees that it reads."""
+
+    def __init__(self):
+        super().__init__(Parameters())
+        self.roots = []
+
+    def read(self, root):
+        self.roots.append(root)
+        return super().read(root)
+
+
+@pytest.fixture
+def reader():
+    return Reader(Roots(), read_settings(Settings()))
+
+
+def response(body=BODY, **arguments):
+    return HtmlResponse(URL, body=body, **arguments)
+
+
+def read(reader, page):
+    return reader.read(Request(URL), page)
+
+
+def test_a_tree_that_others_may_hold_is_not_read(reader):
+    page = response()
+    page.selector.root.clear()
+    assert "some words" in read(reader, page).text
+    assert len(page.selector.root) == 0
+
+
+def test_the_spider_gets_the_tree_that_was_read(reader):
+    page = response()
+    read(reader, page)
+    assert [page.selector.root] == reader.analyser.roots
+
+
+def test_links_are_of_the_tree_that_was_read(reader):
+    page = response("<p>Слова на странице <a href=/1>и</a> ссылки".encode("cp1251"))
+    assert targets(page) == set()
+    read(reader, page)
+    (root,) = reader.analyser.roots
+    root[0][0].append(root.makeelement("a", href="/2"))
+    assert targets(page) == {"http://a.example/1", "http://a.example/2"}
+    assert page.selector.root is not root  # which is decoded as Scrapy does it
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037"])
+def test_what_is_too_complex_is_not_parsed(reader, encoding):
+    body = ("<p>" * (limits.MAX_TAGS + 1)).encode(encoding)
+    page = response(body, headers={"Content-Type": f"text/html; charset={encoding}"})
+    with pytest.raises(UnjudgedError) as raised:
+        read(reader, page)
+    assert raised.value.reason is Reason.TOO_COMPLEX
+    assert reader.analyser.roots == []

@@ -1,0 +1,79 @@
+"""Pages that are left unread: none that somebody wrote for people, each that would take long."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+from lxml.html import HTMLParser
+
+from scrapy_neardup.errors import TooComplexError
+from scrapy_neardup.text import check_text, check_tree, limits, parse_html
+
+PAIRS = limits.MAX_ATTRIBUTE_PAIRS
+MANY = int(PAIRS**0.5) + 1
+
+
+def attributes(count, form="a{}", between=" "):
+    return between.join(form.format(number) for number in range(count))
+
+
+QUOTED, SQUEEZED = attributes(MANY, "a{}='>'"), attributes(MANY, 'a{}=">>"', "")
+JSON = attributes(MANY, '"{}": "a &lt; b"', ", ")
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        ("x" * (limits.MAX_CHARACTERS + 1), "characters"),
+        ("<p>" * (limits.MAX_TAGS + 1), "tags"),
+        ("<div>" * 2_000 + "</i>" * limits.MAX_TAGS, "tags"),
+        (f"<p {attributes(MANY)}>x", "attributes"),
+        (f"<p {attributes(MANY, 'a{}', '/')}>x", "attributes"),
+        (f"<p {QUOTED}>x", "attributes"),
+        (f"<p {SQUEEZED}>x", "attributes"),
+        (f"<!-- <a b='--><p {attributes(MANY)} c='>'>x", "attributes"),
+        (f"<b c='=\"' {attributes(MANY)} d='>' e='\"'>", "attributes"),
+        (f"<p {attributes(MANY // 30)}>x" * 1_000, "attributes"),
+    ],
+)
+def test_too_complex(page, why):
+    with pytest.raises(TooComplexError, match=why):
+        parse_html(page)
+
+
+@pytest.mark.parametrize("depth", [2_100, 5_000, 100_000])
+@pytest.mark.parametrize("page", ["{}", "<p>before</p>{}", "{}</b>"])
+def test_nested_too_deeply(page, depth):
+    with pytest.raises(TooComplexError, match="nested"):
+        parse_html(page.format("<b>w " * depth))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>A paragraph of many words. " * 100_000,
+        f"<img src='data:image/png;base64,{'iVBORw0KGgo/' * 10_000}'>" * 10,
+        f"<p {attributes(1_000)}>x" * 100,
+        f"<p data-page='{JSON}'>x",
+        f"<script>if (a <b) x = ' {JSON}'</script>",
+        "<div>" * 2_000 + "x",
+    ],
+)
+def test_simple_enough(page):
+    check_text(page)
+    check_tree(parse_html(page))
+
+
+_parts = st.one_of(
+    st.sampled_from([*"<>='\"/ ", "<a ", "<p b", "<!--", "-->", "='", '="', "<script>", "</p>"]),
+    st.sampled_from([300, 600]).map(lambda count: f" {attributes(count)} "),
+)
+
+
+@given(st.lists(_parts, max_size=25).map("".join))
+def test_what_the_parser_finds_is_not_more_than_what_is_feared(page):
+    root = etree.fromstring(f"<i>{page}", HTMLParser(huge_tree=True))
+    found = [len(element.attrib) for element in root.iter(etree.Element)]
+    assert limits._most_attribute_pairs(page) >= sum(n * n for n in found if n >= 300)
