@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes densification index \
 	stores redis_store redis_sketches joins xiao containment feature_clusters \
-	filter_curve batch batch_sketches packed focused worlds hazards report)
+	filter_curve batch batch_sketches packed focused worlds hazards urlrules urltraps report)
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000

@@ -16,6 +16,9 @@ GROUPS = {
         "action", "enabled", "group_budget", "keep_start", "keep_sitemap", "deny",
         "priority_adjust", "deprioritize_from",
     ),
+    "What isn't fetched, or not delivered again": (
+        "urls", "urls_explore", "pattern_budget", "probe", "seen",
+    ),
     "How alike pages must be, and which are compared": (
         "preset", "titles", "min_resemblance", "scope", "ignore", "text", "min_tokens", "learn",
         "detect_language",

@@ -100,12 +100,15 @@ class AnalysedPage(Page):
         The head of its evidence; empty where it has none.
     shingled
         What it was sketched from; None for a short page.
+    words
+        Sum of the hashes of its tokens, the same in any order.
     """
 
     address: Address
     is_alias: bool = False
     head: Head = field(default=Head(), compare=False, repr=False)
     shingled: Shingled | None = field(default=None, compare=False, repr=False)
+    words: int = field(default=0, compare=False, repr=False)
 
 
 class Analyser:
@@ -157,6 +160,7 @@ class Analyser:
             "tokens": count,
             "address": address,
             "is_alias": bool(content.alias),
+            "words": int(tokens.sum()),
         }
         page = tokens, counts, blocks
         if not settings.min_resemblance:

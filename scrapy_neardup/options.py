@@ -295,6 +295,13 @@ class Crawling(_Checked):
         "Whether the pages that a SitemapSpider's sitemaps list are delivered even if they are"
         " near-duplicates.",
     )
+    seen: Literal["keep", "drop", "drop-items"] = _option(
+        kinds.one_of("keep", "drop", "drop-items"),
+        "keep",
+        "What is done about a page of an earlier crawl whose content hasn't changed: keep, it is"
+        " delivered; drop, it is dropped with its links; drop-items, its callback is called, and"
+        " the items are dropped.",
+    )
     on_error: Literal["keep", "close"] = _option(
         kinds.one_of("keep", "close"),
         "keep",
@@ -306,6 +313,31 @@ class Crawling(_Checked):
         kinds.seconds(or_zero=True),
         10.0,
         "Seconds that a page waits for the callback of a page that it repeats; 0 doesn't wait.",
+    )
+    urls: Literal["off", "report", "skip"] = _option(
+        kinds.one_of("off", "report", "skip"),
+        "report",
+        "What is done with rules of addresses, which a crawl learns from its duplicates: off,"
+        " nothing; report, the log says which they are and what they would save; skip, requests"
+        " whose page is known by such a rule aren't made.",
+    )
+    urls_explore: float = _option(
+        kinds.fraction(),
+        0.05,
+        "Share of the requests that NEARDUP_URLS would skip which are made all the same, to check"
+        " the rules.",
+    )
+    pattern_budget: int = _option(
+        kinds.integer(0),
+        0,
+        "Number of pages that a pattern of addresses (/calendar/N/N/) still gets when 40 of its"
+        " last 50 brought next to nothing new; 0 sets no end.",
+    )
+    probe: bool = _option(
+        kinds.boolean_or(),
+        False,
+        "Whether each host is asked for addresses that can't exist, so that pages like the answers"
+        " are known for soft 404s.",
     )
     audit: str | None = _option(
         kinds.path(), None, "Path of a file to which every verdict is appended."

@@ -199,6 +199,11 @@ class Verdict:
         return "" if self.match is None or self.match.decided is None else self.match.decided.rule
 
     @property
+    def changed(self) -> bool:
+        """Whether the same page was kept before, with another content."""
+        return self.decision is Decision.NEW and self.reason is Reason.CHANGED
+
+    @property
     def is_duplicate(self) -> bool:
         """Whether the page repeats another one."""
         return self.decision is Decision.DUPLICATE

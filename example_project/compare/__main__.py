@@ -1,9 +1,9 @@
-"""Crawl the site without and with scrapy-neardup, and print what each has found.
+"""Crawl the site without and with scrapy-neardup, and with its rules of addresses, and compare.
 
-``make example`` runs this. Both crawls are ordinary ones (``scrapy crawl docs``), with the
-same settings but for NEARDUP_ENABLED, and end at the same number of pages, or before if nothing
-is left to crawl. With ``--store redis`` (``make example STORE=redis``) two processes make the
-second crawl together.
+``make example`` runs this. The crawls are ordinary ones (``scrapy crawl docs``), with the same
+settings but for NEARDUP_ENABLED and, in the third, NEARDUP_URLS = "skip"; they end at the same
+number of pages, or before if nothing is left to crawl. With ``--store redis`` (``make example
+STORE=redis``) two processes make the second crawl together, and there is no third.
 """
 
 from __future__ import annotations
@@ -49,16 +49,19 @@ def main() -> None:
     progress.done(f"{len(library)} modules")
     same = {"pages": options.pages, "folder": folder}
     with served(options.modules) as url:
-        without = crawl("Crawl without the plugin", url, plugin=False, **same)
+        without = crawl("Crawl without the plugin", url, name="without", **same)
+        runs = [without]
         if options.store:
             what = f"Crawl with it, {CRAWLERS} crawlers on one Redis server"
             with redis() as server:
                 crawls = crawl_together(what, url, server=server, crawlers=CRAWLERS, **same)
+            runs.append(merged(crawls))
         else:
-            crawls = [crawl("Crawl with it", url, plugin=True, **same)]
+            runs.append(crawl("Crawl with it", url, name="with", **same))
+            runs.append(crawl("Crawl with its rules of addresses", url, name="skip", **same))
     site, alike = Site(library), lookalikes(library)
-    tallies = (tally(run, site, alike, options.pages) for run in (without, merged(crawls)))
-    print("", *report(*tallies, library), sep="\n")
+    tallies = [tally(run, site, alike, options.pages) for run in runs]
+    print("", *report(tallies, library), sep="\n")
     if options.store:
         print("", *report_shares(crawls), sep="\n")
     print(f"\nJournals and logs: {folder}")

@@ -87,10 +87,17 @@ def _await_port(server: subprocess.Popen[bytes], port: int) -> None:
     raise SystemExit(f"{server.args[0]} didn't start on port {port}")
 
 
-def crawl(what: str, site: str, *, plugin: bool, pages: int, folder: Path) -> list[dict]:
-    """Run one crawl in a process of its own and return its journal."""
-    settings = {"NEARDUP_ENABLED": plugin, "CLOSESPIDER_PAGECOUNT": pages}
-    name = "with" if plugin else "without"
+RUNS = {
+    "without": {"NEARDUP_ENABLED": False},
+    "with": {},
+    "skip": {"NEARDUP_URLS": "skip"},
+}
+"""Crawls by name, and what is special in their settings."""
+
+
+def crawl(what: str, site: str, *, name: str, pages: int, folder: Path) -> list[dict]:
+    """Run one of `RUNS` in a process of its own and return its journal."""
+    settings = RUNS[name] | {"CLOSESPIDER_PAGECOUNT": pages}
     [journal] = _crawl(what, site, {name: settings}, pages=pages, folder=folder)
     return journal
 

@@ -1,11 +1,11 @@
-"""Two tallies side by side, as lines of text.
+"""Tallies side by side, as lines of text.
 
 Rule of this file: pure, and every number comes out of a `Tally`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,15 +15,19 @@ from docsite.site import SHARES
 
 from compare.tally import ENOUGH, Drop, Tally
 
+COLUMNS = ("without", "with", "skip")
+"""Names of the crawls: without the plugin, with it, and with `NEARDUP_URLS = "skip"`."""
 
-def report(without: Tally, plugin: Tally, library: Library) -> Iterator[str]:
-    """Yield the lines of the whole report on two crawls of a site."""
+
+def report(runs: Sequence[Tally], library: Library) -> Iterator[str]:
+    """Yield the lines of the whole report on two or three crawls of a site."""
+    plugin = runs[1]
     shares = ", ".join(f"{variant} {share:.0%}" for variant, share in SHARES.items())
     yield f"The site: {len(library):,} modules, the index, 'not found'. It makes duplicates by"
     yield f"  links to variants of a page ({shares}),"
     yield "  soft 404s with a growing path, a calendar without end, a footer that always changes."
     yield ""
-    yield from _table(without, plugin)
+    yield from _table(runs)
     if plugin.lookalikes_dropped:
         yield ""
         yield from _lookalikes(plugin.lookalikes_dropped, library)
@@ -34,10 +38,10 @@ def report(without: Tally, plugin: Tally, library: Library) -> Iterator[str]:
         kinds = (f"{count:,} {kind}" for kind, count in plugin.duplicates_kept.most_common())
         yield ""
         yield f"Duplicates kept: {', '.join(kinds)}."
-    if plugin.lost:
+    if lost := [drop for run in runs[1:] for drop in run.lost]:
         yield ""
         yield "Unique pages lost, with their true resemblance J to the page that they matched:"
-        for drop in plugin.lost:
+        for drop in lost:
             yield from _explanation(_resemblance(drop, library), drop)
 
 
@@ -59,33 +63,43 @@ def report_shares(crawls: list[list[dict[str, Any]]]) -> Iterator[str]:
         yield f"{label:42}" + "".join(f"{number:>11,}" for number in numbers)
 
 
-def _table(without: Tally, plugin: Tally) -> Iterator[str]:
-    def row(label: str, left: str | int | None, right: str | int | None) -> str:
-        cells = (f"{cell:,}" if isinstance(cell, int) else cell or "" for cell in (left, right))
-        return f"{label:42}" + "".join(f"{cell:>11}" for cell in cells)
+def _table(runs: Sequence[Tally]) -> Iterator[str]:
+    def row(label: str, value: Callable[[Tally], object], of: Sequence[Tally] = runs) -> str:
+        cells = [""] * (len(runs) - len(of)) + [value(run) for run in of]
+        shown = (f"{cell:,}" if isinstance(cell, int) else str(cell or "") for cell in cells)
+        return f"{label:42}" + "".join(f"{cell:>11}" for cell in shown)
 
-    def both(label: str, attribute: str) -> str:
-        return row(label, getattr(without, attribute), getattr(plugin, attribute))
-
-    yield row("", "without", "with")
-    yield both("requests", "requests")
-    yield row("content covered", f"{without.covered:.1%}", f"{plugin.covered:.1%}")
-    enough = (run.requests_to_enough or f"> {run.requests:,}" for run in (without, plugin))
-    yield row(f"requests to {ENOUGH:.0%} of the content", *enough)
-    yield both("pages that reached the spider", "kept")
-    yield both("  pages of the site, each once", "unique")
-    yield both("  their duplicates", "kept_again")
-    yield both("  empty months of the calendar", "months_kept")
-    yield row("pages dropped", None, len(plugin.drops))
-    yield row("  duplicates", None, plugin.duplicates_dropped)
-    yield row(f"  of modules alike (J >= {ALIKE:.1f})", None, len(plugin.lookalikes_dropped))
-    yield row("  empty months of the calendar", None, plugin.months_dropped)
-    yield row("  unique pages lost", None, len(plugin.lost))
-    yield both("requests waiting at the end", "waiting")
-    yield row("links withheld", None, plugin.stats.get("neardup/links/withheld"))
-    sizes = (run.stats["downloader/response_bytes"] // 10**6 for run in (without, plugin))
-    yield row("megabytes downloaded", *sizes)
-    yield row("seconds", *(round(run.stats["elapsed_time_seconds"]) for run in (without, plugin)))
+    with_plugin = runs[1:]
+    names = dict(zip(map(id, runs), COLUMNS, strict=False))
+    yield row("", lambda run: names[id(run)])
+    yield row("requests", lambda run: run.requests)
+    yield row("content covered", lambda run: f"{run.covered:.1%}")
+    yield row(
+        f"requests to {ENOUGH:.0%} of the content",
+        lambda run: run.requests_to_enough or f"> {run.requests:,}",
+    )
+    yield row("pages that reached the spider", lambda run: run.kept)
+    yield row("  pages of the site, each once", lambda run: run.unique)
+    yield row("  their duplicates", lambda run: run.kept_again)
+    yield row("  empty months of the calendar", lambda run: run.months_kept)
+    yield row("pages dropped", lambda run: len(run.drops), with_plugin)
+    yield row("  duplicates", lambda run: run.duplicates_dropped, with_plugin)
+    yield row(
+        f"  of modules alike (J >= {ALIKE:.1f})",
+        lambda run: len(run.lookalikes_dropped),
+        with_plugin,
+    )
+    yield row("  empty months of the calendar", lambda run: run.months_dropped, with_plugin)
+    yield row("  unique pages lost", lambda run: len(run.lost), with_plugin)
+    if len(runs) == len(COLUMNS):
+        skipped = "neardup/urls/skipped"
+        yield row("requests that were skipped", lambda run: run.stats.get(skipped, 0), runs[2:])
+    yield row("requests waiting at the end", lambda run: run.waiting)
+    yield row(
+        "links withheld", lambda run: run.stats.get("neardup/links/withheld", 0), with_plugin
+    )
+    yield row("megabytes downloaded", lambda run: run.stats["downloader/response_bytes"] // 10**6)
+    yield row("seconds", lambda run: round(run.stats["elapsed_time_seconds"]))
 
 
 def _lookalikes(drops: list[Drop], library: Library) -> Iterator[str]:

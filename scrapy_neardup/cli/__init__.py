@@ -25,6 +25,8 @@ VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
     "doctor": "Say what is installed, and what a project's settings come to.",
     "report": "Make a web page of what crawls dropped, and why.",
+    "rules": "Show which rules a site's addresses follow, and what they would save.",
+    "changes": "Show what is new, gone or changed between two crawls.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "dedupe": "Write a data set without its duplicates.",

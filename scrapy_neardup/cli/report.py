@@ -91,7 +91,7 @@ def write_report(
 def audit_entries(audits: Sequence[str], *, skip_torn: bool = False) -> Iterator[Entry]:
     """Yield the entries of audits; see `entries`."""
     for audit in audits:
-        with _opened(audit) as lines:
+        with opened_audit(audit) as lines:
             yield from entries(lines, audit, skip_torn=skip_torn)
 
 
@@ -107,7 +107,8 @@ def _texts(
 
 
 @contextmanager
-def _opened(audit: str) -> Iterator[IO[bytes]]:
+def opened_audit(audit: str) -> Iterator[IO[bytes]]:
+    """Yield an open audit, decompressed if need be."""
     with reading(audit), Path(audit).open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)

@@ -19,7 +19,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.browserpages import close_browser_page
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
-from scrapy_neardup.verdict import Verdict
+from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -47,6 +47,10 @@ WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 REMEMBERED_DROPS = 65_536
 """Maximum number of dropped pages with an errback that are remembered, to be let through when they
 come again."""
+
+REMEMBERED_PAGES = 262_144
+"""Maximum number of pages of a crawl that are told from those of an earlier one, where
+``NEARDUP_SEEN`` drops these; 30 MB."""
 
 REMEMBERED_MEMBERS = 65_536
 """Maximum number of delivered pages that are remembered, to be known when they come again. Whole
@@ -80,6 +84,8 @@ class Actions:
         self._needed = settings.parameters.min_resemblance
         self._budget = GroupBudget(settings.group_budget)
         self._dropped: BoundedDict[int, None] = BoundedDict(REMEMBERED_DROPS)
+        self._seen_action = KEEP if settings.seen == "keep" else settings.seen
+        self._judged: BoundedDict[int, None] = BoundedDict(REMEMBERED_PAGES)
 
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
         """Return what to do about a page: one of `options.ACTIONS`, or why it is kept.
@@ -94,14 +100,10 @@ class Actions:
             The verdict in the request's meta, if there was any.
         """
         if not verdict.is_duplicate:
-            return KEEP
+            return self._seen(request, verdict)
         if verdict.match and self._budget.admits(verdict.page_id, verdict.match):
             return KEEP_BUDGET
-        meta = request.meta
-        if meta.get(KEEP_KEY):
-            return KEEP_START
-        if self._keep_start and meta.get("is_start_request") and not meta.get("depth"):
-            # `depth` too: spiders that copy `response.meta` mark everything as start.
+        if self._is_kept_start(request):
             return KEEP_START
         if self._action != DROP:
             return self._action
@@ -110,6 +112,31 @@ class Actions:
             isinstance(earlier, Verdict) and earlier.is_duplicate and earlier.page_id == identity
         )
         return KEEP_AGAIN if dropped_before else DROP
+
+    def _seen(self, request: Request, verdict: Verdict) -> str:
+        """Return what to do about a page that isn't a duplicate: of an earlier crawl, or new."""
+        if self._seen_action == KEEP:
+            return KEEP
+        is_of_this_crawl = verdict.page_id in self._judged
+        self._judged[verdict.page_id] = None
+        match = verdict.match
+        if (
+            verdict.decision is not Decision.SEEN
+            or is_of_this_crawl
+            or match is None
+            or match.distance
+            or match.resemblance not in {None, 1.0}
+            or self._is_kept_start(request)
+        ):
+            return KEEP
+        return self._seen_action
+
+    def _is_kept_start(self, request: Request) -> bool:
+        # `depth` too: spiders that copy `response.meta` mark everything as start.
+        meta = request.meta
+        if meta.get(KEEP_KEY):
+            return True
+        return bool(self._keep_start and meta.get("is_start_request") and not meta.get("depth"))
 
     def priority(self, action: str, verdict: Verdict) -> int:
         """Return what is added to the priority of the requests that a page leads to.

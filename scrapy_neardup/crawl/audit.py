@@ -12,8 +12,9 @@ that is dropped or flagged ``links``; and, if asked, ``text``, the judged text a
 UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
 the reason. A line with ``"event": "orphaned"`` lists
 pages that were dropped as duplicates of a page that was withdrawn later; one with ``"event":
-"differ"`` says what pages differ in that repeat one page (`scrapy_neardup.reports.differences`).
-Each crawl begins with a line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
+"differ"`` says what pages differ in that repeat one page (`scrapy_neardup.reports.differences`);
+one with ``"event": "skipped"`` is a request that ``NEARDUP_URLS`` kept from being made. Each crawl
+begins with a line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import base64
 import json
 import os
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -181,6 +182,16 @@ class AuditFile:
                 "pages": list(pages),
             }
         )
+
+    def skipped(self, url: str, rules: Sequence[str]) -> None:
+        """Append that the page at `url` wasn't requested, and the rules of addresses behind it.
+
+        Raises
+        ------
+        OSError
+            It can't be written.
+        """
+        self._append({"time": _now(), "event": "skipped", "page": url, "rules": list(rules)})
 
     def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
         """Append what pages differ in that repeat the page at `url`.

@@ -13,12 +13,13 @@ except ImportError:  # Scrapy < 2.14
     from scrapy.utils.reactor import is_asyncio_reactor_installed as is_asyncio_available
 
 if TYPE_CHECKING:
-    from scrapy import Selector
+    from scrapy import Request, Selector
     from scrapy.crawler import Crawler
-    from scrapy.http import TextResponse
+    from scrapy.http import Response, TextResponse
 
 __all__ = [
     "close_spider",
+    "download",
     "fail_start",
     "has_selector",
     "is_asyncio_available",
@@ -34,6 +35,15 @@ def has_selector(response: TextResponse) -> bool:
 def set_selector(response: TextResponse, selector: Selector) -> None:
     """Make `selector` the one that everybody gets who asks for ``response.selector``."""
     response._cached_selector = selector  # noqa: SLF001
+
+
+async def download(crawler: Crawler, request: Request) -> Response:
+    """Return the response to a request that passes neither a scheduler nor a spider."""
+    engine = crawler.engine
+    assert engine is not None  # noqa: S101  (for the type checker)
+    if hasattr(engine, "download_async"):
+        return await engine.download_async(request)
+    return await maybe_deferred_to_future(engine.download(request))
 
 
 async def close_spider(crawler: Crawler, reason: str) -> None:

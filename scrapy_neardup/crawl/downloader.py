@@ -1,4 +1,4 @@
-"""The half that judges: it may wait for a store, and drops nothing.
+"""The half that judges: it may wait for a store, and drops no page.
 
 ``IgnoreRequest`` raised here would hide the page from Scrapy's own accounting, so the
 verdict is left for the other half (`spider.py`).
@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from scrapy import signals
+from scrapy.exceptions import IgnoreRequest
 
 from scrapy_neardup.crawl.compat import is_asyncio_available
 from scrapy_neardup.crawl.component import Component
@@ -37,6 +38,22 @@ class NearDuplicateDownloaderMiddleware(Component):
         self.session: Session | None = None
         """None while no crawl runs, and where it can't start."""
         self._opening: asyncio.Event | None = None
+
+    def process_request(
+        self,
+        request: Request,
+        spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
+    ) -> None:
+        """Leave a request out that a rule of addresses, begun since it was scheduled, skips.
+
+        Raises
+        ------
+        IgnoreRequest
+            It isn't made.
+        """
+        rules = None if self.session is None else self.session.url_rules
+        if rules is not None and rules.is_skipped_now(request):
+            raise IgnoreRequest("its page is known by a rule of addresses (NEARDUP_URLS)")
 
     async def process_response(
         self,

@@ -16,17 +16,21 @@ from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, 
 from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.watch import Watch
-from scrapy_neardup.options import DROP, FLAG
+from scrapy_neardup.options import DROP, DROP_ITEMS, FLAG
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.dust.novelty import Pattern
+    from scrapy_neardup.dust.rulebook import Change
+    from scrapy_neardup.dust.rules import Rule
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +49,7 @@ STATS = (
     "neardup/pages/waited",
     "neardup/pages/withdrawn",
     "neardup/pages/orphaned",
+    "neardup/pages/unchanged",
     "neardup/pages/slow",
     "neardup/unjudged/REASON",
     "neardup/distance/N",
@@ -54,6 +59,16 @@ STATS = (
     "neardup/requests/dropped",
     "neardup/requests/deprioritized",
     "neardup/items/dropped",
+    "neardup/urls/saveable",
+    "neardup/urls/rules-begun",
+    "neardup/urls/rules-ended",
+    "neardup/urls/skipped",
+    "neardup/urls/explored",
+    "neardup/urls/requested-again",
+    "neardup/urls/forgotten",
+    "neardup/urls/patterns-spent",
+    "neardup/urls/deprioritized",
+    "neardup/urls/out-of-budget",
     "neardup/store/errors",
     "neardup/audit/errors",
 )
@@ -64,6 +79,9 @@ SLOW_SECONDS = 1.0
 
 REMEMBERED_LINKS = 100_000
 """Maximum number of addresses that dropped pages led to that are remembered; 20 MB."""
+
+SHOWN_RULES = 12
+"""Maximum number of rules of addresses that a line of the log shows."""
 
 _ENDS = {
     KEEP_BUDGET: "pages/kept-budget",
@@ -111,6 +129,8 @@ class Journal:
             self.count(f"unjudged/{verdict.reason}")
         else:
             self.count(f"pages/{verdict.decision}")
+        if verdict.decision is Decision.SEEN and judged.action in {DROP, DROP_ITEMS}:
+            self.count("pages/unchanged")
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
         difference = self._watch.page(response.url, judged)
@@ -137,6 +157,67 @@ class Journal:
             kind,
             extra={"spider": self._crawler.spider},
         )
+
+    def rule(self, change: Change) -> None:
+        """Tell that a rule of addresses begins, or is contradicted and ends."""
+        one, other = map(redact, change.pair)
+        self.count("urls/rules-begun" if change.begins else "urls/rules-ended")
+        logger.log(
+            logging.INFO if change.begins else logging.WARNING,
+            "Rule of addresses %s: %s (%s and %s)",
+            "begins" if change.begins else "ends, as two pages contradict it",
+            change.rule,
+            one,
+            other,
+            extra={"spider": self._crawler.spider},
+        )
+
+    def rules(self, rules: Sequence[Rule], saveable: int, *, skips: bool) -> None:
+        """Tell which rules of addresses are in force at the end, and what they are worth."""
+        if not rules:
+            return
+        shown = [str(rule) for rule in rules[:SHOWN_RULES]] + ["…"] * (len(rules) > SHOWN_RULES)
+        worth = f"the pages of {saveable:,} requests were known before they were made"
+        logger.info(
+            "Rules of addresses: %s; %s%s",
+            "; ".join(shown),
+            worth,
+            "" if skips else " (NEARDUP_URLS = 'skip' makes no such request)",
+            extra={"spider": self._crawler.spider},
+        )
+
+    def spent(self, host: str, name: str, pattern: Pattern) -> None:
+        """Tell that the pages of a pattern of addresses bring next to nothing new."""
+        self.count("urls/patterns-spent")
+        logger.info(
+            "Pages like %s%s bring next to nothing new: %s since page %d of %d; "
+            "NEARDUP_PATTERN_BUDGET can set an end",
+            host,
+            name,
+            "none did" if not pattern.last_news else "hardly one did",
+            pattern.last_news,
+            pattern.pages,
+            extra={"spider": self._crawler.spider},
+        )
+
+    def skipped(self, request: Request, rules: Sequence[Rule]) -> None:
+        """Tell that a request isn't made, as rules of addresses say what it would bring."""
+        named = list(map(str, rules))
+        self.count("urls/skipped")
+        logger.debug(
+            "%s isn't requested: %s",
+            redact(request.url),
+            "; ".join(named),
+            extra={"spider": self._crawler.spider},
+        )
+        self._crawler.signals.send_catch_log(
+            signal=signals.request_skipped,
+            request=request,
+            rules=named,
+            spider=self._crawler.spider,
+        )
+        if self._audit is not None:
+            self._write(self._audit.skipped, redact(request.url), named)
 
     def late(self, verdict: Verdict) -> None:
         """Tell that a page is delivered as time is up for the one that it repeats."""

@@ -16,8 +16,10 @@ from weakref import WeakKeyDictionary
 from scrapy import Selector
 from scrapy.http import HtmlResponse
 
+from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.crawl.compat import has_selector, set_selector
+from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
     Block,
@@ -65,6 +67,9 @@ class Reading(NamedTuple):
     """The page, or the verdict that it can't be judged."""
     said: Said | None
     """What it says, unless it couldn't be read."""
+    words: int
+    """Hash of what it says, whatever the order; of a short page, of its letters alone. 0: there is
+    none."""
     seconds: float
     """Seconds of CPU time that reading and analysing the page took."""
 
@@ -87,32 +92,37 @@ class Reader:
         self._scope_of = settings.scope_of
         self._deny = settings.deny
         self._audits_text = settings.audit_text
+        self._hashes_words = settings.urls != "off"
         self._complained = False
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return what is judged of a response, or the verdict that it can't be."""
         start = thread_time()
-        page, said = self._page(identity, request, response)
-        return Reading(page, said, thread_time() - start)
+        page, said, words = self._page(identity, request, response)
+        return Reading(page, said, words, thread_time() - start)
 
     def _page(
         self, identity: int, request: Request, response: Response
-    ) -> tuple[Page | Verdict, Said | None]:
+    ) -> tuple[Page | Verdict, Said | None, int]:
         try:
             content = self.read(request, response)
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
-            return unjudged(identity, error.reason, str(error)), None
+            return unjudged(identity, error.reason, str(error)), None, 0
         said = Said(content, with_text=self._audits_text)
         try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # All that is left is a callable of the user's in the fingerprint.
             self._complain("NEARDUP_WEIGHTS", response, error)
-            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said
+            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said, 0
         if scope is not None and isinstance(page, Page):
             page = replace(page, scope=scope)
-        return page, said
+        if not isinstance(page, AnalysedPage):
+            return page, said, 0
+        if page.exact and self._hashes_words:
+            return page, said, unordered_hash(content.blocks.texts, letters_only=True)
+        return page, said, page.words
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.

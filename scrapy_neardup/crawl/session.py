@@ -17,15 +17,18 @@ from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.about import about_crawl
 from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain
+from scrapy_neardup.crawl.budget import PatternBudget
 from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
+from scrapy_neardup.crawl.probe import Probe
 from scrapy_neardup.crawl.progress import ProgressLine
 from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.crawl.sitemaps import Sitemaps
+from scrapy_neardup.crawl.urlrules import UrlRules
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.options import DROP
@@ -61,16 +64,24 @@ class Session:
         self._uri = store_uri(crawler, settings)
         self._faults = Faults(crawler, self.journal, self._uri, settings.on_error)
         self._store = make_store(crawler, settings, self._faults.failed)
+        job = job_of(crawler, self._uri)
+        self.url_rules: UrlRules | None = None
+        if settings.urls != "off":
+            self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
+        self.pattern_budget = PatternBudget(settings, self.journal)
         self._detector = Detector(
             self._reader.analyser,
             self._store,
             on_learnt=self.journal.learnt,
-            job=job_of(crawler, self._uri),
+            job=job,
             credits_learnt=settings.audit is not None,
         )
         self._actions = Actions(settings)
+        self._probe: Probe | None = None
+        if settings.probe:
+            self._probe = Probe(crawler, self._reader, self._detector, self._store)
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
         self._progress = ProgressLine(crawler, self._uri)
@@ -98,15 +109,25 @@ class Session:
             return
         self._eligibility = None
         self._progress.stop()
+        if self._probe is not None:
+            await self._probe.close()
         await self.ledger.close()
         with suppress(StoreError):  # it was counted and logged; what was learnt is learnt again
             await self._detector.close()
+        if self.url_rules is not None:
+            await self.url_rules.close()
         try:
             await self._store.close()
         except StoreError as error:
             self.journal.count("store/errors")
             logger.error("%s", error)  # noqa: TRY400
         self.journal.close()
+
+    def withdraw(self, response: Response) -> None:
+        """Withdraw a page whose callback failed, or asks for it again."""
+        self.ledger.withdraw(self.judged(response))
+        if self.url_rules is not None and response.request is not None:
+            self.url_rules.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:
         """Return what was decided about `response`, if it was judged."""
@@ -125,7 +146,7 @@ class Session:
         if not self._eligibility.admits(request, response):
             return
         identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
-        page, said, seconds = self._reader.page(identity, request, response)
+        page, said, words, seconds = self._reader.page(identity, request, response)
         told = partial(Judged, said=said, seconds=seconds)
         if isinstance(page, Verdict):
             self._note(request, told(verdict=page, action=KEEP))
@@ -136,8 +157,14 @@ class Session:
             judge=partial(self._verdict, page),
             choose=partial(self._actions.choose, request, earlier=earlier),
         )
+        if self._probe is not None:
+            self._probe.met(request)
+            verdict = self._probe.named(verdict)
         if action == DROP:
             await self._actions.dropped(request, identity)
+        if self.url_rules is not None:
+            await self.url_rules.judged(request, verdict, words, short=page.exact)
+            self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)
         lower = self._actions.priority(action, verdict)
         self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
 

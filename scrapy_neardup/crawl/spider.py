@@ -106,7 +106,7 @@ class NearDuplicateSpiderMiddleware(Component):
         if isinstance(exception, NearDuplicatePage):
             return ()
         if self._session is not None:
-            self._session.ledger.withdraw(self._session.judged(response))
+            self._session.withdraw(response)
         return None
 
     @contextmanager
@@ -126,11 +126,11 @@ class NearDuplicateSpiderMiddleware(Component):
         try:
             yield passes
         except BaseException:
-            session.ledger.withdraw(judged)
+            session.withdraw(response)
             raise
         if judged is not None and judged.entry is not None:
             if session.asked_again.says_nothing(judged.verdict.page_id, output):
-                session.ledger.withdraw(judged)
+                session.withdraw(response)
             else:
                 session.ledger.confirm(judged)
 
@@ -157,6 +157,8 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         if action == DROP_LINKS:
             session.journal.count("requests/dropped")
             return False
+        if not _may_be_made(entry, session):
+            return False
         if judged is not None and judged.priority:
             entry.priority += judged.priority
             session.journal.count("requests/deprioritized")
@@ -164,6 +166,12 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         session.journal.count("items/dropped")
         return False
     return True
+
+
+def _may_be_made(request: Request, session: Session) -> bool:
+    """Return whether neither a rule of addresses nor a budget is against a request."""
+    rules = session.url_rules
+    return rules is None or (rules.passes(request) and session.pattern_budget.admits(request))
 
 
 def _disinherit(request: Request, response: Response) -> None:

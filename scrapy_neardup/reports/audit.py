@@ -43,6 +43,7 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "omitted": (list, NoneType),
     "count": int,
     "pages": list,
+    "rules": list,
     "version": str,
     "spider": str,
     "store": str,
@@ -56,6 +57,7 @@ _KEYS = {
     None: {"time", "page", "id", "verdict", "reason", "action"},
     "orphaned": {"time", "of_id", "count", "pages"},
     "differ": {"time", "of_id", "difference"},
+    "skipped": {"time", "page", "rules"},
     "begun": {"time", "version", "spider", "store", "preset", "settings"},
 }
 """Event, None for a verdict -> keys that its line must have."""

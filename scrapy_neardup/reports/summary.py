@@ -80,6 +80,8 @@ class Summary:
         The lines with which crawls begin.
     orphans
         Pages that were dropped for one that failed afterwards.
+    skipped
+        Requests that rules of addresses kept from being made.
     differences
         Page id -> what the pages that repeat it differ in, where that is little.
     links
@@ -100,6 +102,7 @@ class Summary:
         self.crawls: list[Entry] = []
         self.orphans: list[str] = []
         self.orphaned = 0
+        self.skipped = 0
         self.differences: dict[int, str] = {}
         self.links: int | None = None
         self._times = array("d")
@@ -114,6 +117,8 @@ class Summary:
         elif entry.get("event") == "differ":
             if len(self.differences) < LISTED:
                 self.differences[entry["of_id"] or 0] = entry["difference"][:MAX_TITLE]
+        elif entry.get("event") == "skipped":
+            self.skipped += 1
         elif entry.get("event"):
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])

@@ -81,7 +81,7 @@ def test_a_crawl_with_it(site):
 def test_the_report_says_in_words_which_pages_are_missing_and_why(site):
     journal = [kept("/module/c/"), dropped("/module/d/", of="/module/c/"), END]
     run = tally(journal, site, ALIKE, budget=9)
-    text = "\n".join(report(run, run, site.library))
+    text = "\n".join(report([run, run], site.library))
     assert "Pages of the site that didn't reach the spider: 1." in text
     assert "\n  /module/d/ repeats /module/c/, J = " in text
     assert tally([kept("/module/c/"), END], site, ALIKE, budget=9).lookalikes_dropped == []
@@ -106,7 +106,7 @@ def test_the_report_shows_both_and_explains(site):
         ],
         site, ALIKE, 4,
     )  # fmt: skip
-    lines = list(report(without, plugin, site.library))
+    lines = list(report([without, plugin], site.library))
     cells = {line[:42].strip(): line[42:].split() for line in lines if len(line) > 50}
     assert cells["requests"] == ["3", "4"]
     assert cells["content covered"] == ["25.0%", "25.0%"]

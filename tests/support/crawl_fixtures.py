@@ -32,9 +32,9 @@ def crawl(worker, site):
         assert bool(outcome.logged("ERROR")) == errors, outcome.logged("ERROR")
         assert not outcome.logged("WARNING", "py.warnings")
         for name in outcome.counted():
-            general = re.sub(r"\d+$", "N", name)
+            general = re.sub(r"^distance/\d+$", "distance/N", name)
             for kind, shown in (("unjudged", "REASON"), ("rule", "NAME"), ("learnt", "KIND")):
-                general = re.sub(rf"^{kind}/[a-z-]+$", f"{kind}/{shown}", general)
+                general = re.sub(rf"^{kind}/[a-z0-9-]+$", f"{kind}/{shown}", general)
             assert f"neardup/{general}" in STATS
         return outcome
 

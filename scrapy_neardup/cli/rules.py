@@ -1,0 +1,190 @@
+"""``scrapy-neardup rules``: rules of addresses, from the audits of crawls or from a trial."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from scrapy_neardup.cli.common import Progress, Unusable, escaped, output
+from scrapy_neardup.cli.options import output_option, progress_option
+from scrapy_neardup.cli.report import audit_entries
+from scrapy_neardup.dust.findings import Finding, Findings, JudgedPage, findings
+from scrapy_neardup.dust.formats import deny_patterns, dud_rules
+from scrapy_neardup.dust.words import unordered_hash
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.audited import unpacked
+from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.reports.audit import Entry
+from scrapy_neardup.reports.report import counted
+from scrapy_neardup.verdict import Decision
+
+
+@click.command()
+@click.argument("sources", metavar="AUDIT...|URL", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "dud", "deny"]),
+    default="text",
+    help="text: for people; json: all that is known; dud: rules for duplicate-url-discarder; deny:"
+    " regular expressions, for NEARDUP_DENY or a link extractor.",
+)
+@click.option(
+    "--pages",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1000,
+    help="With URL: responses after which the trial ends.",
+)
+@click.option(
+    "--skip-torn",
+    is_flag=True,
+    help="Leave out lines that a crash of the machine has torn, instead of refusing the audit.",
+)
+@output_option
+@progress_option
+def rules(
+    *,
+    sources: tuple[str, ...],
+    form: str,
+    pages: int,
+    skip_torn: bool,
+    path: str,
+    progress: bool | None,
+) -> None:
+    """Show which rules a site's addresses follow: ?sid= has no effect.
+
+    AUDIT is a file that NEARDUP_AUDIT names; with URL some pages of a site are crawled, as
+    try does. Each rule is held against all pages: how many confirm it, how many contradict
+    it, and how many requests it would have saved. Only rules that hold are written in the
+    formats dud and deny.
+
+    \b
+    Examples:
+      scrapy-neardup rules audit.jsonl
+      scrapy-neardup rules https://www.example.com/ --format dud --output rules.json
+    """  # noqa: D301  (click's mark for lines to keep)
+    if any(source.startswith(("http://", "https://")) for source in sources):
+        if len(sources) > 1:
+            raise click.UsageError("A URL stands alone: audits and other sites are other runs.")
+        found = _tried(sources[0], pages, progress)
+    else:
+        found = findings(judged_pages(audit_entries(sources, skip_torn=skip_torn)))
+    with output(path) as results:
+        results.write(_FORMS[form](found))
+
+
+def judged_pages(entries: Iterator[Entry]) -> Iterator[JudgedPage]:
+    """Yield the pages of audits that were judged new or duplicates."""
+    least = OPTIONS["min_tokens"].default
+    for entry in entries:
+        decision = entry.get("verdict")
+        if decision not in {Decision.NEW, Decision.DUPLICATE}:
+            continue
+        text = unpacked(entry["text"]) if "text" in entry else ""
+        is_short = (entry.get("tokens") or 0) < least
+        of_id = entry.get("of_id")
+        yield JudgedPage(
+            entry["page"],
+            entry["id"] if of_id is None else of_id,
+            decision == Decision.NEW,
+            entry.get("of") or "",
+            unordered_hash([text], letters_only=is_short) if text else 0,
+            is_short,
+        )
+
+
+def _tried(url: str, pages: int, progress: bool | None) -> Findings:
+    """Return the rules of a site, after a crawl of some of its pages."""
+    from scrapy_neardup.crawl.trial import Terms, try_site  # noqa: PLC0415  (it imports Scrapy)
+
+    with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
+        audit = str(Path(folder, "audit.jsonl"))
+        line = Progress(progress, sys.stdout)
+        terms = Terms(
+            pages=pages,
+            audit=audit,
+            settings={"NEARDUP_URLS": "off"},
+            progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
+        )
+        try:
+            trial = try_site(url, terms, delay=0.1)
+        except ConfigurationError as error:
+            raise Unusable(str(error)) from error
+        line.done(trial.pages, "pages")
+        return findings(judged_pages(audit_entries([audit])))
+
+
+def _text(found: Findings) -> str:
+    worth = f"{found.saved:,} of {counted(found.pages, 'page')}"
+    lines = [f"{counted(len(found.holding), 'rule')} would have saved {worth}."]
+    host = None
+    for finding in found.rules:
+        if finding.host != host:
+            host = finding.host
+            lines += ["", escaped(host)]
+        confirmed = f"{finding.support:,} confirm it"
+        against = f", {finding.contradictions:,} contradict it" if finding.contradictions else ""
+        few = "" if finding.holds or against else f", {finding.rule.needed} are needed"
+        lines.append(
+            f"{finding.saved:9,}  {escaped(str(finding.rule))} ({confirmed}{against}{few})"
+        )
+        if (pair := finding.counter or finding.example) is not None:
+            says = "is another page than" if finding.counter else "shows"
+            lines.append(f"{'':11}{escaped(pair[0])} {says} {escaped(pair[1])}")
+    return "\n".join(lines) + "\n"
+
+
+def _json(found: Findings) -> str:
+    return _dumped({
+        "pages": found.pages,
+        "saved": found.saved,
+        "rules": [
+            {
+                "host": finding.host,
+                "rule": str(finding.rule),
+                "kind": finding.rule.kind,
+                "what": finding.rule.what,
+                "by": finding.rule.by,
+                "place": finding.rule.place,
+                "holds": finding.holds,
+                "support": finding.support,
+                "contradictions": finding.contradictions,
+                "example": finding.example,
+                "counter": finding.counter,
+                "saved": finding.saved,
+            }
+            for finding in found.rules
+        ],
+    })  # fmt: skip
+
+
+def _dud(found: Findings) -> str:
+    written, left = dud_rules(found.holding)
+    _tell_left("duplicate-url-discarder", left)
+    return _dumped(written)
+
+
+def _deny(found: Findings) -> str:
+    patterns, left = deny_patterns(found.holding)
+    _tell_left("regular expressions", left)
+    return _dumped(patterns)
+
+
+def _tell_left(what: str, left: Sequence[Finding]) -> None:
+    for finding in left:
+        rule = escaped(f"{finding.host}: {finding.rule}")
+        click.echo(f"Left out, as {what} can't express it: {rule}", err=True)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+_FORMS = {"text": _text, "json": _json, "dud": _dud, "deny": _deny}

@@ -1,0 +1,1 @@
+"""Different URLs with similar text (DUST): rules of addresses, learnt from verdicts, pure."""

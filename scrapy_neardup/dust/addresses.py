@@ -1,0 +1,150 @@
+"""Addresses as rules see them: host, path segments, and parameters in one order."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Final, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from scrapy_neardup.dust.table import KEY_BITS
+
+MAX_LENGTH: Final = 2_000
+"""Maximum characters of an address that is learnt from."""
+MAX_SEGMENTS: Final = 32
+MAX_PARAMETERS: Final = 16
+"""Maximum numbers of path segments and of parameters of such an address."""
+
+_USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
+_NUMBER: Final = re.compile(r"[0-9]+")
+_ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]{16,}|[0-9a-f-]{16,}")
+
+
+class Parts(NamedTuple):
+    """An address, taken apart.
+
+    Parameters
+    ----------
+    scheme
+        ``"http"`` or ``"https"``.
+    www
+        ``"www."`` where the host begins with it, else ``""``.
+    host
+        The rest of the host, in lower case, with its port unless that is the usual one.
+    segments
+        Of the path: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty.
+    query
+        The parameters as they are written, sorted.
+    """
+
+    scheme: str
+    www: str
+    host: str
+    segments: tuple[str, ...]
+    query: tuple[str, ...]
+
+    @classmethod
+    def of(cls, url: str) -> Parts | None:
+        """Return the parts of `url`, without user and fragment.
+
+        None for what isn't an http(s) address, or is longer than the bounds of this module: no
+        rule is learnt from such an address, and none applies to it. O(length); the last few
+        addresses are remembered.
+        """
+        return _parts(url)
+
+    @classmethod
+    def _of(cls, url: str) -> Self | None:
+        if len(url) > MAX_LENGTH:
+            return None
+        try:
+            scheme, netloc, path, query, _ = urlsplit(url)
+        except ValueError:
+            return None
+        if scheme not in _USUAL_PORTS or not netloc:
+            return None
+        segments = path[1:].split("/")
+        parameters = [part for part in query.split("&") if part] if query else []
+        if len(segments) > MAX_SEGMENTS or len(parameters) > MAX_PARAMETERS:
+            return None
+        host = netloc.rpartition("@")[2].lower().removesuffix(_USUAL_PORTS[scheme])
+        bare = host.removeprefix("www.")
+        www = host[: len(host) - len(bare)]
+        return cls(scheme, www, bare, tuple(segments), tuple(sorted(parameters)))
+
+    @property
+    def url(self) -> str:
+        """The address, its parameters in one order."""
+        query = f"?{'&'.join(self.query)}" if self.query else ""
+        return f"{self.scheme}://{self.www}{self.host}/{'/'.join(self.segments)}{query}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters, each once."""
+        return tuple(dict.fromkeys(map(name_of, self.query))) if self.query else ()
+
+    def without(self, name: str) -> Parts:
+        """Return the address without the parameters of a name."""
+        if name not in self.names:
+            return self
+        return self._replace(query=tuple(part for part in self.query if name_of(part) != name))
+
+    @property
+    def section(self) -> str:
+        """The first folder of the path, for which what is learnt of a rule has to be confirmed."""
+        return _general(self.segments[0]) if len(self.segments) > 1 else ""
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of the address: ``/calendar/N/N/``, ``/shop/*?colour=&size=``.
+
+        Numbers and ids in the path are ``N``. Names below the first folder are ``*``, with their
+        extension; of parameters the names count. A segment that is repeated at once is one, with
+        a ``+``, and what is before it doesn't count: ``…/help+/``.
+        """
+        last = self.segments[-1]
+        for at, (one, other) in enumerate(zip(self.segments, self.segments[1:], strict=False)):
+            if one and one == other:
+                rest = [each for each in self.segments[at + 2 :] if each != one]
+                return "…/" + "/".join([f"{one}+", *rest])
+        folders = [_general(segment) for segment in self.segments[:-1]]
+        names = [*folders[:1], *(each if each == "N" else "*" for each in folders[1:])]
+        if last:
+            stem, dot, extension = last.rpartition(".")
+            general = _general(stem if dot else last)
+            names.append((general if general == "N" else "*") + dot + extension * bool(dot))
+        else:
+            names.append("")
+        return (
+            "/"
+            + "/".join(names)
+            + ("?" + "&".join(f"{n}=" for n in self.names)) * bool(self.query)
+        )
+
+
+@lru_cache(maxsize=256)  # a page's address is looked at by several
+def _parts(url: str) -> Parts | None:
+    return Parts._of(url)  # noqa: SLF001  (it is what `Parts.of` remembers)
+
+
+def name_of(parameter: str) -> str:
+    """Return the name of a parameter as it is written: ``page`` of ``page=2``."""
+    return parameter.partition("=")[0]
+
+
+def key_of(parts: Parts, mark: str = "") -> int:
+    """Return the key of an address in a `HashTable`; with a `mark`, another one for each."""
+    text = "\n".join((mark, parts.scheme, parts.www, parts.host, "/".join(parts.segments)))
+    return hash_of("\n".join((text, *parts.query)), KEY_BITS)
+
+
+def hash_of(text: str, bits: int) -> int:
+    """Return a hash of a text, from 1 to 2^bits - 1; at most 64 bits."""
+    data = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(data, "little") % (1 << bits) or 1
+
+
+def _general(segment: str) -> str:
+    """Return ``N`` for a number or an id, else the segment."""
+    return "N" if _NUMBER.fullmatch(segment) or _ID.fullmatch(segment) else segment

@@ -1,0 +1,113 @@
+"""Patterns of addresses that only ever lead to a few pages that say nothing.
+
+Soft 404s, empty months of a calendar, searches without results: whatever the address, the page
+repeats one of a few others. A single new page is enough to think otherwise.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final
+
+from scrapy_neardup.dust.addresses import Parts, hash_of
+from scrapy_neardup.dust.evidence import MAX_EXAMPLE, Pair
+from scrapy_neardup.dust.rules import EMPTY, MAX_WHAT, Rule
+from scrapy_neardup.dust.table import VALUE_BITS
+
+MAX_PATTERNS: Final = 16
+"""Maximum number of patterns of a host that are watched."""
+
+MAX_TARGETS: Final = 4
+"""Maximum number of pages that all pages of an empty pattern repeat."""
+
+
+class _Pattern:
+    __slots__ = ("addresses", "counter", "example", "targets")
+
+    def __init__(self) -> None:
+        self.addresses = array("I")
+        self.targets = array("I")
+        self.example: Pair | None = None
+        self.counter: Pair | None = None
+
+    def reset(self) -> None:
+        self.addresses, self.targets = array("I"), array("I")
+
+
+class EmptyPatterns:
+    """The patterns of one host."""
+
+    __slots__ = ("_active", "_patterns")
+
+    def __init__(self) -> None:
+        self._patterns: dict[str, _Pattern] = {}
+        self._active: set[str] = set()
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether any rule is in force."""
+        return bool(self._active)
+
+    @property
+    def active(self) -> list[Rule]:
+        """The rules that are in force."""
+        return [Rule(EMPTY, name) for name in sorted(self._active)]
+
+    def find(self, page: Parts) -> Rule | None:
+        """Return the rule that says that the page says nothing; None for none."""
+        if self._active and (pattern := page.pattern) in self._active:
+            return Rule(EMPTY, pattern)
+        return None
+
+    def repeats(self, page: Parts, target: int, of: str) -> Rule | None:
+        """Note that a page repeats the content `target`; return the rule that begins with it."""
+        name = page.pattern
+        if len(name) > MAX_WHAT:
+            return None
+        if (pattern := self._patterns.pop(name, None)) is None:
+            pattern = _Pattern()
+            if len(self._patterns) >= MAX_PATTERNS:
+                self._evict()
+        self._patterns[name] = pattern
+        if pattern.counter is not None:
+            return None
+        if target not in pattern.targets:
+            if len(pattern.targets) >= MAX_TARGETS:
+                pattern.reset()
+            pattern.targets.append(target)
+        address = hash_of("/".join(page.segments), VALUE_BITS)
+        rule = Rule(EMPTY, name)
+        if name in self._active or address in pattern.addresses:
+            return None
+        pattern.addresses.append(address)
+        pattern.example = (page.url[:MAX_EXAMPLE], of[:MAX_EXAMPLE])
+        if len(pattern.addresses) < rule.needed:
+            return None
+        self._active.add(name)
+        return rule
+
+    def is_new(self, page: Parts) -> Rule | None:
+        """Note that a page says something new; return the rule that ends with it."""
+        if not self._patterns or (pattern := self._patterns.get(page.pattern)) is None:
+            return None
+        pattern.reset()
+        if page.pattern not in self._active:
+            return None
+        self._active.discard(page.pattern)
+        pattern.counter = (page.url[:MAX_EXAMPLE], "")
+        return Rule(EMPTY, page.pattern)
+
+    def rules(self) -> list[tuple[Rule, int, Pair | None, Pair | None]]:
+        """Return rules that have begun: with their support, an example, and what ended them."""
+        return [
+            (Rule(EMPTY, name), len(each.addresses), each.example, each.counter)
+            for name, each in self._patterns.items()
+            if name in self._active or each.counter is not None
+        ]
+
+    def _evict(self) -> None:
+        """Forget the pattern that was met longest ago, rather one that hasn't begun."""
+        idle = (n for n, p in self._patterns.items() if n not in self._active and not p.counter)
+        name = next(idle, next(iter(self._patterns)))
+        del self._patterns[name]
+        self._active.discard(name)

@@ -1,0 +1,150 @@
+"""What speaks for a rule and against it."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, Final
+
+from scrapy_neardup.dust.rules import KINDS, MAX_WHAT, Rule
+from scrapy_neardup.dust.table import VALUE_BITS
+
+MAX_EXAMPLE: Final = 240
+"""Maximum characters of an address that is kept as an example."""
+
+MAX_SECTIONS: Final = 16
+"""Maximum number of sections of a site in which a rule can apply."""
+
+MAX_SUPPORTS: Final = 80
+"""Maximum number of pages that are remembered to have confirmed a rule."""
+
+Pair = tuple[str, str]
+"""The addresses of two pages."""
+
+
+class Evidence:
+    """Pages that a rule joins, as far as they were judged.
+
+    Attributes
+    ----------
+    supports
+        Contents of the pages that were found at two addresses which differ by this rule alone:
+        at most `MAX_SUPPORTS`, each once.
+    joint
+        The same for addresses that differ by other rules, too.
+    joint_counter
+        Whether two such pages were judged different, so that `joint` doesn't count.
+    sections
+        Section, hashed -> number of pages that confirmed the rule there, as far as it matters.
+    example, counter
+        A pair that confirmed the rule, and the one that contradicts it.
+    is_active
+        Whether the rule has begun and wasn't contradicted.
+    """
+
+    __slots__ = (
+        "counter", "example", "is_active", "joint", "joint_counter", "sections",
+        "supports",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.supports = array("I")
+        self.joint = array("I")
+        self.joint_counter = False
+        self.sections: dict[int, int] = {}
+        self.example: Pair | None = None
+        self.counter: Pair | None = None
+        self.is_active = False
+
+    @property
+    def confirmed(self) -> int:
+        """Number of pages that speak for the rule."""
+        if self.joint_counter:
+            return len(self.supports)
+        return len(self.supports) + sum(each not in self.supports for each in self.joint)
+
+    def support(self, content: int, section: int, pair: Pair, *, jointly: bool = False) -> None:
+        """Note that a page was found at both addresses of `pair`."""
+        known = self.joint if jointly else self.supports
+        if content in known:
+            return
+        if len(known) < MAX_SUPPORTS:
+            known.append(content)
+        if section in self.sections or len(self.sections) < MAX_SECTIONS:
+            self.sections[section] = min(self.sections.get(section, 0) + 1, MAX_SUPPORTS)
+        if self.example is None:
+            self.example = _shortened(pair)
+
+    def contradict(self, pair: Pair) -> None:
+        """Note that two pages were judged different: the rule ends, and doesn't begin again."""
+        self.counter = self.counter or _shortened(pair)
+        self.is_active = False
+
+    def applies_in(self, rule: Rule, section: int) -> bool:
+        """Return whether the rule was confirmed in a section of the site."""
+        return self.sections.get(section, 0) >= max(1, rule.needed // 10)
+
+    def merge(self, other: Evidence) -> None:
+        """Take over what another crawler knows; twice the same changes nothing."""
+        for mine, theirs in ((self.supports, other.supports), (self.joint, other.joint)):
+            mine.extend([each for each in theirs if each not in mine][: MAX_SUPPORTS - len(mine)])
+        self.joint_counter |= other.joint_counter
+        for section, count in other.sections.items():
+            if section in self.sections or len(self.sections) < MAX_SECTIONS:
+                self.sections[section] = max(self.sections.get(section, 0), count)
+        self.example = self.example or other.example
+        if other.counter is not None:
+            self.contradict(other.counter)
+
+    def dump(self, rule: Rule) -> list[Any]:
+        """Return the rule and its evidence as JSON can hold them."""
+        return [
+            list(rule), list(self.supports), list(self.joint), self.joint_counter,
+            list(self.sections.items()), self.example, self.counter,
+        ]  # fmt: skip
+
+    @classmethod
+    def load(cls, dump: object) -> tuple[Rule, Evidence]:
+        """Return what `dump` has written; raise `ValueError` for anything else."""
+        match dump:
+            case [
+                [str(kind), str(what), None | str() as by, int(place)],
+                list(supports), list(joint), bool(joint_counter), list(sections),
+                example, counter,
+            ] if kind in KINDS and len(what) + len(by or "") <= 2 * MAX_WHAT:  # fmt: skip
+                pass
+            case _:
+                raise ValueError("not the evidence of a rule")
+        if abs(place) > MAX_SUPPORTS or max(len(supports), len(joint)) > MAX_SUPPORTS:
+            raise ValueError("more evidence than there can be")
+        found = cls()
+        found.supports.extend(_numbers(supports))
+        found.joint.extend(_numbers(joint))
+        found.joint_counter = joint_counter
+        for entry in sections[:MAX_SECTIONS]:
+            section, count = _numbers(entry, 2)
+            found.sections[section] = min(count, MAX_SUPPORTS)
+        found.example, found.counter = _pair(example), _pair(counter)
+        return Rule(kind, what, by, place), found
+
+
+def _numbers(values: object, length: int | None = None) -> list[int]:
+    """Return distinct numbers of 24 bits."""
+    if not isinstance(values, list) or (length is not None and len(values) != length):
+        raise ValueError("not a list of numbers")
+    for value in values:
+        if type(value) is not int or not 0 <= value < 1 << VALUE_BITS:
+            raise ValueError("not a number of 24 bits")
+    return values if length is not None else list(dict.fromkeys(values))
+
+
+def _pair(value: object) -> Pair | None:
+    match value:
+        case None:
+            return None
+        case [str(one), str(other)]:
+            return _shortened((one, other))
+    raise ValueError("not a pair of addresses")
+
+
+def _shortened(pair: Pair) -> Pair:
+    return pair[0][:MAX_EXAMPLE], pair[1][:MAX_EXAMPLE]

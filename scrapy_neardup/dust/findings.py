@@ -1,0 +1,185 @@
+"""Rules of addresses of a crawl that is over: learnt as in a crawl, and counted exactly.
+
+In a crawl a rule is checked against the pages whose hashes are still held, from the moment it is a
+candidate. Here every candidate is held against all pages, earlier ones too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from scrapy_neardup.dust.addresses import Parts
+from scrapy_neardup.dust.evidence import Pair
+from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.rules import EMPTY, Rule
+from scrapy_neardup.dust.table import VALUE_BITS
+
+
+class JudgedPage(NamedTuple):
+    """A page of an audit.
+
+    Parameters
+    ----------
+    url
+        Its address.
+    content
+        What it shows: its own id, or that of the page that it repeats.
+    is_new
+        Whether it was judged new.
+    match
+        The address of the page that it repeats; ``""`` where it isn't known.
+    words, is_short
+        As of `Host.learn`.
+    """
+
+    url: str
+    content: int
+    is_new: bool
+    match: str = ""
+    words: int = 0
+    is_short: bool = False
+
+
+@dataclass(slots=True)
+class Finding:
+    """A rule of one host.
+
+    Attributes
+    ----------
+    support
+        Number of pages that were found at two addresses which the rule joins.
+    contradictions
+        Number of pages judged new although the rule joins them with an earlier one.
+    example, counter
+        A pair of each, the later page first.
+    saved
+        Number of pages that needn't have been requested.
+    """
+
+    host: str
+    rule: Rule
+    support: int = 0
+    contradictions: int = 0
+    example: Pair | None = None
+    counter: Pair | None = None
+    saved: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether enough pages confirm the rule, and none contradicts it."""
+        return not self.contradictions and self.support >= self.rule.needed
+
+
+@dataclass(slots=True)
+class Findings:
+    """The rules of a crawl, those that hold first, and of these those that save most.
+
+    Attributes
+    ----------
+    pages
+        Number of pages of the crawl.
+    saved
+        Number of pages that all rules that hold would have saved together.
+    """
+
+    rules: list[Finding] = field(default_factory=list)
+    pages: int = 0
+    saved: int = 0
+
+    @property
+    def holding(self) -> list[Finding]:
+        """The rules that hold."""
+        return [finding for finding in self.rules if finding.holds]
+
+
+def findings(pages: Iterable[JudgedPage]) -> Findings:
+    """Return the rules of a crawl's pages, in the order in which they were judged.
+
+    O(pages * rules) of time; memory O(pages).
+    """
+    found = Findings()
+    by_host: defaultdict[str, list[tuple[Parts, JudgedPage]]] = defaultdict(list)
+    for page in pages:
+        found.pages += 1
+        if (parts := Parts.of(page.url)) is not None:
+            by_host[parts.host].append((parts, page))
+    for name, met in by_host.items():
+        rules = [_counted(name, rule, met) for rule in _candidates(met)]
+        found.rules += [finding for finding in rules if finding.support]
+        found.saved += _saved_together([f.rule for f in rules if f.holds], met)
+    found.rules.sort(key=lambda finding: (finding.holds, finding.saved), reverse=True)
+    return found
+
+
+def _candidates(met: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
+    """Return the rules that a crawl of these pages would have begun, or ended."""
+    host = Host()
+    rules: dict[Rule, None] = {}
+    for parts, page in met:
+        changes, _ = host.learn(
+            parts,
+            page.content % (1 << VALUE_BITS),
+            is_new=page.is_new,
+            match=Parts.of(page.match),
+            words=page.words,
+            is_short=page.is_short,
+        )
+        rules.update((change.rule, None) for change in changes)
+    return list(rules)
+
+
+def _counted(name: str, rule: Rule, met: Sequence[tuple[Parts, JudgedPage]]) -> Finding:
+    """Hold a rule against all pages of its host."""
+    finding = Finding(name, rule)
+    if rule.kind == EMPTY:
+        return _counted_pattern(finding, met)
+    shown: dict[Parts, dict[Parts, JudgedPage]] = {}
+    confirmed: set[int] = set()
+    for parts, page in met:
+        group = shown.setdefault(rule.apply(parts), {})
+        others = [other for address, other in group.items() if address != parts]
+        finding.saved += bool(others)
+        for other in others:
+            pair = (page.url, other.url)
+            if page.content == other.content or (page.words and page.words == other.words):
+                confirmed.add(other.content)
+                finding.example = finding.example or pair
+            elif page.is_new:
+                finding.contradictions += 1
+                finding.counter = finding.counter or pair
+            break
+        group.setdefault(parts, page)
+    finding.support = len(confirmed)
+    return finding
+
+
+def _counted_pattern(finding: Finding, met: Sequence[tuple[Parts, JudgedPage]]) -> Finding:
+    pages = [page for parts, page in met if parts.pattern == finding.rule.what]
+    last_new = max((at for at, page in enumerate(pages) if page.is_new), default=-1)
+    repeating = pages[last_new + 1 :]
+    finding.support = finding.saved = len(repeating)
+    if repeating:
+        finding.example = (repeating[-1].url, repeating[-1].match)
+    return finding
+
+
+def _saved_together(rules: Sequence[Rule], met: Sequence[tuple[Parts, JudgedPage]]) -> int:
+    """Return the number of pages whose address is that of an earlier one under some rules."""
+    patterns = {rule.what for rule in rules if rule.kind == EMPTY}
+    addresses: set[Parts] = set()
+    raw: set[Parts] = set()
+    saved = 0
+    for parts, page in met:
+        if parts in raw:
+            continue
+        raw.add(parts)
+        canonical = parts
+        for rule in rules:
+            canonical = rule.apply(canonical)
+        is_empty = bool(patterns) and not page.is_new and parts.pattern in patterns
+        saved += canonical in addresses or is_empty
+        addresses.add(canonical)
+    return saved

@@ -1,0 +1,287 @@
+"""What the addresses of one host have shown: rules, learnt from verdicts and checked by them.
+
+Each page that is judged is looked up beside its relatives: the addresses that differ from it by
+one rule and were judged before. Where both show one content, that page speaks for the rule. Where
+the later one was judged new, it speaks against it, and the rule ends for good. What was judged is
+remembered as hashes alone (`known.py`), so a page costs some look-ups, whatever the host's size.
+
+Memory is at most 256 kB, and some 1 kB for a host of ten pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from scrapy_neardup.dust.addresses import Parts, key_of, name_of
+from scrapy_neardup.dust.empty import EmptyPatterns
+from scrapy_neardup.dust.evidence import Evidence
+from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, relatives
+from scrapy_neardup.dust.rulebook import Change, RuleBook
+from scrapy_neardup.dust.rules import PARAMETER, SEGMENT, VALUE, Rule, difference
+
+MAX_VALUE: Final = 40
+"""Maximum characters of a parameter that is examined together with its value."""
+
+_SEVERAL: Final = 2
+
+
+class Known(NamedTuple):
+    """A page that rules join with one that was judged before."""
+
+    rules: tuple[Rule, ...]
+    content: int
+
+
+class Lesson(NamedTuple):
+    """What a host has learnt from a page.
+
+    Parameters
+    ----------
+    changes
+        The rules that begin and end with the page.
+    is_joined
+        Whether a rule that was in force joins the page with a known one that shows the same.
+    """
+
+    changes: list[Change]
+    is_joined: bool
+
+
+class Host:
+    """One host, with and without ``www.``."""
+
+    __slots__ = ("_book", "_empty", "_known", "_names")
+
+    def __init__(self) -> None:
+        self._known = KnownPages()
+        self._book = RuleBook()
+        self._names: dict[str, None] = {}  # of parameters, those that were met first
+        self._empty = EmptyPatterns()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        return self._known.nbytes + self._book.nbytes
+
+    @property
+    def active(self) -> list[Rule]:
+        """The rules that are in force."""
+        return [*self._book.active, *self._empty.active]
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether any rule is in force."""
+        return bool(self._book.active) or self._empty.has_rules
+
+    def find(self, page: Parts) -> Known | None:
+        """Return the known page that rules join `page` with; None for none.
+
+        O(rules): a microsecond or two for each that has begun.
+        """
+        if (rule := self._empty.find(page)) is not None:
+            return Known((rule,), 0)
+        if not self._book.active:
+            return None
+        canonical, used = self._book.apply(page)
+        content = self._known.shown(key_of(canonical)) if used else None
+        if content is None:
+            found = self._first_relative(canonical)
+            if found is None:
+                return None
+            content, rule = found
+            used = tuple(dict.fromkeys((*used, rule)))
+        return Known(used, content) if self._book.apply_in(canonical, used) else None
+
+    def knows(self, page: Parts) -> bool:
+        """Return whether a page of this very address was judged."""
+        return page in self._known
+
+    def joined(self, page: Parts) -> tuple[int, tuple[Rule, ...]]:
+        """Return a key that all addresses have which the rules join, and the rules it takes."""
+        canonical, used = self._book.apply(page)
+        if not used or not self._book.apply_in(canonical, used):
+            return key_of(page), ()
+        return key_of(canonical), used
+
+    def learn(
+        self,
+        page: Parts,
+        content: int,
+        *,
+        is_new: bool,
+        match: Parts | None = None,
+        words: int = 0,
+        is_short: bool = False,
+    ) -> Lesson:
+        """Learn from a page that was judged.
+
+        Parameters
+        ----------
+        page
+            Its address.
+        content
+            24-bit number of what it shows: of a new page its own, of a duplicate that of the page
+            which it repeats.
+        is_new
+            Whether it was judged new.
+        match
+            The address of the page that it repeats, if it does and that is known.
+        words
+            Hash of its words, whatever their order; 0: unknown. A new page with the words of
+            another one is that page in another order (a list that is sorted otherwise).
+        is_short
+            Whether the page is too short for more than equality, and `words` leaves out what may
+            change with each response. Then a new page with the words of another one says nothing
+            for a rule and nothing against it.
+
+        """
+        canonical, used = self._book.apply(page)
+        if match is not None:
+            seen = self._known.shown(key_of(self._book.apply(match)[0]))
+            content = content if seen is None else seen
+        if words:
+            same = self._known.same_words(words, content)
+            if same is not None and is_new and is_short:
+                self._known.add(page, canonical, same)
+                return Lesson([], is_joined=False)
+            if same is not None and is_new:
+                content, is_new = same, False
+        changes, is_joined = self._compare(page, canonical, used, content, is_new=is_new)
+        if match is not None:
+            changes += self._repeats(page, canonical, match, content)
+        if any(not change.begins for change in changes):
+            self._known.forget_derived()
+            canonical = self._book.apply(page)[0]
+        self._known.add(page, canonical, content)
+        return Lesson(changes, is_joined)
+
+    def lacks(self, rule: Rule) -> int:
+        """Return how many more pages have to confirm a rule before a crawl relies on it."""
+        evidence = self._book.get(rule)
+        return rule.checks - evidence.confirmed if evidence is not None else 0
+
+    def clear_pages(self) -> None:
+        """Forget which pages are known: what rests on them would no longer be true."""
+        self._known.clear()
+
+    def rules(self) -> list[tuple[Rule, Evidence]]:
+        """Return the rules that anything speaks for, with their evidence."""
+        return self._book.supported()
+
+    # Learning
+
+    def _compare(
+        self, page: Parts, canonical: Parts, used: Collection[Rule], content: int, *, is_new: bool
+    ) -> Lesson:
+        """Hold a page against its relatives."""
+        changes: list[Change] = []
+        is_joined = False
+        if is_new and (found := self.find(page)) is not None and found.content != content:
+            changes += self._book.end(found.rules, (page.url, canonical.url))
+            self._known.forget_derived()
+            canonical, used = self._book.apply(page)
+        if is_new and (ended := self._empty.is_new(page)) is not None:
+            changes.append(Change(ended, begins=False, pair=(page.url, "")))
+        for rule, other, changed in self._candidates(canonical, used):
+            for key in relatives(rule, other, changed=changed):
+                if (shown := self._known.shown(key)) is None:
+                    continue
+                pair = (page.url, other.url)
+                if shown == content:
+                    is_joined |= rule in self._book.active
+                    changes += self._book.support(rule, content, other.section, pair)
+                elif is_new:
+                    changes += self._book.end((rule,), pair)
+        if is_new and len(canonical.query) >= _SEVERAL:
+            self._doubt_joint(canonical, content)
+        return Lesson(changes, is_joined)
+
+    def _candidates(
+        self, page: Parts, used: Collection[Rule]
+    ) -> Iterator[tuple[Rule, Parts, bool]]:
+        """Yield rules that may join a page with known ones.
+
+        With each the page's address under the rule, and whether that is another one than its own.
+        """
+        names = page.names[:MAX_NAMES]
+        for name in names:
+            rule, base = Rule(PARAMETER, name), page.without(name)
+            yield rule, base, True
+            if len(self._names) < MAX_NAMES:
+                self._names[name] = None
+            evidence = self._book.get(rule)
+            if evidence is not None and evidence.counter is not None:
+                part = next(each for each in page.query if name_of(each) == name)
+                if len(part) <= MAX_VALUE and len(base.query) == len(page.query) - 1:
+                    yield Rule(VALUE, part), base, True
+        absent = [Rule(PARAMETER, name) for name in self._names if name not in names]
+        for rule in dict.fromkeys((*absent, *self._book.open())):
+            evidence = self._book.get(rule)
+            if evidence is not None and evidence.counter is not None:
+                continue
+            if rule.kind != PARAMETER or rule.what not in names:
+                applied = rule.apply(page)
+                yield rule, applied, applied != page or rule in used
+
+    def _doubt_joint(self, page: Parts, content: int) -> None:
+        """Note that parameters which come together may have an effect together."""
+        if self._known.shown(key_of(page._replace(query=()))) in {None, content}:
+            return
+        for name in page.names[:MAX_NAMES]:
+            if (evidence := self._book.get(Rule(PARAMETER, name))) is not None:
+                evidence.joint_counter = True
+
+    def _repeats(self, page: Parts, canonical: Parts, match: Parts, content: int) -> list[Change]:
+        """Learn from a page and the one that it was found to repeat."""
+        changes = []
+        pair = (page.url, match.url)
+        if (begun := self._empty.repeats(page, content, match.url)) is not None:
+            changes.append(Change(begun, begins=True, pair=pair))
+        rules = difference(canonical, self._book.apply(match)[0])
+        for rule in rules:
+            if rule.kind == SEGMENT and rule.what.isdecimal():
+                continue  # one number for another: two pages that are alike, not a rule
+            section = rule.apply(canonical).section
+            changes += self._book.support(rule, content, section, pair, jointly=len(rules) > 1)
+        return changes
+
+    # What is known
+
+    def _first_relative(self, page: Parts) -> tuple[int, Rule] | None:
+        """Return the content of a known page that one rule joins with a canonical address."""
+        for rule in self._book.active:
+            for key in relatives(rule, page, changed=False):
+                if (content := self._known.shown(key)) is not None:
+                    return content, rule
+        return None
+
+    # Sharing
+
+    def dump(self) -> bytes:
+        """Return the rules and their evidence, for other crawlers."""
+        return self._book.dump()
+
+    def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
+        """Take over what others have found out; what can't be read is skipped."""
+        changes = self._book.add_others(dumps)
+        if any(not change.begins for change in changes):
+            self._known.forget_derived()
+        return changes
+
+    def state(self) -> bytes:
+        """Return all that is known, for this crawl's next run."""
+        rules = self.dump()
+        return len(rules).to_bytes(4, "little") + rules + self._known.dump()
+
+    @classmethod
+    def restored(cls, state: bytes) -> Host | None:
+        """Return the host that goes on from what `state` wrote; None if that can't be read."""
+        size = int.from_bytes(state[:4], "little")
+        host = cls()
+        host.add_others([state[4 : 4 + size]])
+        try:
+            host._known = KnownPages.load(state[4 + size :])
+        except ValueError:
+            return None
+        return host

@@ -1,0 +1,126 @@
+"""Which addresses of a host were judged, and what they show: hashes alone.
+
+An address is held under several keys, so that its relatives find it: its own; of each parameter
+that it has, one that stands for it without the parameter; and so on. Keys of addresses to which
+rules were applied are held apart, as they are no longer true when one of these rules ends.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+from scrapy_neardup.dust.addresses import Parts, hash_of, key_of
+from scrapy_neardup.dust.rules import CASE, PATH_PARAMETER, Rule
+from scrapy_neardup.dust.table import KEY_BITS, HashTable
+
+MAX_NAMES: Final = 8
+"""Maximum number of parameters of one address that are examined."""
+
+MAX_DERIVED: Final = 4_096
+"""Maximum number of cells for addresses under rules, 32 kB."""
+
+_MAX_STATE: Final = 1 << 20
+
+
+class KnownPages:
+    """The judged addresses of one host; contents are numbers of 24 bits."""
+
+    __slots__ = ("_derived", "_known")
+
+    def __init__(self) -> None:
+        self._known = HashTable()
+        self._derived = HashTable(MAX_DERIVED)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held."""
+        return self._known.nbytes + self._derived.nbytes
+
+    def __contains__(self, page: Parts) -> bool:
+        """Return whether a page of this very address was judged."""
+        return self._known.get(key_of(page)) is not None
+
+    def shown(self, key: int) -> int | None:
+        """Return the content that an address shows; None where it isn't known."""
+        shown = self._known.get(key)
+        return self._derived.get(key) if shown is None else shown
+
+    def same_words(self, words: int, content: int) -> int | None:
+        """Return the first content with these words, if that is another one; else note them."""
+        key = hash_of(f"words {words}", KEY_BITS)
+        if (same := self._known.get(key)) is None:
+            self._known.put(key, content)
+        return same
+
+    def add(self, page: Parts, canonical: Parts, content: int) -> None:
+        """Note what an address shows, `canonical` under the rules that are in force."""
+        _note(self._known, page, content)
+        if page != canonical:
+            _note(self._derived, canonical, content)
+            for name in set(page.names[:MAX_NAMES]).difference(canonical.names):
+                self._derived.put(key_of(canonical.without(name), f"?{name}"), content)
+
+    def forget_derived(self) -> None:
+        """Forget what rests on rules."""
+        self._derived.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._known.clear()
+        self._derived.clear()
+
+    def dump(self) -> bytes:
+        """Return what is known whatever the rules."""
+        return zlib.compress(self._known.dump(), 1)
+
+    @classmethod
+    def load(cls, dump: bytes) -> KnownPages:
+        """Return what `dump` has written; raise `ValueError` for anything else."""
+        pages = cls()
+        try:
+            pages._known = HashTable.load(zlib.decompressobj().decompress(dump, _MAX_STATE))
+        except zlib.error as error:
+            raise ValueError(str(error)) from error
+        return pages
+
+
+def relatives(rule: Rule, page: Parts, *, changed: bool) -> Iterator[int]:
+    """Yield the keys of the addresses that a rule joins with one.
+
+    Parameters
+    ----------
+    page
+        The address under the rule.
+    changed
+        Whether the address itself is another one, so that `page` is one of those.
+    """
+    match rule.kind:
+        case "parameter":
+            yield key_of(page, f"?{rule.what}")
+        case "path-parameter":
+            yield key_of(page, f";{rule.what}")
+        case "case":
+            yield key_of(page, CASE)
+        case _ if not changed and (other := rule.counterpart(page)) is not None:
+            yield key_of(other)
+    if changed:
+        yield key_of(page)
+
+
+def _note(table: HashTable, page: Parts, content: int) -> None:
+    table.put(key_of(page), content)
+    for name in page.names[:MAX_NAMES]:
+        table.put(key_of(page.without(name), f"?{name}"), content)
+    path = "/".join(page.segments)
+    if ";" in path:
+        for rule in {Rule(PATH_PARAMETER, name) for name in _path_parameters(path)}:
+            table.put(key_of(rule.apply(page), f";{rule.what}"), content)
+    if path != path.lower():
+        table.put(key_of(Rule(CASE).apply(page), CASE), content)
+
+
+def _path_parameters(path: str) -> list[str]:
+    parts = [part for segment in path.split("/") for part in segment.split(";")[1:]]
+    return [part.partition("=")[0] for part in parts][:MAX_NAMES]

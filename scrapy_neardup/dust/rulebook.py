@@ -1,0 +1,173 @@
+"""The rules of one host: what speaks for each, and which are in force."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from scrapy_neardup.dust.addresses import Parts, hash_of
+from scrapy_neardup.dust.evidence import Evidence, Pair
+from scrapy_neardup.dust.rules import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
+from scrapy_neardup.dust.table import VALUE_BITS
+
+MAX_RULES: Final = 20
+"""Maximum number of rules of a host that are examined at a time."""
+
+MAX_DUMP: Final = 256 << 10
+"""Maximum bytes of a dump of a host's rules, unpacked."""
+
+_RULE_BYTES: Final = 3_500
+"""Maximum bytes of a rule with its evidence."""
+
+_SEVERAL: Final = 2
+
+
+class Change(NamedTuple):
+    """A rule that begins, or ends.
+
+    Parameters
+    ----------
+    pair
+        The addresses that confirmed or contradicted it last.
+    """
+
+    rule: Rule
+    begins: bool
+    pair: Pair
+
+
+class RuleBook:
+    """The rules of one host, and the evidence for them."""
+
+    __slots__ = ("_evidence", "active")
+
+    def __init__(self) -> None:
+        self._evidence: dict[Rule, Evidence] = {}
+        self.active: list[Rule] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        return _RULE_BYTES * (1 + len(self._evidence))
+
+    def get(self, rule: Rule) -> Evidence | None:
+        """Return what is known of a rule; None for nothing."""
+        return self._evidence.get(rule)
+
+    def supported(self) -> list[tuple[Rule, Evidence]]:
+        """Return the rules that anything speaks for, with their evidence."""
+        return [(rule, each) for rule, each in self._evidence.items() if each.example]
+
+    def open(self) -> list[Rule]:
+        """Return the rules that nothing contradicts, but for those that one pair speaks for."""
+        return [
+            rule
+            for rule, evidence in self._evidence.items()
+            if evidence.counter is None and not _is_chance(rule, evidence)
+        ]
+
+    def apply(self, page: Parts) -> tuple[Parts, tuple[Rule, ...]]:
+        """Return an address under the rules that are in force, and those that change it."""
+        used = []
+        for rule in self.active:
+            if rule.kind in {PARAMETER, VALUE} and not page.query:
+                continue
+            applied = rule.apply(page)
+            if applied is not page and applied != page:
+                page = applied
+                used.append(rule)
+        return page, tuple(used)
+
+    def apply_in(self, page: Parts, rules: Iterable[Rule]) -> bool:
+        """Return whether rules were confirmed in the section of an address that is under them."""
+        section = hash_of(page.section, VALUE_BITS)
+        return all(self._evidence[rule].applies_in(rule, section) for rule in rules)
+
+    def support(
+        self, rule: Rule, content: int, section: str, pair: Pair, *, jointly: bool = False
+    ) -> list[Change]:
+        """Note that a page was found at both addresses of `pair`; return whether a rule begins."""
+        evidence = self._of(rule)
+        if evidence is None or evidence.counter is not None:
+            return []
+        evidence.support(content, hash_of(section, VALUE_BITS), pair, jointly=jointly)
+        if evidence.is_active or evidence.confirmed < rule.needed:
+            return []
+        evidence.is_active = True
+        self.active.append(rule)
+        return [Change(rule, begins=True, pair=pair)]
+
+    def end(self, rules: Iterable[Rule], pair: Pair) -> list[Change]:
+        """Contradict rules for good; return those that were in force."""
+        ended = []
+        for rule in rules:
+            # A value or segment that nothing speaks for needs no counter-example.
+            known = rule.kind == PARAMETER or rule in self._evidence
+            if not known or (evidence := self._of(rule)) is None:
+                continue
+            if evidence.is_active:
+                self.active.remove(rule)
+                ended.append(Change(rule, begins=False, pair=pair))
+            evidence.contradict(pair)
+        return ended
+
+    def dump(self) -> bytes:
+        """Return the rules and their evidence, for other crawlers."""
+        rules = [evidence.dump(rule) for rule, evidence in self._evidence.items()]
+        return zlib.compress(json.dumps(rules).encode(), 1)
+
+    def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
+        """Take over what others have found out; what can't be read is skipped."""
+        changes: list[Change] = []
+        for dump in dumps:
+            for rule, theirs in _loaded(dump):
+                if (mine := self._of(rule)) is None:
+                    continue
+                was_active = mine.is_active
+                mine.merge(theirs)
+                if mine.counter is not None:
+                    if was_active:
+                        mine.is_active = True
+                        changes += self.end((rule,), mine.counter)
+                elif not was_active and mine.confirmed >= rule.needed:
+                    mine.is_active = True
+                    self.active.append(rule)
+                    changes.append(Change(rule, begins=True, pair=mine.example or ("", "")))
+        return changes
+
+    def _of(self, rule: Rule) -> Evidence | None:
+        """Return what is known of a rule; None where there is no room for one more."""
+        if rule.kind == EMPTY:
+            return None
+        if (found := self._evidence.get(rule)) is not None:
+            return found
+        if len(self._evidence) >= MAX_RULES:
+            weak = (r for r, each in self._evidence.items() if _is_weak(r, each))
+            if (weakest := next(weak, None)) is None:
+                return None
+            del self._evidence[weakest]
+        self._evidence[rule] = Evidence()
+        return self._evidence[rule]
+
+
+def _is_weak(rule: Rule, evidence: Evidence) -> bool:
+    """Return whether a rule may be forgotten for another one."""
+    if evidence.is_active:
+        return False
+    return evidence.confirmed <= 1 and (evidence.counter is None or rule.kind in {SEGMENT, VALUE})
+
+
+def _is_chance(rule: Rule, evidence: Evidence) -> bool:
+    """Return whether nothing but one pair speaks for a rule, as for many names of two pages."""
+    return rule.kind == SEGMENT and len(evidence.supports) + len(evidence.joint) < _SEVERAL
+
+
+def _loaded(dump: bytes) -> list[tuple[Rule, Evidence]]:
+    """Return what `RuleBook.dump` has written; nothing of what it can't have."""
+    try:
+        lines = json.loads(zlib.decompressobj().decompress(dump, MAX_DUMP))
+        return [Evidence.load(line) for line in lines[:MAX_RULES]]
+    except (zlib.error, ValueError, TypeError, KeyError, RecursionError):
+        return []

@@ -1,0 +1,103 @@
+"""A map of hashes to small numbers: eight bytes an entry, and bounded."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Final, Self
+
+KEY_BITS: Final = 40
+VALUE_BITS: Final = 24
+"""Bits of a key and of a value; a cell of 64 bits holds both."""
+
+_WAYS: Final = 8
+"""Number of cells in a row; a key has one row, and may stand in any of its cells."""
+
+MAX_CELLS: Final = 16_384
+"""Maximum number of cells of a table, unless it is given another one: 128 kB."""
+
+_VALUES: Final = (1 << VALUE_BITS) - 1
+
+
+class HashTable:
+    """A set-associative table, as a processor's cache is one.
+
+    Keys are numbers from 1 to 2^40 - 1, values from 0 to 2^24 - 1.
+
+    Parameters
+    ----------
+    most
+        Maximum number of cells, a power of two from 8 on.
+
+    Notes
+    -----
+    `get` and `put` are O(1), `put` amortized: where a row is full, the table doubles, until it has
+    `most` cells. Before that no key is lost; afterwards the oldest ones of each row are.
+    """
+
+    __slots__ = ("_cells", "_filled", "_most")
+
+    def __init__(self, most: int = MAX_CELLS) -> None:
+        self._most = most
+        self._cells = array("Q", bytes(8 * _WAYS))
+        self._filled = 0
+
+    def __len__(self) -> int:
+        return self._filled
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the cells."""
+        return len(self._cells) * 8
+
+    def get(self, key: int) -> int | None:
+        """Return the value of a key; None where it isn't held."""
+        start = key % (len(self._cells) // _WAYS) * _WAYS
+        for cell in self._cells[start : start + _WAYS]:
+            if cell >> VALUE_BITS == key:
+                return cell & _VALUES
+        return None
+
+    def put(self, key: int, value: int) -> None:
+        """Set the value of a key."""
+        cells = self._cells
+        start = key % (len(cells) // _WAYS) * _WAYS
+        row = cells[start : start + _WAYS]
+        others = [cell for cell in row if cell and cell >> VALUE_BITS != key]
+        if len(others) == _WAYS:
+            if len(cells) < self._most and self._filled * 8 > len(cells):
+                self._double()
+                self.put(key, value)
+                return
+            others.pop()
+        self._filled += 1 + len(others) - (_WAYS - row.count(0))
+        new = [key << VALUE_BITS | value, *others]
+        cells[start : start + _WAYS] = array("Q", new + [0] * (_WAYS - len(new)))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._cells, self._filled = array("Q", bytes(8 * _WAYS)), 0
+
+    def dump(self) -> bytes:
+        """Return the cells."""
+        return self._cells.tobytes()
+
+    @classmethod
+    def load(cls, dump: bytes) -> Self:
+        """Return the table whose cells are `dump`; raise `ValueError` where they can't be."""
+        cells = array("Q")
+        cells.frombytes(dump)
+        if len(cells) not in {_WAYS << bits for bits in range(MAX_CELLS.bit_length())} or (
+            len(cells) > MAX_CELLS
+        ):
+            raise ValueError(f"{len(cells)} cells")
+        table = cls()
+        table._cells, table._filled = cells, len(cells) - cells.count(0)
+        return table
+
+    def _double(self) -> None:
+        old, self._filled = self._cells, 0
+        self._cells = array("Q", bytes(16 * len(old)))
+        # Back to front: of a row the oldest cell comes last, and must stay the oldest.
+        for cell in reversed(old):
+            if cell:
+                self.put(cell >> VALUE_BITS, cell & _VALUES)

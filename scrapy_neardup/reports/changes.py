@@ -1,0 +1,167 @@
+"""What has changed between two crawls: pages that are new, gone or changed, and by which lines.
+
+A page is held as digests of its lines, eight bytes each, not as a sketch: one line in thousands
+shows. Lines that say when a page was made (`text.clocks`) don't count.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from scrapy_neardup.urls import hash_of
+
+NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged")
+
+_CLOCK: Final = "clock"
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A page of a crawl.
+
+    Parameters
+    ----------
+    url
+        Its address, which tells it from others.
+    fingerprint
+        By which it is compared where one of two crawls has no text of it.
+    lines
+        Its lines; None where its text isn't known.
+    """
+
+    url: str
+    fingerprint: str | None
+    lines: tuple[str, ...] | None
+
+
+@dataclass(slots=True)
+class Change:
+    """What became of a page.
+
+    Attributes
+    ----------
+    change
+        One of `CHANGES`.
+    added, removed
+        Lines of a changed page, in order; empty where only fingerprints could be compared.
+    share
+        Share of the lines of both that were added or removed; None where that isn't known.
+    """
+
+    url: str
+    change: str
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    share: float | None = None
+
+    def line(self) -> dict[str, Any]:
+        """Return the change as a line of JSON has it."""
+        line: dict[str, Any] = {"page": self.url, "change": self.change}
+        if self.share is not None:
+            line |= {"share": round(self.share, 6), "added": self.added, "removed": self.removed}
+        return line
+
+
+class Comparison:
+    """Two crawls, the older one first.
+
+    Memory is eight bytes a line of the older crawl, and the lines of pages that changed.
+
+    Attributes
+    ----------
+    counts
+        Pages by change.
+    by_fingerprint
+        Number of pages of which only fingerprints could be compared.
+    """
+
+    def __init__(self, old: Iterable[PageText]) -> None:
+        self._old: dict[str, tuple[str | None, array[int] | None]] = {}
+        for page in old:
+            self._old[page.url] = page.fingerprint, _digests(page.lines)
+        self.counts: Counter[str] = Counter()
+        self.by_fingerprint = 0
+        self._changed: dict[str, Change] = {}
+
+    def changes(self, new: Iterable[PageText], old_again: Iterable[PageText]) -> Iterator[Change]:
+        """Yield what is new, changed and gone; of `old_again` the removed lines are taken.
+
+        Of a page that the newer crawl met more than once, the first time counts.
+        """
+        met: set[str] = set()
+        for page in new:
+            if page.url in met:
+                continue
+            met.add(page.url)
+            change = self._change(page)
+            self.counts[change.change] += 1
+            if change.change == NEW:
+                yield change
+        for page in old_again:
+            if (changed := self._changed.pop(page.url, None)) is not None:
+                changed.removed = _picked(page.lines or (), Counter(changed.removed))
+                yield changed
+        for url in self._old.keys() - met:
+            self.counts[GONE] += 1
+            yield Change(url, GONE)
+
+    def _change(self, page: PageText) -> Change:
+        if page.url not in self._old:
+            return Change(page.url, NEW)
+        fingerprint, before = self._old[page.url]
+        if before is None or page.lines is None:
+            self.by_fingerprint += 1
+            is_equal = fingerprint == page.fingerprint
+            change = Change(page.url, UNCHANGED if is_equal else CHANGED)
+        else:
+            change = _by_lines(page, Counter(before))
+        if change.change == CHANGED:
+            self._changed[page.url] = change
+        return change
+
+
+def page_lines(text: str, omitted: Iterable[object]) -> tuple[str, ...]:
+    """Return the lines of an audit's text, without ranges that say when the page was made."""
+    kept, end = [], 0
+    for part in omitted:
+        match part:
+            case [int(start), int(stop), str(why)] if why == _CLOCK and end <= start < stop:
+                kept.append(text[end:start])
+                end = stop
+    lines = "".join([*kept, text[end:]]).split("\n")
+    return tuple(filter(None, map(str.strip, lines)))
+
+
+def _by_lines(page: PageText, before: Counter[int]) -> Change:
+    assert page.lines is not None  # noqa: S101  (for the type checker)
+    after = Counter(map(_digest, page.lines))
+    removed, added = before - after, after - before
+    if not removed and not added:
+        return Change(page.url, UNCHANGED)
+    different = removed.total() + added.total()
+    change = Change(page.url, CHANGED, share=different / (before.total() + after.total()))
+    change.added = _picked(page.lines, Counter(map(str, added.elements())))
+    change.removed = list(map(str, removed.elements()))  # digests, until the lines are read again
+    return change
+
+
+def _picked(lines: Iterable[str], wanted: Counter[str]) -> list[str]:
+    """Return the lines with these digests, as often as they are wanted."""
+    picked = []
+    for line in lines:
+        if wanted[digest := str(_digest(line))] > 0:
+            wanted[digest] -= 1
+            picked.append(line)
+    return picked
+
+
+def _digest(line: str) -> int:
+    return hash_of(line, 8)
+
+
+def _digests(lines: Iterable[str] | None) -> array[int] | None:
+    return None if lines is None else array("Q", map(_digest, lines))

@@ -1,0 +1,44 @@
+"""`scrapy-neardup rules`: from audits to rules, in four formats."""
+
+import json
+
+import pytest
+from audits import Audit
+
+SITE = "https://example.com"
+
+
+@pytest.fixture
+def audit(tmp_path):
+    made = Audit()
+    for number in range(12):
+        kept = made.kept(f"{SITE}/p/{number}")
+        made.drop(f"{SITE}/p/{number}?sid=\x1b{number}", kept)
+    made.write(tmp_path / "audit.jsonl")
+
+
+@pytest.mark.usefixtures("audit")
+def test_rules_are_printed_with_a_pair_and_without_control_characters(call):
+    lines = call("rules", "audit.jsonl").stdout.splitlines()
+    assert lines[0] == "1 rule would have saved 12 of 24 pages."
+    assert lines[3] == "       12  ?sid=… has no effect (12 confirm it)"
+    assert lines[4].strip() == rf"{SITE}/p/0?sid=\x1b0 shows {SITE}/p/0"
+
+
+@pytest.mark.usefixtures("audit")
+def test_rules_as_json(call):
+    found = json.loads(call("rules", "audit.jsonl", "--format", "json").stdout)
+    [rule] = found["rules"]
+    assert (found["pages"], found["saved"]) == (24, 12)
+    assert (rule["host"], rule["kind"], rule["what"]) == ("example.com", "parameter", "sid")
+    assert rule["holds"]
+
+
+@pytest.mark.usefixtures("audit")
+@pytest.mark.parametrize(("form", "says"), [("dud", "queryRemoval"), ("deny", "sid")])
+def test_rules_for_other_tools(call, form, says):
+    assert says in json.dumps(json.loads(call("rules", "audit.jsonl", "--format", form).stdout))
+
+
+def test_a_url_stands_alone(call):
+    assert "stands alone" in call("rules", SITE, "audit.jsonl", status=2).stderr

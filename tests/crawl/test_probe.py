@@ -1,0 +1,47 @@
+"""Probes: what a site answers where there is nothing is known before it is met."""
+
+from crawl_spiders import Visit
+from site_server import EMPTY, Answer, page, text
+
+PROBE = {"NEARDUP_PROBE": True, "CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.05}
+PATHS = ["/docs/a.html", "/docs/b.html", "/docs/gone.html", "/docs/c.html"]
+
+
+def serve(site, nothing):
+    """Serve three pages; anything else in their folder is answered with `nothing`."""
+    for path in PATHS:
+        site.routes[path] = page(text(path, words=80))
+    site.routes["/docs/gone.html"] = nothing
+    site._default = lambda path: EMPTY if path == "/start.json" else nothing
+
+
+def test_a_soft_404_is_dropped_the_first_time_it_is_met(crawl, site):
+    serve(site, page(text("not here", words=80), title="Sorry"))
+    outcome = crawl(Visit, *PATHS, settings=PROBE)
+    assert outcome.notes == ["/docs/a.html", "/docs/b.html", "/docs/c.html"]
+    assert outcome.counted()["rule/soft-404"] == 1
+    [probe] = set(site.requests) - {*PATHS, "/start.json"}
+    assert probe.startswith("/docs/")
+    assert probe.endswith(".html")
+    assert len(outcome.logged("INFO", "scrapy_neardup.crawl.probe")) == 1
+
+
+def test_an_honest_404_teaches_nothing(crawl, site):
+    serve(site, Answer(page(text("not here", words=80)), status=404))
+    outcome = crawl(Visit, *PATHS, settings=PROBE)
+    assert len(outcome.notes) == 3
+    assert not outcome.logged("INFO", "scrapy_neardup.crawl.probe")
+
+
+def test_nobody_is_probed_unless_asked_for(crawl, site):
+    serve(site, page(text("not here", words=80)))
+    outcome = crawl(Visit, *PATHS)
+    assert set(site.requests) == {*PATHS, "/start.json"}
+    assert sorted(outcome.notes) == sorted(PATHS)
+
+
+def test_a_probe_that_fails_ends_nothing(crawl, site):
+    serve(site, lambda handler: handler.connection.close() or Answer(""))
+    settings = PROBE | {"RETRY_ENABLED": False}
+    outcome = crawl(Visit, PATHS[0], PATHS[1], PATHS[3], settings=settings)
+    assert len(outcome.notes) == 3

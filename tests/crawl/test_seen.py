@@ -1,0 +1,66 @@
+"""Crawl again: what is done about pages of an earlier crawl (`NEARDUP_SEEN`)."""
+
+import pytest
+from crawl_spiders import Visit
+from site_server import page, text
+
+PATHS = ["/p/same", "/p/other"]
+
+
+class Noting(Visit):
+    """Notes which pages have changed."""
+
+    def page(self, response):
+        self.note(response, response.meta["neardup"].changed)
+        yield {"path": self.path_of(response)}
+        yield response.follow("/p/linked", self.linked)
+
+    def linked(self, response):
+        self.note(response, False)
+
+
+@pytest.fixture
+def again(crawl, site, tmp_path):
+    """Crawl twice with one store; the second page has changed meanwhile."""
+
+    def run(seen):
+        for path in (*PATHS, "/p/linked"):
+            site.routes[path] = page(text(path, words=100))
+        settings = {"NEARDUP_STORE": f"sqlite:{tmp_path}/pages.sqlite", "NEARDUP_SEEN": seen}
+        first = crawl(Noting, *PATHS, settings=settings)
+        assert {path for path, _ in first.notes} == {*PATHS, "/p/linked"}
+        site.routes["/p/other"] = page(text("rewritten", words=100))
+        return crawl(Noting, *PATHS, settings=settings)
+
+    return run
+
+
+def test_unchanged_pages_are_delivered_unless_asked_otherwise(again):
+    assert sorted(again("keep").notes) == [
+        ["/p/linked", False], ["/p/other", True], ["/p/same", False]
+    ]  # fmt: skip
+
+
+def test_unchanged_pages_are_dropped_and_changed_ones_marked(again):
+    outcome = again("drop")
+    assert outcome.notes == [["/p/other", True]]
+    assert outcome.counted()["pages/unchanged"] == 2
+
+
+def test_links_of_unchanged_pages_may_be_followed(again):
+    outcome = again("drop-items")
+    assert sorted(path for path, _ in outcome.notes) == sorted([*PATHS, "/p/linked"])
+    assert [item["path"] for item in outcome.items] == ["/p/other"]
+
+
+class Twice(Visit):
+    """Asks for a page twice."""
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(dont_filter=True)
+
+
+def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site):
+    site.routes["/p/same"] = page(text("same", words=100))
+    outcome = crawl(Twice, "/p/same", "/p/same", settings={"NEARDUP_SEEN": "drop"})
+    assert outcome.notes == ["/p/same", "/p/same"]

@@ -1,0 +1,262 @@
+"""Rules of addresses in crawls: what is skipped, what never is, what is requested after all."""
+
+import itertools
+import json
+
+import scrapy
+from crawl_spiders import Visit
+from redis_servers import shared_server
+from scrapy.exceptions import IgnoreRequest
+from site_server import Answer, page, text
+
+from scrapy_neardup.crawl import signals
+from scrapy_neardup.dust.rules import PARAMETER, Rule
+
+SID = Rule(PARAMETER, "sid")
+MANY = 2 * SID.checks
+SKIP = {"NEARDUP_URLS": "skip", "NEARDUP_URLS_EXPLORE": 0}
+names = (f"rules{number}" for number in itertools.count())
+
+
+def variants(numbers, sid="?sid=1"):
+    """Return paths: each page, and then its variant."""
+    return [path for number in numbers for path in (f"/p/{number}", f"/p/{number}{sid}")]
+
+
+def show(site, *paths, text_of=None):
+    """Serve paths; what follows the question mark has no effect unless `text_of` says so."""
+    for path in paths:
+        group = (text_of or {}).get(path) or path.partition("?")[0]
+        site.routes[path] = page(text(group, words=80))
+
+
+class Listener(Visit):
+    """Hears of skipped requests, by the signal and by its errback."""
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        spider = super().from_crawler(crawler, *arguments, **keywords)
+        crawler.signals.connect(spider.skipped, signals.request_skipped)
+        return spider
+
+    def skipped(self, request, rules, spider):
+        assert spider is self
+        self.note_skipped(request.url.removeprefix(self.site), rules)
+
+    def note_skipped(self, path, rules):
+        self.notes.append([path, *rules])
+
+    def request(self, response, path, priority):
+        return scrapy.Request(
+            response.urljoin(path), self.page, priority=priority, errback=self.failed
+        )
+
+    def failed(self, failure):
+        assert failure.check(IgnoreRequest)
+
+
+def told(outcome):
+    """Return which paths a callback saw, and which were skipped."""
+    seen = [note for note in outcome.notes if isinstance(note, str)]
+    return seen, [note[0] for note in outcome.notes if not isinstance(note, str)]
+
+
+def test_what_a_rule_knows_is_not_requested(crawl, site):
+    paths = variants(range(MANY))
+    show(site, *paths)
+    outcome = crawl(Listener, *paths, settings=SKIP)
+    seen, skipped = told(outcome)
+    assert seen == [path for path in paths if "?" not in path]
+    counted = outcome.counted(ours="neardup/urls/")
+    assert len(skipped) == counted["skipped"] == MANY - SID.needed
+    assert counted["requested-again"] == SID.checks - SID.needed
+    assert outcome.stats["downloader/request_count"] == 1 + MANY + SID.checks
+    assert any("?sid=… has no effect" in line for line in outcome.logged("INFO"))
+
+
+def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
+    paths = variants(range(MANY))
+    show(site, *paths)
+    outcome = crawl(Listener, *paths)
+    assert outcome.stats["downloader/request_count"] == 1 + len(paths)
+    assert not told(outcome)[1]
+    counted = outcome.counted(ours="neardup/urls/")
+    assert counted.pop("patterns-spent") == 1  # /p/N?sid=
+    assert counted == {"saveable": MANY - SID.needed, "rules-begun": 1}
+    [line] = [line for line in outcome.logged("INFO") if line.startswith("Rules of addresses")]
+    assert f"{MANY - SID.needed:,} requests" in line
+
+
+def test_nothing_is_learnt_where_it_is_off(crawl, site):
+    paths = variants(range(20))
+    show(site, *paths)
+    outcome = crawl(Listener, *paths, settings={"NEARDUP_URLS": "off"})
+    assert not outcome.counted(ours="neardup/urls/")
+
+
+def test_a_contradiction_ends_the_rule_and_brings_back_what_it_skipped(crawl, site):
+    paths = variants(range(20))
+    last = "/p/3?sid=7"  # found to be new when the crawl would have ended
+    other = {path: f"own {path}" for path in paths[-4:] if "?" in path}
+    show(site, *paths, last, text_of=other)
+    outcome = crawl(Listener, *paths, last, settings=SKIP, errors=False)
+    seen, _ = told(outcome)
+    assert set(other) <= set(seen)
+    assert outcome.counted()["urls/rules-ended"] == 1
+    assert any("ends, as two pages contradict it" in line for line in outcome.logged("WARNING"))
+    assert outcome.stats["downloader/request_count"] == 1 + len(paths) + 1
+
+
+def test_what_is_explored_is_fetched(crawl, site):
+    paths = variants(range(20))
+    show(site, *paths)
+    outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1})
+    assert not told(outcome)[1]
+    assert outcome.stats["downloader/request_count"] == 1 + len(paths)
+
+
+class Insisting(Visit):
+    """Asks in ways that no rule may refuse."""
+
+    def request(self, response, path, priority):
+        request = super().request(response, path, priority)
+        if "sid=again" in path:
+            return request.replace(dont_filter=True)
+        if "sid=skip" in path:
+            request.meta["neardup_skip"] = True
+        return request
+
+
+def test_what_is_asked_for_explicitly_is_never_skipped(crawl, site):
+    paths = [*variants(range(MANY)), "/p/1?sid=again", "/p/2?sid=skip"]
+    show(site, *paths)
+    crawl(Insisting, *paths, settings=SKIP)
+    assert {"/p/1?sid=again", "/p/2?sid=skip"} <= set(site.requests)
+
+
+class Starting(Visit):
+    """Its last request is a start request."""
+
+    async def start(self):
+        yield scrapy.Request(f"{self.site}/start.json", self.parse)
+        yield scrapy.Request(f"{self.site}/p/0?sid=start", self.page, priority=-(10**6))
+
+
+def test_start_requests_are_never_skipped(crawl, site):
+    paths = variants(range(MANY))
+    show(site, *paths, "/p/0?sid=start")
+    crawl(Starting, *paths, settings=SKIP)
+    assert "/p/0?sid=start" in site.requests
+
+
+class Failing(Visit):
+    """Its callback fails for one page."""
+
+    def page(self, response):
+        if response.url.endswith("/p/bad"):
+            raise ValueError("as it happens")
+        yield from super().page(response)
+
+
+def test_what_was_skipped_for_a_page_that_failed_is_requested(crawl, site):
+    paths = [*variants(range(MANY)), *variants(["bad"])]
+    show(site, *paths)
+    outcome = crawl(Failing, *paths, settings=SKIP, errors=True)
+    assert "/p/bad?sid=1" in outcome.notes
+
+
+def test_what_was_skipped_for_a_page_that_never_came_is_requested(crawl, site):
+    paths = [*variants(range(MANY)), *variants(["gone"])]
+    show(site, *paths)
+    site.routes["/p/gone"] = Answer("gone", status=404)
+    outcome = crawl(Visit, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
+    assert "/p/gone?sid=1" in outcome.notes
+
+
+class Following(Visit):
+    """Finds the variants one after the other, on the pages themselves."""
+
+    def parse(self, response):
+        yield scrapy.Request(response.urljoin(self.paths[0]), self.page)
+
+    def page(self, response):
+        self.note(response)
+        number = self.paths.index(self.path_of(response))
+        yield from (
+            scrapy.Request(response.urljoin(path), self.page, priority="?" in path)
+            for path in self.paths[number + 1 : number + 3]
+        )
+
+
+def test_a_request_that_is_skipped_when_it_is_found_is_not_scheduled(crawl, site):
+    paths = variants(range(MANY))
+    show(site, *paths)
+    outcome = crawl(Following, *paths, settings=SKIP)
+    made = 1 + MANY + SID.checks
+    assert outcome.stats["scheduler/enqueued"] == made
+
+
+def test_skipped_requests_are_in_the_audit(crawl, site, tmp_path):
+    paths = variants(range(MANY))
+    show(site, *paths)
+    audit = tmp_path / "audit.jsonl"
+    crawl(Visit, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    skipped = [line for line in lines if line.get("event") == "skipped"]
+    assert len(skipped) == MANY - SID.needed
+    assert skipped[0]["rules"] == [str(SID)]
+    assert "?sid=1" in skipped[0]["page"]
+
+
+def test_a_crawl_that_is_resumed_goes_on_with_its_rules(crawl, site, tmp_path):
+    first, second = variants(range(MANY)), variants(range(3), sid="?sid=2")
+    show(site, *first, *second)
+    settings = SKIP | {"JOBDIR": str(tmp_path)}
+    crawl(Visit, *first, settings=settings)
+    outcome = crawl(Visit, *second, settings=settings)
+    assert outcome.counted()["urls/skipped"] == 3 - 1  # the first page brings them back
+
+
+def test_crawlers_of_one_store_learn_from_each_other(crawl, site):
+    first, second = variants(range(MANY)), variants(range(100, 120))
+    show(site, *first, *second)
+    settings = SKIP | {"NEARDUP_STORE": shared_server().uri, "NEARDUP_NAMESPACE": next(names)}
+    crawl(Visit, *first, settings=settings)
+    outcome = crawl(Visit, *second, settings=settings)
+    assert outcome.counted()["urls/skipped"] == 20
+
+
+def months(site, number):
+    """Serve months that differ in little, and texts that differ in all."""
+    paths = [f"/month/{each}" for each in range(number)]
+    for each, path in enumerate(paths):
+        own = " ".join(f"{word}{each}" for word in ("january", "friday"))
+        site.routes[path] = page(text("the same", words=200) + f"<p>{own}</p>")
+    threads = [f"/thread/{each}" for each in range(number)]
+    for path in threads:
+        site.routes[path] = page(text("the same", words=100) + text(path, words=100))
+    return [path for both in zip(threads, paths, strict=True) for path in both]
+
+
+def test_a_pattern_without_news_gets_a_lower_priority_and_an_end(crawl, site):
+    paths = months(site, 120)
+    settings = SKIP | {"NEARDUP_PATTERN_BUDGET": 10, "NEARDUP_ACTION": "flag"}
+    outcome = crawl(Steady, *paths, settings=settings | {"CONCURRENT_REQUESTS": 1})
+    counted = outcome.counted(ours="neardup/urls/")
+    assert counted["patterns-spent"] == 1
+    assert counted["out-of-budget"] > 30
+    assert sum(path.startswith("/thread/") for path in site.requests) == 120
+    assert any("/month/N bring next to nothing new" in line for line in outcome.logged("INFO"))
+
+
+class Steady(Visit):
+    """Finds each path on the page before it."""
+
+    def parse(self, response):
+        yield scrapy.Request(response.urljoin(self.paths[0]), self.page)
+
+    def page(self, response):
+        self.note(response)
+        number = self.paths.index(self.path_of(response))
+        for path in self.paths[number + 1 : number + 3]:
+            yield scrapy.Request(response.urljoin(path), self.page)

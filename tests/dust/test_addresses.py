@@ -1,0 +1,77 @@
+"""Addresses as rules see them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.dust.addresses import (
+    MAX_LENGTH,
+    MAX_PARAMETERS,
+    MAX_SEGMENTS,
+    Parts,
+    key_of,
+)
+
+SITE = "http://example.com"
+TEXTS = st.text("abcXYZ019%-._~", min_size=1, max_size=6)
+URLS = st.builds(
+    lambda scheme, www, path, query: (
+        f"{scheme}://{www}example.com/{'/'.join(path)}?{'&'.join(query)}"
+    ),
+    st.sampled_from(["http", "https"]),
+    st.sampled_from(["", "www."]),
+    st.lists(TEXTS, max_size=6),
+    st.lists(st.builds("{}={}".format, TEXTS, TEXTS), max_size=6),
+)
+
+
+@given(URLS)
+def test_an_address_is_put_together_as_it_was(url):
+    parts = Parts.of(url)
+    assert Parts.of(parts.url) == parts
+    assert key_of(Parts.of(parts.url)) == key_of(parts) > 0
+    assert key_of(parts, "mark") != key_of(parts)
+
+
+def test_users_ports_fragments_and_the_order_of_parameters_have_no_part_in_it():
+    one = Parts.of("http://user:secret@Example.com:80/a/?b=2&a=1#there")
+    assert one == Parts.of("http://example.com/a/?a=1&b=2")
+    assert one.url == "http://example.com/a/?a=1&b=2"
+    assert Parts.of("http://example.com:8080/").host == "example.com:8080"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mailto:someone@example.com",
+        "http://[broken",
+        "",
+        f"{SITE}/{'a' * MAX_LENGTH}",
+        f"{SITE}/{'a/' * MAX_SEGMENTS}",
+        f"{SITE}/?" + "&".join(f"p{n}=1" for n in range(MAX_PARAMETERS + 1)),
+    ],
+)
+def test_what_is_no_address_or_out_of_bounds_has_no_parts(url):
+    assert Parts.of(url) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "pattern"),
+    [
+        ("/", "/"),
+        ("/calendar/2001/07/", "/calendar/N/N/"),
+        ("/module/os.path/", "/module/*/"),
+        ("/news/some-words.html", "/news/*.html"),
+        ("/thread/123.html", "/thread/N.html"),
+        ("/shop/shirts?size=2&colour=red", "/shop/*?colour=&size="),
+        ("/a/help/help/help/", "…/help+/"),
+        ("/a/b/help/help/", "…/help+/"),
+    ],
+)
+def test_the_pattern_of_an_address(url, pattern):
+    assert Parts.of(SITE + url).pattern == pattern
+
+
+def test_sections_are_first_folders():
+    sections = [Parts.of(SITE + path).section for path in ("/", "/a.html", "/docs/a", "/17/b")]
+    assert sections == ["", "", "docs", "N"]

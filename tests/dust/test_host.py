@@ -1,0 +1,286 @@
+"""What a host's addresses show: rules begin, end, apply and are shared."""
+
+import json
+import zlib
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.dust.addresses import MAX_PARAMETERS, MAX_SEGMENTS, Parts
+from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.rulebook import MAX_RULES
+from scrapy_neardup.dust.rules import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
+from scrapy_neardup.dust.table import MAX_CELLS
+
+SID = Rule(PARAMETER, "sid")
+
+
+class Site:
+    """A host that is told of pages as a crawl tells of them."""
+
+    def __init__(self, host=None):
+        self.host = host or Host()
+        self.first = {}
+        self.numbers = count(1)
+
+    def page(self, path, shows=None, **more):
+        """Learn a page that shows a content; it is new if nothing showed that before."""
+        url = f"http://example.com{path}"
+        shows = shows or path
+        content, of = self.first.setdefault(shows, (next(self.numbers), url))
+        is_new = of == url
+        match = None if is_new else Parts.of(of)
+        return self.host.learn(Parts.of(url), content, is_new=is_new, match=match, **more).changes
+
+    def finds(self, path):
+        found = self.host.find(Parts.of(f"http://example.com{path}"))
+        return None if found is None else set(found.rules)
+
+    def confirm(self, form, times, start=0):
+        """Show that addresses of a form show the plain page; return what changed."""
+        changes = []
+        for number in range(start, start + times):
+            self.page(f"/p/{number}")
+            changes += self.page(form.format(f"/p/{number}", number), f"/p/{number}")
+        return [(change.rule, change.begins) for change in changes]
+
+
+def test_a_parameter_without_effect_is_learnt_from_different_pages():
+    site = Site()
+    site.page("/p/1")
+    for number in range(50):
+        assert not site.page(f"/p/1?sid={number}", "/p/1")
+    assert site.finds("/p/1?sid=x") is None
+    assert site.confirm("{}?sid=1", SID.needed, start=2)[-1] == (SID, True)
+    assert site.finds("/p/2?sid=new") == {SID}
+    assert site.finds("/p/unknown?sid=new") is None
+
+
+def test_the_page_itself_is_found_where_only_a_variant_is_known():
+    site = Site()
+    site.confirm("{}?sid=1", SID.needed)
+    site.page("/p/other?sid=7")
+    assert site.finds("/p/other") == site.finds("/p/other?sid=8") == {SID}
+
+
+def test_one_contradiction_ends_a_rule_for_good():
+    site = Site()
+    site.confirm("{}?sid=1", SID.needed)
+    [change] = site.page("/p/1?sid=2", "something else")
+    assert (change.rule, change.begins) == (SID, False)
+    assert site.finds("/p/2?sid=3") is None
+    assert not site.confirm("{}?sid={}", 100, start=1000)
+
+
+def test_a_contradiction_before_it_begins_ends_it_too():
+    site = Site()
+    site.page("/p/a")
+    site.page("/p/a?sid=1", "something else")
+    assert not site.confirm("{}?sid={}", 100)
+
+
+def test_a_page_that_only_repeats_another_one_contradicts_nothing():
+    site = Site()
+    site.confirm("{}?sid=1", SID.needed)
+    site.page("/busy")
+    assert not site.page("/p/1?sid=2", "/busy")
+    assert site.finds("/p/2?sid=3") == {SID}
+
+
+def test_a_rule_applies_only_in_folders_where_it_was_confirmed():
+    site = Site()
+    site.confirm("{}?sid=1", SID.needed)
+    site.page("/elsewhere/1")
+    assert site.finds("/elsewhere/1?sid=1") is None
+    site.page("/elsewhere/1?sid=1", "/elsewhere/1")
+    assert site.finds("/elsewhere/1?sid=2") == {SID}
+
+
+def test_parameters_that_always_come_together_are_learnt_together():
+    site = Site()
+    begun = site.confirm("{}?utm_source=a&utm_medium=b", 10)
+    assert {rule.what for rule, begins in begun if begins} == {"utm_source", "utm_medium"}
+    assert len(site.finds("/p/1?utm_source=c&utm_medium=d")) == 2
+
+
+def test_parameters_that_matter_together_are_not():
+    site = Site()
+    site.page("/p/x")
+    site.confirm("{}?utm_source=a&utm_medium=b", 1)
+    site.page("/p/x?utm_source=a&utm_medium=b", "a landing page")
+    assert not site.confirm("{}?utm_source=a&utm_medium=b", 60, start=100)
+
+
+def test_a_segment_that_stands_for_another_one():
+    rule = Rule(SEGMENT, "print", "p", 0)
+    site = Site()
+    begun = []
+    for number in range(rule.needed):
+        site.page(f"/p/{number}")
+        begun += site.page(f"/print/{number}", f"/p/{number}")
+    assert [(change.rule, change.begins) for change in begun] == [(rule, True)]
+    site.page("/p/x")
+    site.page("/print/y")
+    assert site.finds("/print/x") == site.finds("/p/y") == {rule}
+
+
+def test_one_value_may_have_no_effect_where_others_have():
+    rule = Rule(VALUE, "page=1")
+    site = Site()
+    for number in range(rule.needed + 1):
+        site.page(f"/t/{number}")
+        site.page(f"/t/{number}?page=2")
+        site.page(f"/t/{number}?page=1", f"/t/{number}")
+    site.page("/t/x")
+    assert site.finds("/t/x?page=1") == {rule}
+    assert site.finds("/t/x?page=2") is None
+
+
+def test_another_order_of_the_same_words_is_the_same_page():
+    rule = Rule(PARAMETER, "sort")
+    site = Site()
+    for number in range(rule.needed):
+        site.page(f"/list/{number}", words=number + 1)
+        changes = site.page(f"/list/{number}?sort=up", words=number + 1)
+    assert [(change.rule, change.begins) for change in changes] == [(rule, True)]
+    assert site.page("/list/1?sort=down", words=999)[0].begins is False
+
+
+def test_a_short_page_with_the_same_words_says_nothing():
+    site = Site()
+    for number in range(60):
+        site.page(f"/s/{number}", words=number + 1, is_short=True)
+        assert not site.page(f"/s/{number}?sort=up", words=number + 1, is_short=True)
+    assert site.finds("/s/1?sort=down") is None
+
+
+def test_a_pattern_that_never_says_anything():
+    rule = Rule(EMPTY, "/calendar/N/N/")
+    site = Site()
+    site.page("/calendar/2001/1/", "no events")
+    begun = [
+        change
+        for number in range(rule.needed)
+        for change in site.page(f"/calendar/{2002 + number}/1/", "no events")
+    ]
+    assert (rule, True) in [(change.rule, change.begins) for change in begun]
+    assert site.finds("/calendar/1999/9/") == {rule}
+    [ended] = site.page("/calendar/1999/9/", "a concert")
+    assert (ended.rule, ended.begins) == (rule, False)
+    assert site.finds("/calendar/1998/9/") is None
+
+
+@st.composite
+def worlds(draw):
+    """Return pages of (address, content), whose session ids sometimes matter."""
+    pages = {}
+    for number in range(draw(st.integers(5, 12))):
+        pages[f"/a/{number}"] = shown = f"/a/{number}"
+        for value in draw(st.lists(st.integers(0, 2), max_size=2)):
+            matters = draw(st.integers(0, 9)) == 0
+            pages[f"/a/{number}?sid={value}"] = f"{shown} {value}" if matters else shown
+    return draw(st.permutations(list(pages.items())))
+
+
+@settings(max_examples=200, deadline=None)
+@given(worlds())
+def test_no_rule_is_in_force_that_a_new_page_contradicts(pages):
+    site = Site()
+    met = {}
+    contradicted = False
+    for path, shows in pages:
+        is_new = shows not in site.first
+        plain = path.partition("?")[0]
+        relatives = {met[each] for each in met if each.partition("?")[0] == plain}
+        contradicted |= is_new and bool(relatives - {shows})
+        site.page(path, shows)
+        met[path] = shows
+        assert not (contradicted and site.host.has_rules)
+
+
+def test_two_crawlers_learn_from_each_other():
+    one, other = Site(), Site()
+    one.confirm("{}?sid=1", SID.needed)
+    other.page("/p/9")
+    [change] = other.host.add_others([one.host.dump()])
+    assert (change.rule, change.begins) == (SID, True)
+    assert not other.host.add_others([one.host.dump()])
+    assert other.finds("/p/9?sid=1") == {SID}
+    one.page("/p/1?sid=2", "something else")
+    [change] = other.host.add_others([one.host.dump()])
+    assert (change.rule, change.begins) == (SID, False)
+    assert other.finds("/p/9?sid=1") is None
+
+
+def test_halves_of_the_evidence_are_enough_together():
+    one, other = Site(), Site()
+    half = SID.needed // 2 + 1
+    one.confirm("{}?sid=1", half)
+    other.numbers = count(1000)
+    other.confirm("{}?sid=1", half, start=500)
+    assert [change.rule for change in one.host.add_others([other.host.dump()])] == [SID]
+
+
+def test_a_run_that_goes_on_knows_rules_and_pages():
+    site = Site()
+    site.confirm("{}?sid=1", SID.needed)
+    again = Site(Host.restored(site.host.state()))
+    assert again.finds("/p/1?sid=9") == {SID}
+    assert again.host.state() == site.host.state()
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_dump_of_nothing(dump):
+    host = Host()
+    assert not host.add_others([dump, zlib.compress(dump)])
+    Host.restored(dump)
+    assert not host.has_rules
+
+
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=7),
+    max_leaves=20,
+)
+
+
+@given(st.lists(JUNK, max_size=4))
+def test_any_json_is_a_dump_of_nothing_that_could_not_be(lines):
+    host = Host()
+    host.add_others([zlib.compress(json.dumps(lines).encode())])
+    assert not host.has_rules
+    host.learn(Parts.of("http://example.com/a?b=1"), 1, is_new=True)
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        zlib.compress(b"[" * 100_000),
+        zlib.compress(b" " * (1 << 24) + b"[]"),
+        zlib.compress(b'[[["segment", "x", "y", 99999999999], [], [], false, [], null, null]]'),
+    ],
+    ids=["deep", "long", "big"],
+)
+def test_a_hostile_dump_costs_little(dump):
+    assert not Host().add_others([dump])
+
+
+def test_memory_is_bounded_whatever_the_addresses():
+    host = Host()
+    for number in range(2_500):
+        names = "&".join(f"p{number % 97}_{each}={number}" for each in range(MAX_PARAMETERS))
+        path = "/".join(f"s{number * each}" for each in range(MAX_SEGMENTS - 2))
+        for url in (f"http://e.com/{path}?{names}", f"http://e.com/{path};a={number}/B"):
+            host.learn(Parts.of(url), number % 50, is_new=not number % 3)
+    assert len(host.rules()) <= MAX_RULES
+    assert host.nbytes <= 256 << 10
+    assert host.nbytes > 8 * MAX_CELLS
+
+
+def test_a_small_host_takes_little():
+    site = Site()
+    for number in range(10):
+        site.page(f"/p/{number}?id={number}")
+    assert site.host.nbytes - 3_500 * (1 + len(site.host.rules())) <= 1024

@@ -1,0 +1,59 @@
+"""A hash table against a dict: right while it grows, bounded afterwards."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.dust.table import KEY_BITS, MAX_CELLS, VALUE_BITS, HashTable
+
+KEYS = st.integers(1, (1 << KEY_BITS) - 1)
+VALUES = st.integers(0, (1 << VALUE_BITS) - 1)
+
+
+def spread(number):
+    """Return a key as a hash has them: evenly spread."""
+    return (number * 0x9E3779B97F4A7C15) % (1 << KEY_BITS) or 1
+
+
+@given(st.dictionaries(KEYS.map(spread), VALUES, max_size=300))
+def test_what_was_put_is_found_while_the_table_grows(entries):
+    table = HashTable()
+    for key, value in entries.items():
+        table.put(key, value)
+        table.put(key, value)
+    assert {key: table.get(key) for key in entries} == entries
+    assert len(table) == len(entries)
+    assert HashTable.load(table.dump()).dump() == table.dump()
+
+
+@given(st.lists(KEYS, min_size=1, max_size=60), VALUES)
+def test_any_keys_the_last_one_is_found_and_nothing_is_made_up(keys, value):
+    table = HashTable(16)
+    for number, key in enumerate(keys):
+        table.put(key, number)
+    table.put(keys[-1], value)
+    assert table.get(keys[-1]) == value
+    assert table.nbytes <= 16 * 8
+    for key in keys[:-1]:
+        found = table.get(key)
+        last = value if key == keys[-1] else len(keys) - 1 - keys[::-1].index(key)
+        assert found in {None, last}
+
+
+def test_a_full_table_forgets_the_oldest_and_stays_bounded():
+    table = HashTable()
+    for number in range(3 * MAX_CELLS):
+        table.put(spread(number), number)
+    assert table.nbytes == 8 * MAX_CELLS
+    recent = range(3 * MAX_CELLS - MAX_CELLS // 2, 3 * MAX_CELLS)
+    found = sum(table.get(spread(number)) == number for number in recent)
+    assert found > 0.9 * len(recent)
+    table.clear()
+    assert not len(table)
+    assert table.get(spread(3 * MAX_CELLS - 1)) is None
+
+
+@pytest.mark.parametrize("size", [0, 7, 24 * 8, 16 * MAX_CELLS, 12])
+def test_a_dump_of_another_size_is_refused(size):
+    with pytest.raises(ValueError):
+        HashTable.load(bytes(size))

@@ -1,0 +1,63 @@
+"""What has changed between two crawls, line by line."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.reports.changes import CHANGED, GONE, NEW, UNCHANGED, Comparison, PageText
+from scrapy_neardup.reports.changes import page_lines as lines_of
+
+LINES = st.lists(st.sampled_from(["one", "two", "three", "four"]), max_size=6)
+CRAWLS = st.dictionaries(st.sampled_from("abcd"), LINES, max_size=4)
+
+
+def crawl(pages, *, texts=True):
+    return [
+        PageText(url, str(hash(tuple(lines))), tuple(lines) if texts else None)
+        for url, lines in pages.items()
+    ]
+
+
+def compared(old, new, **more):
+    comparison = Comparison(crawl(old, **more))
+    found = {c.url: c for c in comparison.changes(crawl(new, **more), crawl(old, **more))}
+    return comparison.counts, found
+
+
+@given(CRAWLS, CRAWLS)
+def test_changes_are_those_of_the_lines(old, new):
+    counts, found = compared(old, new)
+    assert counts.total() == len(old.keys() | new.keys())
+    assert {url for url, c in found.items() if c.change == NEW} == new.keys() - old.keys()
+    assert {url for url, c in found.items() if c.change == GONE} == old.keys() - new.keys()
+    for url in old.keys() & new.keys():
+        before, after = Counter(old[url]), Counter(new[url])
+        if before == after:
+            assert url not in found
+            continue
+        assert found[url].change == CHANGED
+        assert Counter(found[url].added) == after - before
+        assert Counter(found[url].removed) == before - after
+        different = (after - before).total() + (before - after).total()
+        assert found[url].share == different / (before.total() + after.total())
+
+
+def test_one_line_in_eight_thousand_words_shows():
+    lines = [" ".join(f"word{n}x{m}" for m in range(10)) for n in range(800)]
+    changed = [*lines[:400], "another price", *lines[401:]]
+    _, found = compared({"a": lines}, {"a": changed})
+    assert (found["a"].added, found["a"].removed) == (["another price"], [lines[400]])
+    assert found["a"].line()["share"] == pytest.approx(2 / 1600)
+
+
+def test_without_texts_fingerprints_are_compared():
+    counts, found = compared({"a": ["x"], "b": ["y"]}, {"a": ["x"], "b": ["z"]}, texts=False)
+    assert counts == {UNCHANGED: 1, CHANGED: 1}
+    assert found["b"].line() == {"page": "b", "change": CHANGED}
+
+
+def test_what_says_when_a_page_was_made_has_no_part_in_it():
+    assert lines_of("a\n12:30\n  b ", [[2, 7, "clock"]]) == ("a", "b")
+    assert lines_of("a\nb", [[0, 1, "links"], "junk", [1, 0, "clock"]]) == ("a", "b")
