@@ -20,7 +20,13 @@ from scrapy_neardup.dedupe.plan import read_json, write_json
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import simhash_features
-from scrapy_neardup.fingerprints.batch import Counts, Hashes, minima_of_each, shingles_of_each
+from scrapy_neardup.fingerprints.batch import (
+    Counts,
+    Hashes,
+    byte_sketches,
+    minima_of_each,
+    shingles_of_each,
+)
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
@@ -173,7 +179,7 @@ class Sketcher:
             ]
         head, bins, name, shingle = files
         head.write(heads.tobytes())
-        bins.write(minima_of_each(hashes, numbers, BINS).astype(np.uint8).tobytes())
+        bins.write(byte_sketches(hashes, numbers, BINS).tobytes())
         name.write(b"".join(names))
         if options.confirm == "exact":
             shingle.write(b"".join(each.astype("<u8").tobytes() for each in sets))
