@@ -36,6 +36,7 @@ from scrapy_neardup.offline.clustering import Hashes, Integers, cluster_on_disk
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.featurefiles import FeatureFiles
 from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
+from scrapy_neardup.offline.memory import left_of
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.options import OPTIONS, Permutations, View
@@ -265,7 +266,7 @@ def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Has
 
 def _sharing(pages: Iterable[Hashes], shared: int, memory: str, directory: str | None) -> Integers:
     if given({"memory", "directory"}):
-        size = size_in_bytes(memory)
+        size = max(1 << 20, left_of(size_in_bytes(memory), 0) // 2)  # the rest is for names
         return feature_clusters_on_disk(pages, shared, memory=size, directory=directory)
     rows = list(pages)
     return feature_clusters(np.concatenate(rows), shared) if rows else np.empty(0, np.int64)

@@ -23,7 +23,6 @@ A job has three steps, each of which leaves files behind, so that it can go on w
 `decisions`    what was decided, by the numbers of documents
 `writing`      decisions -> files without the removed documents, and lists of these
 `rewriting`    the formats of files
-`memory`       how much of it is left
 `plan`         what a job was told, so that it goes on with the same
 `job`          the steps in their order, and what of them is done already
 ============== =============================================================================

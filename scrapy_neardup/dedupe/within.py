@@ -30,7 +30,6 @@ from scrapy_neardup.dedupe.counting import (
     going,
     read_listed,
 )
-from scrapy_neardup.dedupe.memory import left_of
 from scrapy_neardup.dedupe.options import MIN_MEMORY
 from scrapy_neardup.dedupe.plan import WORK, Run, Watch, begin, finish, finished, runner
 from scrapy_neardup.dedupe.shards import Shard, shards_of
@@ -38,6 +37,7 @@ from scrapy_neardup.dedupe.trimming import Trimmed, Trimmer, TrimTask, read_trim
 from scrapy_neardup.dedupe.units import Unit
 from scrapy_neardup.offline.aside import written
 from scrapy_neardup.offline.featureruns import ranges_of
+from scrapy_neardup.offline.memory import left_of
 from scrapy_neardup.offline.pool import Parallel, parallel
 from scrapy_neardup.offline.remote import exists, is_remote
 from scrapy_neardup.offline.tabular import Columns
