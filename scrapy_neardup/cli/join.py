@@ -19,7 +19,7 @@ from scrapy_neardup.cli.options import (
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
-from scrapy_neardup.joins.setjoin import Algorithm
+from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.options import OPTIONS, View
@@ -27,12 +27,14 @@ from scrapy_neardup.options import OPTIONS, View
 _VALUES = {
     "jaccard": "resemblance",
     "cosine": "cosine",
+    "dice": "dice",
     "overlap": "overlap",
+    "overlap-coefficient": "overlap-coefficient",
     "containment": "containment",
     "edit": "distance",
 }
 """Measure -> name of its values in the output."""
-_ALGORITHM = {"algorithm"}
+_ALGORITHM = {"algorithm", "max_depth"}
 _OF_SETS = {"threshold", "shingle_size", "labelled", *_ALGORITHM}
 _OF_STRINGS = {"distance", "gram_size"}
 """Options of measures of sets, and of measures of strings."""
@@ -46,8 +48,9 @@ _OF_STRINGS = {"distance", "gram_size"}
     type=click.Choice(list(_VALUES)),
     default="jaccard",
     help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
-    " the sizes, the overlap, or overlap / size of the first page: which share of it is in the"
-    " second one. Of the texts: the edit distance.",
+    " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
+    " size of the first page: which share of it is in the second one. Of the texts: the edit"
+    " distance.",
 )
 @click.option(
     "--threshold",
@@ -84,6 +87,14 @@ _OF_STRINGS = {"distance", "gram_size"}
     default=3,
     help="For edit: characters in the grams by which texts are found. It changes the time only.",
 )
+@click.option(
+    "--max-depth",
+    metavar="N",
+    type=click.IntRange(0),
+    default=MAX_DEPTH,
+    help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
+    " time only.",
+)
 @text_options
 def join(
     *,
@@ -107,8 +118,7 @@ def join(
     {"a": ..., "b": ..., "resemblance": x}
     a, b   URL or path; without --existing, a comes before b; with it, b is the existing one;
            for containment, a is what b contains
-    x      exact; with another --measure the key is "cosine", "overlap", "containment" or
-           "distance"
+    x      exact; with another --measure the key is its name, and "distance" for edit
 
     \b
     Examples:
@@ -154,17 +164,17 @@ def _alike(
     shingle_size: int,
     labelled: bool,
     algorithm: Algorithm,
+    max_depth: int,
     **_: Any,
 ) -> Measured:
     """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
+    how: dict[str, Any] = {"measure": measure, "algorithm": algorithm, "max_depth": max_depth}
     if len(pages) == 1:
-        found = self_join(sets, threshold, measure=measure, algorithm=algorithm)
+        found = self_join(sets, threshold, **how)
     else:
         left = len(first.names)
-        found = join_sets(
-            sets[:left], sets[left:], threshold, measure=measure, algorithm=algorithm
-        )
+        found = join_sets(sets[:left], sets[left:], threshold, **how)
     line.note(
         f"{found.stats.hits:,} hits, {found.stats.candidates:,} candidates, {len(found):,} pairs"
     )

@@ -53,6 +53,10 @@ def similarity_reaches(a, b, threshold, measure):
             return shares >= threshold.numerator**2 * len(a) * len(b)
         case "overlap":
             return common >= threshold
+        case "dice":
+            return 2 * common * threshold.denominator >= threshold.numerator * (len(a) + len(b))
+        case "overlap-coefficient":
+            return common * threshold.denominator >= threshold.numerator * min(len(a), len(b))
         case "containment":
             return common * threshold.denominator >= threshold.numerator * len(a)
 
