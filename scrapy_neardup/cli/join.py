@@ -21,7 +21,7 @@ from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm
 from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.texts import Texts
+from scrapy_neardup.offline.texts import Texts, Unit
 from scrapy_neardup.options import OPTIONS, View
 
 _VALUES = {
@@ -35,7 +35,7 @@ _VALUES = {
 }
 """Measure -> name of its values in the output."""
 _ALGORITHM = {"algorithm", "max_depth"}
-_OF_SETS = {"threshold", "shingle_size", "labelled", *_ALGORITHM}
+_OF_SETS = {"threshold", "shingle_size", "unit", "labelled", *_ALGORITHM}
 _OF_STRINGS = {"distance", "gram_size"}
 """Options of measures of sets, and of measures of strings."""
 
@@ -60,6 +60,12 @@ _OF_STRINGS = {"distance", "gram_size"}
     help="Minimum similarity of a pair: up to 1, or a number of shingles for overlap.",
 )
 @shingle_size_option
+@click.option(
+    "--unit",
+    type=click.Choice(["word", "char", "line"]),
+    default="word",
+    help="What shingles are made of: words, characters or lines.",
+)
 @click.option(
     "--labelled",
     is_flag=True,
@@ -101,6 +107,7 @@ def join(
     inputs: tuple[str, ...],
     existing: tuple[str, ...],
     measure: str,
+    unit: Unit,
     text: View,
     ignore: tuple[str, ...],
     path: str,
@@ -140,7 +147,8 @@ def join(
     with output(path) as results:
         line = Progress(progress, results)
         pages = [
-            line.reading(part.words(), corpus) for part, corpus in zip(texts, corpora, strict=True)
+            line.reading(part.units(unit), corpus)
+            for part, corpus in zip(texts, corpora, strict=True)
         ]
         found = _edited(pages, **options) if measure == "edit" else _alike(
             pages, cast("MeasureName", measure), texts[0], line, **options
