@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.plan import read_json, write_json
 from scrapy_neardup.dedupe.shards import Shard
-from scrapy_neardup.dedupe.units import Unit, units_of
+from scrapy_neardup.dedupe.units import Unit, digests_of
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest
 from scrapy_neardup.offline.corpora import Corpus
@@ -59,7 +59,7 @@ class Lister:
         rows = held = 0
         for record in Corpus(task.shard.paths, self._columns):
             rows = record.row + 1
-            _, digests = units_of(record.text or "", self._kind, self._size)
+            digests = digests_of(record.text or "", self._kind, self._size)
             if self._per_host:
                 host = digest(site(record.url or "", "host"))
                 digests = digests ^ np.uint64(host)

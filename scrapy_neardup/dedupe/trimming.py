@@ -12,7 +12,7 @@ from scrapy_neardup.dedupe.counting import UNIT_BITS
 from scrapy_neardup.dedupe.plan import read_json, write_json
 from scrapy_neardup.dedupe.rewriting import compressed, parquet_writer, row_batches
 from scrapy_neardup.dedupe.shards import Shard
-from scrapy_neardup.dedupe.units import Unit, merged, units_of, without
+from scrapy_neardup.dedupe.units import Unit, merged, spans_of, without
 from scrapy_neardup.offline.aside import written
 from scrapy_neardup.offline.lines import numbered_lines
 from scrapy_neardup.offline.record import reading
@@ -75,7 +75,7 @@ class Trimmer:
         counts += (1, low < high, 0, len(text or ""))
         if low == high or not text:
             return []
-        spans, _ = units_of(text, self._kind, self._size)
+        spans = spans_of(text, self._kind, self._size)
         found = merged(spans[places[low:high] & ((1 << UNIT_BITS) - 1)])
         counts[2] += sum(end - start for start, end in found)
         return found

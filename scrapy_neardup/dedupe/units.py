@@ -17,15 +17,17 @@ Unit = Literal["lines", "paragraphs", "substrings"]
 Hashes = NDArray[np.uint64]
 Spans = NDArray[np.int64]
 
-_LINE = re.compile(r"[^\n]*\S[^\n]*\n?")
-_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+(?:[^\S\n]*\n)*")
-_WORD = re.compile(r"\S+\s*")
+_PATTERNS: dict[Unit, re.Pattern[str]] = {
+    "lines": re.compile(r"[^\n]*\S[^\n]*\n?"),
+    "paragraphs": re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+(?:[^\S\n]*\n)*"),
+    "substrings": re.compile(r"\S+\s*"),
+}
 
 _word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
 
 
-def units_of(text: str, kind: Unit, size: int) -> tuple[Spans, Hashes]:
-    """Return where the units of a text are, and their digests.
+def spans_of(text: str, kind: Unit, size: int) -> Spans:
+    """Return where the units of a text are.
 
     Parameters
     ----------
@@ -36,23 +38,29 @@ def units_of(text: str, kind: Unit, size: int) -> tuple[Spans, Hashes]:
 
     Returns
     -------
-    spans : ndarray of int64, shape (units, 2)
+    ndarray of int64, shape (units, 2)
         Beginning and end, in characters, the white space behind a unit included.
-    digests : ndarray of uint64, shape (units,)
-        Equal for equal units.
     """
+    spans = _matches(_PATTERNS[kind], text)
+    if kind != "substrings":
+        return spans
+    if len(spans) < size:
+        return spans[:0]
+    return np.stack([spans[: len(spans) - size + 1, 0], spans[size - 1 :, 1]], axis=1)
+
+
+def digests_of(text: str, kind: Unit, size: int) -> Hashes:
+    """Return digests of the units of a text, equal for equal units; shape (units,)."""
     if kind == "substrings":
-        words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
-        if len(words) < size:
-            return np.empty((0, 2), np.int64), np.empty(0, np.uint64)
-        digests = [_word_digest(text[start:end].rstrip()) for start, end in words]
-        spans = np.array(words, np.int64)
-        runs = np.stack([spans[: len(spans) - size + 1, 0], spans[size - 1 :, 1]], axis=1)
-        return runs, shingle_hashes(np.array(digests, np.uint64), size)
-    pattern = _LINE if kind == "lines" else _PARAGRAPH
-    found = [(match.start(), match.end()) for match in pattern.finditer(text)]
-    own = [digest(text[start:end].strip()) for start, end in found]
-    return np.array(found, np.int64).reshape(-1, 2), np.array(own, np.uint64)
+        words = np.array([_word_digest(word) for word in text.split()], np.uint64)
+        return shingle_hashes(words, size) if len(words) >= size else words[:0]
+    spans = _matches(_PATTERNS[kind], text).tolist()
+    return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Spans:
+    found = [match.span() for match in pattern.finditer(text)]
+    return np.array(found, np.int64).reshape(-1, 2)
 
 
 def merged(spans: Spans) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow.parquet import read_table
 
 from scrapy_neardup.dedupe import TrimOptions, trim
-from scrapy_neardup.dedupe.units import merged, units_of, without
+from scrapy_neardup.dedupe.units import digests_of, merged, spans_of, without
 from scrapy_neardup.errors import ConfigurationError, InputError
 
 texts = st.lists(st.text(st.sampled_from("ab \n"), max_size=40), min_size=1, max_size=6)
@@ -173,7 +173,8 @@ def test_what_cant_be_trimmed(tmp_path):
 @given(st.text(st.sampled_from("ab \n\t"), max_size=60), st.integers(1, 3))
 def test_units_are_where_they_are_said_to_be(text, size):
     for kind in ("lines", "paragraphs", "substrings"):
-        spans, digests = units_of(text, kind, size)
+        spans, digests = spans_of(text, kind, size), digests_of(text, kind, size)
+        assert len(spans) == len(digests)
         parts = [" ".join(text[start:end].split()) for start, end in spans.tolist()]
         assert all(parts)
         if kind == "substrings":
