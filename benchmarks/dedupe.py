@@ -51,8 +51,10 @@ steps = [
     ([MinhashDedupCluster(f"{work}/buckets", f"{work}/removed", config=config)], 1),
     ([reader(), MinhashDedupFilter(f"{work}/removed"), ParquetWriter(output)], files),
 ]
-for pipeline, tasks in steps:
-    LocalPipelineExecutor(pipeline, tasks=tasks, workers=1).run()
+for number, (pipeline, tasks) in enumerate(steps):
+    LocalPipelineExecutor(
+        pipeline, tasks=tasks, workers=1, logging_dir=f"{work}/logs/{number}"
+    ).run()
 """
 """datatrove's own four steps, with as many features of as many minima as ours."""
 

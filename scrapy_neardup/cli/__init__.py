@@ -30,6 +30,7 @@ VERBS = {
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "dedupe": "Write a data set without its duplicates.",
+    "query": "Find the pages of a collection that are like a page or a text.",
     "load": "Put the pages of a collection into a store, before a crawl.",
     "stats": "Show what a store holds.",
     "clear": "Forget one namespace of a store.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_bytes
 from typing import Any
 
@@ -23,10 +23,12 @@ from scrapy_neardup.clusters import (
     COMMON,
     CanonicalRule,
     GreedyClusters,
+    Mirror,
     canonical,
     cluster,
     feature_clusters,
     members,
+    mirrors,
 )
 from scrapy_neardup.fingerprints.filtering import Filter, checked_filter
 from scrapy_neardup.fingerprints.resemblance import mod_sketch
@@ -36,9 +38,11 @@ from scrapy_neardup.offline.clustering import Hashes, Integers, cluster_on_disk
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.featurefiles import FeatureFiles
 from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
+from scrapy_neardup.offline.memory import left_of
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
 from scrapy_neardup.options import OPTIONS, Permutations, View
+from scrapy_neardup.urls import site
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
 _OF_TEXTS = {"shingle_size", "text", "ignore"}
@@ -114,6 +118,12 @@ _UNUSED = {
     help="The page that stands for its cluster; a tie goes to the first.",
 )
 @click.option(
+    "--by",
+    type=click.Choice(["page", "host", "folder"]),
+    default="page",
+    help="Print clusters; or the hosts or folders that have clusters in common (mirrors).",
+)
+@click.option(
     "--modulus",
     metavar="M",
     type=click.IntRange(1),
@@ -150,6 +160,7 @@ def clusters(
     inputs: tuple[str, ...],
     pair_files: tuple[str, ...],
     rule: CanonicalRule,
+    by: str,
     scanned: bool,
     text: View,
     ignore: tuple[str, ...],
@@ -168,6 +179,12 @@ def clusters(
     pages       all of its pages, in the order in which they were seen
 
     \b
+    {"a": ..., "b": ..., "pages_a": n, "pages_b": n, "share_a": x, "share_b": x}
+    a, b               --by host or folder: two that have clusters in common
+    pages_a, pages_b   how many of the pages of each are in these clusters
+    share_a, share_b   the same as a share of all of its pages
+
+    \b
     Examples:
       scrapy-neardup clusters site/ --threshold 0.8 --canonical shortest-url
       scrapy-neardup pairs archive.pack | scrapy-neardup clusters --pairs - --output c.jsonl
@@ -176,6 +193,8 @@ def clusters(
     """  # noqa: D301  (click's mark for lines to keep)
     if bool(inputs) == bool(pair_files):
         raise click.UsageError("name either pages to compare, or files of --pairs")
+    if pair_files and by != "page":
+        raise click.UsageError(f"--by {by} needs all pages, not --pairs of some of them")
     if pair_files and rule == "longest-text":
         raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
     if pair_files:
@@ -204,13 +223,31 @@ def clusters(
             labels = _clustered(texts, lambda pages: line.reading(pages, corpus), **options)
             names = texts.names
             chosen = canonical(labels, rule, urls=texts.names, lengths=texts.tokens)
-        for group in members(labels):
-            row = {
-                "canonical": names[chosen[group[0]]],
-                "size": len(group),
-                "pages": [names[page] for page in group],
-            }
+        rows = (
+            _clusters(labels, chosen, names)
+            if by == "page"
+            else map(Mirror._asdict, mirrors(labels, [_GROUPS[by](str(name)) for name in names]))
+        )
+        for row in rows:
             print(json.dumps(row), file=results)
+
+
+_GROUPS: dict[str, Callable[[str], str]] = {
+    "host": lambda name: site(name, "host"),
+    "folder": lambda name: name.partition("?")[0].rpartition("/")[0],
+}
+"""What a page belongs to, by its URL or path."""
+
+
+def _clusters(
+    labels: Integers, chosen: Integers, names: Sequence[Name]
+) -> Iterator[dict[str, object]]:
+    for group in members(labels):
+        yield {
+            "canonical": names[chosen[group[0]]],
+            "size": len(group),
+            "pages": [names[page] for page in group],
+        }
 
 
 def _clustered(
@@ -265,7 +302,7 @@ def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Has
 
 def _sharing(pages: Iterable[Hashes], shared: int, memory: str, directory: str | None) -> Integers:
     if given({"memory", "directory"}):
-        size = size_in_bytes(memory)
+        size = max(1 << 20, left_of(size_in_bytes(memory), 0) // 2)  # the rest is for names
         return feature_clusters_on_disk(pages, shared, memory=size, directory=directory)
     rows = list(pages)
     return feature_clusters(np.concatenate(rows), shared) if rows else np.empty(0, np.int64)

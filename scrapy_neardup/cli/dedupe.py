@@ -14,12 +14,14 @@ from scrapy_neardup.cli.common import Progress, escaped
 from scrapy_neardup.cli.options import (
     given,
     progress_option,
+    refuse_given,
     setting_option,
     shingle_size_option,
     size_in_bytes,
 )
-from scrapy_neardup.dedupe import DedupeOptions, Summary
+from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
 from scrapy_neardup.dedupe import dedupe as deduped
+from scrapy_neardup.dedupe.units import Unit
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.pool import Parallel, parallel
 from scrapy_neardup.offline.tabular import USUAL, Columns
@@ -107,6 +109,37 @@ from scrapy_neardup.options import OPTIONS
     is_flag=True,
     help="Leave out files and lines that can't be read, and count them.",
 )
+@click.option(
+    "--lines",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Instead of documents, remove lines that more than N documents have.",
+)
+@click.option(
+    "--paragraphs",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Instead of documents, remove paragraphs that more than N documents have.",
+)
+@click.option(
+    "--substrings",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Instead of documents, remove runs of N words and more that were there before, in the"
+    " same document or one in front of it.",
+)
+@click.option("--per-host", is_flag=True, help="For lines and paragraphs: count host by host.")
+@click.option(
+    "--but-first",
+    is_flag=True,
+    help="For lines and paragraphs: leave them in the first document that has them.",
+)
+@click.option(
+    "--mark",
+    is_flag=True,
+    help="For lines, paragraphs and substrings: leave texts as they are, and say where they are"
+    " in a column neardup_repeated.",
+)
 @progress_option
 def dedupe(
     *,
@@ -140,26 +173,64 @@ def dedupe(
       scrapy-neardup dedupe data/ --output clean/ --jobs 8
       scrapy-neardup dedupe data/ --output clean/ --id-column id --keep newest:metadata.date
       scrapy-neardup dedupe new/ --existing clean/ --output added/
+      scrapy-neardup dedupe data/ --output clean/ --lines 10 --per-host
+      scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
-    options = _options(settings)
+    within = _within(settings)
+    options = None if within else _options(settings)
+    line = Progress(progress, sys.stdout)
     with ExitStack() as stack:
-        line = Progress(progress, sys.stdout)
-        summary = deduped(
-            inputs,
-            output,
-            options,
-            existing=existing,
-            resume=resume,
-            jobs=jobs,
-            work=_work(scheduler, stack),
-            watch=lambda step, count, share: line.update(count, f"documents {step}", share),
-        )
-        line.done(summary.documents, "documents")
+        run: dict[str, Any] = {
+            "resume": resume,
+            "jobs": jobs,
+            "work": _work(scheduler, stack),
+            "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
+        }
+        if within:
+            trimmed = trim(inputs, output, within, **run)
+            line.done(trimmed.documents, "documents")
+            click.echo(json.dumps(asdict(trimmed)))
+            return
+        summary = deduped(inputs, output, options, existing=existing, **run)
+    line.done(summary.documents, "documents")
     for reason in summary.skipped:
         click.echo(escaped(f"left out: {reason}"), err=True)
     if line.shown:
         click.echo(_said(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
+
+
+_UNITS: tuple[Unit, ...] = "lines", "paragraphs", "substrings"
+_OF_DOCUMENTS = {
+    "html_column", "id_column", "existing", "method", "features", "max_distance",
+    "min_resemblance", "confirm", "keep", "shingle_size", "text", "ignore", "skip_bad",
+}  # fmt: skip
+"""Options of whole documents."""
+
+
+def _within(settings: dict[str, Any]) -> TrimOptions | None:
+    """Return what of texts is to be removed, if that is asked for, and take its options out."""
+    numbers = {unit: number for unit in _UNITS if (number := settings.pop(unit)) is not None}
+    flags = {name: settings.pop(name) for name in ("per_host", "but_first", "mark")}
+    if not numbers:
+        for name, is_set in flags.items():
+            if is_set:
+                raise click.UsageError(f"--{name.replace('_', '-')} needs --lines or the like")
+        return None
+    if len(numbers) > 1:
+        raise click.UsageError("name one of --lines, --paragraphs and --substrings")
+    ((unit, number),) = numbers.items()
+    refuse_given(f"--{unit}", _OF_DOCUMENTS)
+    if unit == "substrings" and flags["but_first"]:
+        raise click.UsageError("--but-first is for lines and paragraphs")
+    return TrimOptions(
+        unit=unit,
+        number=number,
+        text=settings["text_column"] or "text",
+        url=settings["url_column"],
+        memory=size_in_bytes(settings["memory"]),
+        **flags,
+    )
 
 
 def _options(settings: dict[str, Any]) -> DedupeOptions:

@@ -19,21 +19,23 @@ from scrapy_neardup.cli.options import (
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
-from scrapy_neardup.joins.setjoin import Algorithm
+from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm
 from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.texts import Texts
+from scrapy_neardup.offline.texts import Texts, Unit
 from scrapy_neardup.options import OPTIONS, View
 
 _VALUES = {
     "jaccard": "resemblance",
     "cosine": "cosine",
+    "dice": "dice",
     "overlap": "overlap",
+    "overlap-coefficient": "overlap-coefficient",
     "containment": "containment",
     "edit": "distance",
 }
 """Measure -> name of its values in the output."""
-_ALGORITHM = {"algorithm"}
-_OF_SETS = {"threshold", "shingle_size", "labelled", *_ALGORITHM}
+_ALGORITHM = {"algorithm", "max_depth"}
+_OF_SETS = {"threshold", "shingle_size", "unit", "labelled", *_ALGORITHM}
 _OF_STRINGS = {"distance", "gram_size"}
 """Options of measures of sets, and of measures of strings."""
 
@@ -46,8 +48,9 @@ _OF_STRINGS = {"distance", "gram_size"}
     type=click.Choice(list(_VALUES)),
     default="jaccard",
     help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
-    " the sizes, the overlap, or overlap / size of the first page: which share of it is in the"
-    " second one. Of the texts: the edit distance.",
+    " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
+    " size of the first page: which share of it is in the second one. Of the texts: the edit"
+    " distance.",
 )
 @click.option(
     "--threshold",
@@ -57,6 +60,12 @@ _OF_STRINGS = {"distance", "gram_size"}
     help="Minimum similarity of a pair: up to 1, or a number of shingles for overlap.",
 )
 @shingle_size_option
+@click.option(
+    "--unit",
+    type=click.Choice(["word", "char", "line"]),
+    default="word",
+    help="What shingles are made of: words, characters or lines.",
+)
 @click.option(
     "--labelled",
     is_flag=True,
@@ -84,12 +93,21 @@ _OF_STRINGS = {"distance", "gram_size"}
     default=3,
     help="For edit: characters in the grams by which texts are found. It changes the time only.",
 )
+@click.option(
+    "--max-depth",
+    metavar="N",
+    type=click.IntRange(0),
+    default=MAX_DEPTH,
+    help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
+    " time only.",
+)
 @text_options
 def join(
     *,
     inputs: tuple[str, ...],
     existing: tuple[str, ...],
     measure: str,
+    unit: Unit,
     text: View,
     ignore: tuple[str, ...],
     path: str,
@@ -107,8 +125,7 @@ def join(
     {"a": ..., "b": ..., "resemblance": x}
     a, b   URL or path; without --existing, a comes before b; with it, b is the existing one;
            for containment, a is what b contains
-    x      exact; with another --measure the key is "cosine", "overlap", "containment" or
-           "distance"
+    x      exact; with another --measure the key is its name, and "distance" for edit
 
     \b
     Examples:
@@ -130,7 +147,8 @@ def join(
     with output(path) as results:
         line = Progress(progress, results)
         pages = [
-            line.reading(part.words(), corpus) for part, corpus in zip(texts, corpora, strict=True)
+            line.reading(part.units(unit), corpus)
+            for part, corpus in zip(texts, corpora, strict=True)
         ]
         found = _edited(pages, **options) if measure == "edit" else _alike(
             pages, cast("MeasureName", measure), texts[0], line, **options
@@ -154,17 +172,17 @@ def _alike(
     shingle_size: int,
     labelled: bool,
     algorithm: Algorithm,
+    max_depth: int,
     **_: Any,
 ) -> Measured:
     """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
+    how: dict[str, Any] = {"measure": measure, "algorithm": algorithm, "max_depth": max_depth}
     if len(pages) == 1:
-        found = self_join(sets, threshold, measure=measure, algorithm=algorithm)
+        found = self_join(sets, threshold, **how)
     else:
         left = len(first.names)
-        found = join_sets(
-            sets[:left], sets[left:], threshold, measure=measure, algorithm=algorithm
-        )
+        found = join_sets(sets[:left], sets[left:], threshold, **how)
     line.note(
         f"{found.stats.hits:,} hits, {found.stats.candidates:,} candidates, {len(found):,} pairs"
     )

@@ -79,9 +79,10 @@ def scan(
 
     INPUT is a folder of HTML files (in the order of their paths), an HTML file, a WARC file
     (its HTML responses with status 200; needs the extra "warc"), a file of JSON lines,
-    {"url": ..., "html" or "text": ...}, or - for JSON lines on standard input. Files may
-    be compressed with gzip. In a --store other than memory: the pages outlast the run: they
-    are 'seen' the next time, and others are compared with them.
+    {"url": ..., "html" or "text": ...}, a Parquet file with such columns (needs the extra
+    "parquet"), or - for JSON lines on standard input. Files may be compressed with gzip. In a
+    --store other than memory: the pages outlast the run: they are 'seen' the next time, and
+    others are compared with them.
 
     \b
     page          URL of the page, or else its path, or FILE:LINE
@@ -106,6 +107,10 @@ def scan(
       scrapy-neardup scan site/ --containment 0.95 | jq -r 'select(.holds != []) | .page'
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
+    if path.endswith(".parquet"):
+        raise click.BadParameter(
+            "scan writes JSON lines, and not Parquet: name it .jsonl", param_hint="--output"
+        )
     parameters = judging_parameters(settings)
     corpus = Corpus(inputs)
     analyser = Analyser(parameters)

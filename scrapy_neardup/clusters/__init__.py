@@ -8,6 +8,7 @@ that of its first page. Clustering that doesn't fit into memory is in
 from scrapy_neardup.clusters.canonical import CanonicalRule, canonical
 from scrapy_neardup.clusters.features import feature_clusters, feature_pairs
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader
+from scrapy_neardup.clusters.mirrors import Mirror, mirrors
 from scrapy_neardup.clusters.unionfind import UnionFind, cluster, forest, members
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "CanonicalRule",
     "GreedyClusters",
     "Leader",
+    "Mirror",
     "UnionFind",
     "canonical",
     "cluster",
@@ -22,4 +24,5 @@ __all__ = [
     "feature_pairs",
     "forest",
     "members",
+    "mirrors",
 ]

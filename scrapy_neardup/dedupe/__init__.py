@@ -23,12 +23,22 @@ A job has three steps, each of which leaves files behind, so that it can go on w
 `decisions`    what was decided, by the numbers of documents
 `writing`      decisions -> files without the removed documents, and lists of these
 `rewriting`    the formats of files
-`memory`       how much of it is left
+`plan`         what a job was told, so that it goes on with the same
 `job`          the steps in their order, and what of them is done already
+============== =============================================================================
+
+What repeats within documents (lines, paragraphs, runs of words) is another job, of three steps:
+
+============== =============================================================================
+`units`        a text -> its lines, paragraphs or runs of words, and their digests
+`counting`     digests of all texts -> which units go
+`trimming`     files without these units, or with marks where they are
+`within`       the steps in their order
 ============== =============================================================================
 """
 
 from scrapy_neardup.dedupe.job import Summary, dedupe
 from scrapy_neardup.dedupe.options import DedupeOptions
+from scrapy_neardup.dedupe.within import TrimOptions, TrimSummary, trim
 
-__all__ = ["DedupeOptions", "Summary", "dedupe"]
+__all__ = ["DedupeOptions", "Summary", "TrimOptions", "TrimSummary", "dedupe", "trim"]

@@ -15,15 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
-from scrapy_neardup.dedupe.sketching import BINS
+from scrapy_neardup.fingerprints.batch import estimated
 
 Integers = NDArray[np.int64]
 
 MAX_KEPT = 64
 """Maximum number of kept documents of a bucket that others are compared with."""
-
-_BY_CHANCE = 1 / 256
-"""Share of bins in which sketches of a byte a bin agree without a reason."""
 
 
 class Removed(NamedTuple):
@@ -50,16 +47,14 @@ class Comparison(Protocol):
 
 
 class BySketch:
-    """Estimates from sketches, shape (documents, `BINS`), uint8."""
+    """Estimates from sketches, shape (documents, bins), uint8."""
 
     def __init__(self, bins: NDArray[np.uint8]) -> None:
         self._bins = bins
 
     def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """See `Comparison`; the standard error at resemblance J is sqrt(J * (1 - J) / BINS)."""
-        equal = np.count_nonzero(self._bins[others] == self._bins[document], axis=1)
-        found: NDArray[np.float64] = (equal / BINS - _BY_CHANCE) / (1 - _BY_CHANCE)
-        return np.maximum(found, 0.0, out=found)
+        """See `Comparison`, and `estimated` for the standard error."""
+        return estimated(self._bins[document], self._bins[others])
 
 
 class ByShingles:

@@ -14,15 +14,13 @@ writes the same bytes as one that wasn't; `_dedupe` is removed in the end.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any
 
 from scrapy_neardup.dedupe.choosing import choose
 from scrapy_neardup.dedupe.decisions import are_written
 from scrapy_neardup.dedupe.options import DedupeOptions
+from scrapy_neardup.dedupe.plan import WORK, Run, Watch, begin, finish, finished, runner
 from scrapy_neardup.dedupe.shards import Shard, shards_of
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import (
@@ -34,25 +32,8 @@ from scrapy_neardup.dedupe.sketching import (
     read_sketched,
 )
 from scrapy_neardup.dedupe.writing import Writer, WriteTask, Written, counted, removed_name
-from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.aside import written
 from scrapy_neardup.offline.pool import Parallel, parallel
-from scrapy_neardup.offline.record import reading
-from scrapy_neardup.offline.remote import (
-    exists,
-    is_empty,
-    opened,
-    remove_folder,
-    remove_parts,
-)
-
-WORK = "_dedupe"
-"""Folder, below the output folder, of what a job that goes on needs."""
-SUMMARY = "_summary.json"
-"""File, in the output folder, that says what came of a job."""
-
-Watch = Callable[[str, int, float], None]
-"""Is told the step, the number of documents that it has done, and its share in [0, 1]."""
+from scrapy_neardup.offline.remote import exists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,62 +109,15 @@ def dedupe(
         A process died.
     """
     output = output.rstrip("/")
-    if resume and exists(f"{output}/{SUMMARY}"):
-        if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
-            remove_folder(f"{output}/{WORK}")
-        return read_summary(output)
-    job = _Job(
-        shards=shards_of(inputs, existing=existing),
-        output=output,
-        options=options or DedupeOptions(),
-        run=partial(_run, work, jobs),
-        watch=watch,
-    )
-    job.begin(resume=resume)
-    return job.finish(job.sketch())
-
-
-def read_summary(output: str) -> Summary:
-    """Return what came of a job that is complete."""
-    found = _read_json(f"{output}/{SUMMARY}")
-    return Summary(**{**found, "skipped": tuple(found["skipped"])})
-
-
-def _check_plan(before: dict[str, Any], now: dict[str, Any], output: str) -> None:
-    for name, value in now["options"].items():
-        if before["options"].get(name) != value:
-            raise ConfigurationError(
-                f"{output}: can't go on with another {name.replace('_', ' ')}: {value!r}, which"
-                f" was {before['options'].get(name)!r}"
-            )
-    if before["shards"] != now["shards"]:
-        raise ConfigurationError(
-            f"{output}: can't go on, as the inputs are other files, or were changed"
-        )
-
-
-def _read_json(path: str) -> dict[str, Any]:
-    with reading(path), opened(path) as file:
-        found: dict[str, Any] = json.loads(file.read())
-    return found
-
-
-Run = Callable[..., Iterable[Any]]
-
-
-def _run(
-    work: Parallel,
-    jobs: int,
-    function: Callable[[Any, Any], Any],
-    tasks: Sequence[Any],
-    start: Callable[..., Any],
-    *arguments: Any,
-) -> Iterable[Any]:
-    """Run a function over tasks, if there are any."""
-    if not tasks:
-        return ()
-    jobs = min(jobs, len(tasks))
-    return work(function, tasks, jobs=jobs, start=start, arguments=arguments)
+    if resume and (done := finished(output)):
+        return Summary(**{**done, "skipped": tuple(done["skipped"])})
+    options = options or DedupeOptions()
+    shards = shards_of(inputs, existing=existing)
+    begin(output, options.as_plan(), shards, resume=resume)
+    job = _Job(shards=shards, output=output, options=options, run=runner(work, jobs), watch=watch)
+    summary = job.finish(job.sketch())
+    finish(output, asdict(summary))
+    return summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,32 +137,6 @@ class _Job:
     @property
     def _targets(self) -> list[str]:
         return [f"{self._folder}/sketches/{number:06}" for number in range(len(self.shards))]
-
-    def begin(self, *, resume: bool) -> None:
-        """Write down what the job was told, or see that it is the same as before.
-
-        Raises
-        ------
-        ConfigurationError
-            There is something else in the output folder.
-        """
-        shards = [shard._asdict() for shard in self.shards]
-        plan = json.loads(json.dumps({"options": self.options.as_plan(), "shards": shards}))
-        path = f"{self._folder}/plan.json"
-        if resume:
-            remove_parts(self.output)
-        if exists(path):
-            if not resume:
-                raise ConfigurationError(
-                    f"{self.output}: holds a job that was stopped; go on with --resume, or remove"
-                    " the folder"
-                )
-            _check_plan(_read_json(path), plan, self.output)
-        elif not is_empty(self.output):
-            raise ConfigurationError(f"{self.output}: isn't empty; name another folder")
-        else:
-            with written(path) as file:
-                file.write(json.dumps(plan, indent=1).encode())
 
     def sketch(self) -> list[Sketched]:
         """Sketch the shards that aren't; return what came of each."""
@@ -259,7 +167,7 @@ class _Job:
             for each, shard in zip(sketched, self.shards, strict=True)
             if shard.is_existing
         )
-        summary = Summary(
+        return Summary(
             documents=len(files) - existing,
             kept=sum(each.kept for each in counts),
             equal=sum(each.equal for each in counts),
@@ -270,10 +178,6 @@ class _Job:
             bad_lines=sum(each.bad_lines for each in sketched),
             skipped=tuple(each.skipped for each in sketched if each.skipped),
         )
-        with written(f"{self.output}/{SUMMARY}") as file:
-            file.write(json.dumps(asdict(summary), indent=1).encode() + b"\n")
-        remove_folder(self._folder)
-        return summary
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> list[Written]:
         """Write the shards that aren't; return what came of each."""

@@ -7,7 +7,7 @@ lines that can't be read.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import SEEK_END
 from itertools import chain, pairwise
@@ -60,18 +60,69 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
 def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
     from scrapy_neardup.offline.fpparquet import reading_parquet  # noqa: PLC0415  (an extra)
 
-    with reading_parquet(path), opened(path) as file:
-        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
-        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            ParquetFile,
-            ParquetWriter,
-        )
+    with (
+        reading_parquet(path),
+        opened(path) as file,
+        parquet_writer(file, target) as (parquet, writer),
+    ):
+        first = 0
+        for batch in row_batches(parquet):
+            low, high = np.searchsorted(removed, [first, first + batch.num_rows])
+            keep = np.ones(batch.num_rows, np.bool_)
+            keep[removed[low:high] - first] = False
+            first += batch.num_rows
+            writer.write_batch(batch.filter(keep) if low < high else batch)
 
-        parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
-        codecs = _codecs(parquet.metadata)
-        with ParquetWriter(target, parquet.schema_arrow, compression=codecs) as writer:
-            for batches in _groups(parquet, removed):
-                writer.write_table(pa.Table.from_batches(batches, parquet.schema_arrow))
+
+class RowWriter:
+    """A Parquet file that is written in row groups of some size."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self.schema = writer.schema
+        self._waiting: list[Any] = []
+        self._size = 0
+
+    def write_batch(self, batch: Any) -> None:
+        """Write some rows, or keep them until there are more."""
+        self._waiting.append(batch)
+        self._size += batch.nbytes
+        if self._size >= _GROUP_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait, if there are any."""
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+
+        if any(batch.num_rows for batch in self._waiting):
+            self._writer.write_table(pa.Table.from_batches(self._waiting, self.schema))
+        self._waiting, self._size = [], 0
+
+
+@contextmanager
+def parquet_writer(
+    file: IO[bytes], target: IO[bytes], more: Sequence[Any] = ()
+) -> Iterator[tuple[Any, RowWriter]]:
+    """Yield a Parquet file to be read, and one to be written with its schema and compression.
+
+    Parameters
+    ----------
+    more
+        Fields of columns that are written besides.
+    """
+    from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+        ParquetFile,
+        ParquetWriter,
+    )
+
+    parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
+    schema = parquet.schema_arrow
+    for field in more:
+        schema = schema.append(field)
+    with ParquetWriter(target, schema, compression=_codecs(parquet.metadata)) as writer:
+        rows = RowWriter(writer)
+        yield parquet, rows
+        rows.flush()
 
 
 def _codecs(metadata: Any) -> dict[str, str] | str:
@@ -86,29 +137,13 @@ def _codecs(metadata: Any) -> dict[str, str] | str:
     }
 
 
-def _groups(parquet: Any, removed: Rows) -> Iterator[list[Any]]:
-    """Yield the kept rows of each row group, in parts of some size."""
-    first = 0
+def row_batches(parquet: Any) -> Iterator[Any]:
+    """Yield the rows of a Parquet file, so many at a time as take some megabytes."""
     for group in range(parquet.num_row_groups):
         metadata = parquet.metadata.row_group(group)
         each = max(1, metadata.total_byte_size // max(metadata.num_rows, 1))
-        waiting: list[Any] = []
-        size = 0
         rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
-        for batch in parquet.iter_batches(rows, row_groups=[group], use_threads=False):
-            low, high = np.searchsorted(removed, [first, first + batch.num_rows])
-            first += batch.num_rows
-            if low < high:
-                keep = np.ones(batch.num_rows, np.bool_)
-                keep[removed[low:high] - (first - batch.num_rows)] = False
-                batch = batch.filter(keep)  # noqa: PLW2901
-            waiting.append(batch)
-            size += batch.nbytes
-            if size >= _GROUP_BYTES:
-                yield waiting
-                waiting, size = [], 0
-        if size:
-            yield waiting
+        yield from parquet.iter_batches(rows, row_groups=[group], use_threads=False)
 
 
 def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> None:

@@ -7,7 +7,6 @@ came of the shard: where it is, the shard is sketched.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,18 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.options import DedupeOptions
+from scrapy_neardup.dedupe.plan import read_json, write_json
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import simhash_features
-from scrapy_neardup.fingerprints.batch import Counts, Hashes, minima_of_each, shingles_of_each
+from scrapy_neardup.fingerprints.batch import (
+    Counts,
+    Hashes,
+    byte_sketches,
+    minima_of_each,
+    shingles_of_each,
+)
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.aside import written
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.lines import numbered_lines
-from scrapy_neardup.offline.record import Record, reading
-from scrapy_neardup.offline.remote import opened
+from scrapy_neardup.offline.record import Record
 from scrapy_neardup.offline.tabular import MAX_LINE, Columns, json_record
 from scrapy_neardup.offline.texts import Texts
 
@@ -100,8 +105,7 @@ def done_name(target: str) -> str:
 
 def read_sketched(target: str) -> Sketched:
     """Return what came of a shard that is sketched."""
-    with reading(target), opened(done_name(target)) as file:
-        return Sketched(*json.loads(file.read()))
+    return Sketched(*read_json(done_name(target)))
 
 
 class SketchTask(NamedTuple):
@@ -141,8 +145,7 @@ class Sketcher:
                     pass
             found = _Found(str(error))
         result = Sketched(found.documents, found.bad_lines, found.skipped)
-        with written(done_name(task.target)) as file:
-            file.write(json.dumps(result).encode())
+        write_json(done_name(task.target), result)
         return result
 
     def _texts(self, shard: Shard, found: _Found) -> Iterator[tuple[Record, str]]:
@@ -176,7 +179,7 @@ class Sketcher:
             ]
         head, bins, name, shingle = files
         head.write(heads.tobytes())
-        bins.write(minima_of_each(hashes, numbers, BINS).astype(np.uint8).tobytes())
+        bins.write(byte_sketches(hashes, numbers, BINS).tobytes())
         name.write(b"".join(names))
         if options.confirm == "exact":
             shingle.write(b"".join(each.astype("<u8").tobytes() for each in sets))

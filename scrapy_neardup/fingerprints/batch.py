@@ -154,3 +154,46 @@ def sketches_of_each(
             f" minima, not {size}"
         )
     return minima_of_each(hashes, counts, size)
+
+
+def byte_sketches(hashes: Hashes, counts: Counts, bins: int) -> NDArray[np.uint8]:
+    """Return a sketch of a byte a bin of each document: the low byte of each minimum.
+
+    Parameters
+    ----------
+    hashes, counts, bins
+        As for `minima_of_each`.
+
+    Returns
+    -------
+    ndarray of uint8, shape (documents, bins)
+    """
+    return minima_of_each(hashes, counts, bins).astype(np.uint8)
+
+
+_BY_CHANCE = 1 / 256
+"""Share of bins in which two sketches of bytes agree without a reason."""
+
+
+def estimated(sketch: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Estimate how much a document resembles others.
+
+    Parameters
+    ----------
+    sketch
+        Shape (bins,), from `byte_sketches`.
+    others
+        Shape (n, bins).
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        From 0 to 1, with a standard error of about sqrt(J * (1 - J) / bins) at resemblance J.
+
+    Notes
+    -----
+    O(n * bins). Li & Koenig, "b-bit minwise hashing", WWW 2010, has the correction for chance.
+    """
+    equal = np.count_nonzero(others == sketch, axis=1) / len(sketch)
+    found: NDArray[np.float64] = np.maximum((equal - _BY_CHANCE) / (1 - _BY_CHANCE), 0.0)
+    return found

@@ -9,7 +9,7 @@ exactly the threshold is a result.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 from numbers import Rational, Real
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 
-MeasureName = Literal["jaccard", "cosine", "overlap", "containment"]
+MeasureName = Literal["jaccard", "cosine", "dice", "overlap", "overlap-coefficient", "containment"]
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -152,6 +152,31 @@ def cosine(threshold: float | Fraction) -> Measure:
     )
 
 
+def dice(threshold: float | Fraction) -> Measure:
+    """Return the overlap divided by the mean of the sizes.
+
+    A Dice coefficient of t is reached just where a resemblance of t / (2 - t) is.
+    """
+    share = exact_share("dice", threshold)
+    measure = jaccard(share / (2 - share))
+    return replace(measure, value_many=lambda overlap, x, y: 2 * overlap / (x + y))
+
+
+def overlap_coefficient(threshold: float | Fraction) -> Measure:
+    """Return the overlap divided by the smaller size.
+
+    A large set may be similar to any smaller one, so that its prefix is all of it: the join costs
+    as much as that of sets with a common token.
+    """
+    p, q = comparable(exact_share("overlap-coefficient", threshold)).as_integer_ratio()
+    return Measure(
+        smallest_partner=lambda _: 1,
+        required=lambda x, y: -(-p * min(x, y) // q),
+        required_many=lambda x, y: -(-p * np.minimum(x, y) // q),
+        value_many=lambda overlap, x, y: overlap / np.minimum(x, y),
+    )
+
+
 def overlap(threshold: float | Fraction) -> Measure:
     """Return the number of common tokens."""
     least = min(whole_number("the overlap threshold", threshold, least=1), UNREACHABLE)
@@ -202,7 +227,9 @@ def qgram_count(q: int, max_distance: int) -> Measure:
 MEASURES: dict[str, Callable[[float | Fraction], Measure]] = {
     "jaccard": jaccard,
     "cosine": cosine,
+    "dice": dice,
     "overlap": overlap,
+    "overlap-coefficient": overlap_coefficient,
     "containment": contained,
 }
 

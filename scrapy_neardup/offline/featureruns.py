@@ -41,6 +41,9 @@ CUTS = 256
 _WORKING = 4
 """Bytes of memory that sorting takes for each byte of entries."""
 
+_ROW = 256
+"""Bytes of a page whose features wait in an array of their own."""
+
 
 class Run(NamedTuple):
     """A sorted file of entries.
@@ -192,7 +195,7 @@ def _portions(pages: Iterable[Hashes], shared: int, memory: int) -> Iterator[Has
     waiting: list[Hashes] = []
     held = 0
     for features in pages:
-        each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING
+        each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING + _ROW
         most = max(1, memory // each)
         for start in range(0, len(features), most):
             part = features[start : start + most]

@@ -13,6 +13,7 @@ from gzip import GzipFile
 from io import BufferedReader
 from typing import IO, Any, cast
 
+from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import opened
 
@@ -39,9 +40,23 @@ def lines(path: str) -> Iterator[tuple[int, bytes]]:
 
 
 def numbered_lines(path: str, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield all lines of a file, numbered from 1; one of `longest` bytes is cut there."""
+    """Yield all lines of a file, numbered from 1; see `bounded_lines`."""
     with reading(path), opened(path) as file:
-        yield from enumerate(iter(partial(decompressed(file).readline, longest), b""), 1)
+        yield from bounded_lines(decompressed(file), path, longest)
+
+
+def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of an open file, numbered from 1.
+
+    Raises
+    ------
+    InputError
+        A line has `longest` bytes: what follows is no file of lines.
+    """
+    for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
+        if len(line) == longest:
+            raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
+        yield number, line
 
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:

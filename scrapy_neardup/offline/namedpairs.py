@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.fpparquet import reading_parquet
 from scrapy_neardup.offline.lines import lines
+from scrapy_neardup.offline.remote import opened
 
 Name = str | int
 """A page's URL or path, or its row number."""
@@ -42,7 +44,9 @@ def cluster_pairs(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], NDArr
 
 
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
-    """Yield the pairs of JSON lines, objects with ``a`` and ``b``; ``-`` is standard input.
+    """Yield the pairs of Parquet files and JSON lines, which have ``a`` and ``b``.
+
+    ``-`` is JSON lines on standard input.
 
     Raises
     ------
@@ -52,8 +56,26 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")
     for path in paths:
+        if path.endswith(".parquet"):
+            yield from _parquet_pairs(path)
+            continue
         for number, line in lines(path):
             yield _pair(line, f"{path}, line {number}")
+
+
+def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
+    with reading_parquet(path), opened(path) as file:
+        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            ParquetFile,
+        )
+
+        parquet = ParquetFile(file)
+        if not {"a", "b"} <= {*parquet.schema_arrow.names}:
+            raise InputError(f'{path}: holds no pairs, which are in columns "a" and "b"')
+        for batch in parquet.iter_batches(_BATCH, columns=["a", "b"]):
+            yield from zip(
+                batch.column("a").to_pylist(), batch.column("b").to_pylist(), strict=True
+            )
 
 
 def _pair(line: bytes, where: str) -> tuple[Name, Name]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.lines import bounded_lines
 from scrapy_neardup.offline.parquetsizes import page_sizes
 from scrapy_neardup.offline.record import MAX_PAGE, Record, printable
 from scrapy_neardup.urls import redact
@@ -81,7 +81,7 @@ def json_lines(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator
     InputError
         For a line that isn't such an object.
     """
-    for number, line in enumerate(iter(partial(file.readline, MAX_LINE), b""), 1):
+    for number, line in bounded_lines(file, path, MAX_LINE):
         if not line.isspace():
             yield json_record(line, number, path, columns)
 
@@ -95,8 +95,6 @@ def json_record(line: bytes, number: int, path: str, columns: Columns = USUAL) -
         It isn't an object with the columns.
     """
     where = f"{path}, line {number}"
-    if len(line) == MAX_LINE:
-        raise InputError(f"{where}: longer than {MAX_LINE >> 20} MiB")
     try:
         item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
     except (ValueError, RecursionError) as error:

@@ -5,7 +5,8 @@ Rule of this room: a page's text is read as `scan` reads it; what can't be read 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,14 @@ from scrapy_neardup.joins import words
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.options import View
 from scrapy_neardup.text import Extractor, looks_like_html, parse_html
+
+Unit = Literal["word", "char", "line"]
+
+_UNITS: dict[Unit, Callable[[str], list[bytes]]] = {
+    "word": words,
+    "char": lambda text: [each.encode() for each in b" ".join(words(text)).decode()],
+    "line": lambda text: [line.encode() for each in text.splitlines() if (line := each.strip())],
+}
 
 
 class Texts:
@@ -46,8 +55,16 @@ class Texts:
 
     def words(self) -> Iterator[list[bytes]]:
         """Yield the words of every page."""
+        return self.units("word")
+
+    def units(self, unit: Unit) -> Iterator[list[bytes]]:
+        """Yield the words of every page; its words' characters, a space between two; or its lines.
+
+        Words are those that fingerprints see; lines are without the white space around them, and
+        those that are blank are left out.
+        """
         for record, text in self.texts():
-            found = words(text)
+            found = _UNITS[unit](text)
             self._remember(record, len(found))
             yield found
 

@@ -90,9 +90,14 @@ def scanned(
 ) -> subprocess.CompletedProcess[str]:
     """Return what a scan of such a file came to, in little memory."""
     (tmp_path / name).write_bytes(content)
-    limited = f'ulimit -d {most >> 10}; exec "$@"'
+    return limited(tmp_path, "scan", name, "--summary", most=most)
+
+
+def limited(tmp_path, *arguments: str, most: int = MAX_MEMORY) -> subprocess.CompletedProcess[str]:
+    """Run the command in little memory."""
+    limit = f'ulimit -d {most >> 10}; exec "$@"'
     return subprocess.run(
-        ["sh", "-c", limited, "sh", COMMAND, "scan", name, "--summary"],
+        ["sh", "-c", limit, "sh", COMMAND, *arguments],
         capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
@@ -189,3 +194,26 @@ def test_what_has_no_end_is_an_error_that_names_it(tmp_path, name):
     result = scanned(tmp_path, name, WITHOUT_END[name]())
     assert result.returncode == 2, result.stderr
     assert result.stderr.startswith(f"Error: {name}")
+
+
+@pytest.mark.parametrize("name", ["plain.warc.gz", "coded.warc.gz"])
+def test_a_data_set_with_a_page_that_is_too_long_keeps_it(tmp_path, name):
+    content = BOMBS[name]()
+    (tmp_path / name).write_bytes(content)
+    result = limited(tmp_path, "dedupe", name, "--output", "out")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["kept"] == 1
+    assert (tmp_path / "out" / name).read_bytes() == content
+
+
+def test_a_data_set_with_files_without_end(tmp_path):
+    for name, content in WITHOUT_END.items():
+        (tmp_path / name).write_bytes(content())
+    result = limited(tmp_path, "dedupe", *WITHOUT_END, "--output", "out")
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("Error: x.jsonl.gz")
+    result = limited(tmp_path, "dedupe", *WITHOUT_END, "--output", "out2", "--skip-bad")
+    assert result.returncode == 0, result.stderr
+    summary = json.loads(result.stdout)
+    assert (summary["bad_files"], summary["bad_lines"]) == (3, 0)

@@ -174,3 +174,16 @@ def test_features_of_a_compressed_scan(call, rows, pages, tmp_path):
     assert [row["pages"] for row in found] == [FIRST, SECOND]
     paper = ("--preset", "paper", "--features", "6,14,2")
     assert "--features has no use where only" in call("scan", pages, *paper, status=2).stderr
+
+
+def test_folders_that_repeat_each_other(call, site, rows):
+    for path in site.glob("*a.html"):
+        (site / "mirror").mkdir(exist_ok=True)
+        (site / "mirror" / path.name).write_bytes(path.read_bytes())
+    found = rows(call("clusters", "site", "--by", "folder").stdout)
+    assert found == [
+        {"a": "site", "b": "site/mirror", "pages_a": 9, "pages_b": 3, "share_a": 1, "share_b": 1}
+    ]
+    assert (
+        "--by host needs all" in call("clusters", "--pairs", "-", "--by", "host", status=2).stderr
+    )

@@ -197,3 +197,32 @@ def test_texts_within_an_edit_distance(call, rows, tmp_path):
 def test_options_that_do_not_fit(call, texts, options, said):
     path, _ = texts
     assert said in call("join", path, *options, status=2).stderr
+
+
+@pytest.mark.parametrize("unit", ["char", "line"])
+def test_other_units(call, tmp_path, rows, unit):
+    texts = ["one two\nthree four", "one two\nthree fours", "five\n \n  three four "]
+    lines = [json.dumps({"url": f"http://a.test/{n}", "text": t}) for n, t in enumerate(texts)]
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    size = 4 if unit == "char" else 1
+    sets = [
+        [" ".join(text.split())[at : at + 4] for at in range(len(" ".join(text.split())) - 3)]
+        if unit == "char"
+        else [line.strip() for line in text.splitlines() if line.strip()]
+        for text in texts
+    ]
+    expected = {
+        (a, b): len({*sets[a]} & {*sets[b]}) / len({*sets[a]} | {*sets[b]})
+        for a in range(3)
+        for b in range(a + 1, 3)
+    }
+    for algorithm in ("arrays", "all-pairs", "ppjoin+"):
+        found = rows(
+            call(
+                "join", "x.jsonl", "--unit", unit, "--shingle-size", size, "--threshold", 0.1,
+                "--algorithm", algorithm,
+            ).stdout
+        )  # fmt: skip
+        assert {
+            (int(each["a"][-1]), int(each["b"][-1])): each["resemblance"] for each in found
+        } == {pair: share for pair, share in expected.items() if share >= 0.1}

@@ -12,7 +12,7 @@ import pytest
 from datasets import tree, write_data_set
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe, job
-from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.errors import ConfigurationError
 
 COMMAND = Path(sys.executable).with_name("scrapy-neardup")
 
@@ -128,5 +128,3 @@ def test_memory_may_be_another(stopped):
     data, output = stopped
     dedupe([str(data)], output, DedupeOptions(memory=1 << 27), resume=True)
     assert json.loads(Path(output, "_summary.json").read_text())["documents"] == 1200
-    with pytest.raises(InputError, match="can't be read"):
-        job.read_summary(str(data))

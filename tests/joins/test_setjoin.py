@@ -24,6 +24,8 @@ TIED = {
     # thresholds that sets of these sizes reach exactly
     "jaccard": ["1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "9/10", "1"],
     "cosine": ["1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "9/10", "1"],
+    "dice": ["2/5", "1/2", "2/3", "3/4", "4/5", "8/9", "9/10", "1"],
+    "overlap-coefficient": ["1/3", "1/2", "2/3", "3/4", "9/10", "1"],
     "overlap": ["1", "2", "3", "5", "8", "13"],
     "containment": ["1/9", "1/4", "1/3", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "9/10", "1"],
 }
@@ -125,7 +127,8 @@ def test_real_texts(size, threshold):
 def test_similarity_is_the_measure():
     sets = planted(80, seed=1)
     for measure, threshold in (
-        ("jaccard", 0.3), ("cosine", 0.3), ("overlap", 3), ("containment", 0.4)
+        ("jaccard", 0.3), ("cosine", 0.3), ("overlap", 3), ("containment", 0.4), ("dice", 0.4),
+        ("overlap-coefficient", 0.5),
     ):  # fmt: skip
         pairs = self_join(sets, threshold, measure=measure)
         assert pairs.similarity.dtype == np.float64
@@ -139,6 +142,8 @@ def test_similarity_is_the_measure():
                     "cosine": common / (len(a) * len(b)) ** 0.5,
                     "overlap": common,
                     "containment": common / len(a),
+                    "dice": 2 * common / (len(a) + len(b)),
+                    "overlap-coefficient": common / min(len(a), len(b)),
                 }[measure]
             )
 
@@ -244,7 +249,7 @@ def test_overlap_thresholds_out_of_range(threshold):
 
 def test_other_bad_arguments():
     with pytest.raises(ConfigurationError, match="measure must be one of 'jaccard', 'cosine'"):
-        self_join([{1}], 0.5, measure="dice")
+        self_join([{1}], 0.5, measure="hamming")
     with pytest.raises(ConfigurationError, match="algorithm must be one of 'arrays'"):
         self_join([{1}], 0.5, algorithm="fast")
     with pytest.raises(ConfigurationError, match="'ppjoin' knows no containment"):

@@ -45,16 +45,19 @@ def similarity_reaches(a, b, threshold, measure):
     common = len(a & b)
     if not common:
         return False
-    match measure:
-        case "jaccard":
-            return common * threshold.denominator >= threshold.numerator * len(a | b)
-        case "cosine":
-            shares = common**2 * threshold.denominator**2
-            return shares >= threshold.numerator**2 * len(a) * len(b)
-        case "overlap":
-            return common >= threshold
-        case "containment":
-            return common * threshold.denominator >= threshold.numerator * len(a)
+    if measure == "cosine":
+        shares = common**2 * threshold.denominator**2
+        return shares >= threshold.numerator**2 * len(a) * len(b)
+    if measure == "dice":
+        common, whole = 2 * common, len(a) + len(b)
+    else:
+        whole = {
+            "jaccard": len(a | b),
+            "overlap": 1,
+            "overlap-coefficient": min(len(a), len(b)),
+            "containment": len(a),
+        }[measure]
+    return common * threshold.denominator >= threshold.numerator * whole
 
 
 def brute_self_join(sets, threshold, measure):

@@ -1,0 +1,80 @@
+"""Groups of pages, such as hosts or folders, that repeat each other.
+
+Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web", 1997, section 5, found whole
+hosts to be mirrors of others among their clusters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_GROUPS = 1_000
+"""Maximum number of groups of one cluster. What more of them have in common, such as an error
+page, makes no mirrors."""
+
+
+class Mirror(NamedTuple):
+    """Two groups that have clusters in common.
+
+    Parameters
+    ----------
+    a, b
+        The groups; a is that whose first page comes first.
+    pages_a, pages_b
+        How many of each one's pages are in these clusters.
+    share_a, share_b
+        The same as a share of all of its pages.
+    """
+
+    a: str
+    b: str
+    pages_a: int
+    pages_b: int
+    share_a: float
+    share_b: float
+
+
+def mirrors(
+    labels: NDArray[np.int64], groups: Sequence[str], *, least: float = 0.0
+) -> list[Mirror]:
+    """Return the pairs of groups that have clusters in common, the most alike first.
+
+    Parameters
+    ----------
+    labels
+        int64, one a page: equal within a cluster.
+    groups
+        What each page belongs to, one a page.
+    least
+        Least share of the pages of either group.
+
+    Notes
+    -----
+    O(pages) and, for each cluster, the square of the number of its groups, up to `MAX_GROUPS`.
+    """
+    order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    total = Counter(groups)
+    clusters: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for label, group in zip(labels.tolist(), groups, strict=True):
+        clusters[label][group] += 1
+    shared: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for counts in clusters.values():
+        if 1 < len(counts) <= MAX_GROUPS:
+            for a, b in combinations(sorted(counts, key=order.__getitem__), 2):
+                pages = shared[a, b]
+                pages[0] += counts[a]
+                pages[1] += counts[b]
+    found = [
+        Mirror(a, b, pages_a, pages_b, pages_a / total[a], pages_b / total[b])
+        for (a, b), (pages_a, pages_b) in shared.items()
+    ]
+    kept = [each for each in found if max(each.share_a, each.share_b) >= least]
+    return sorted(
+        kept, key=lambda each: (-max(each.share_a, each.share_b), order[each.a], order[each.b])
+    )

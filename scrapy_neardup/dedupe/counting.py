@@ -1,0 +1,156 @@
+"""Which units of all texts go: those that many documents have, or that were there before.
+
+The list of (digest, place) lies on disk in sorted runs (`offline.featureruns`), of which a range
+is read at a time. The answer is exact, as far as 64-bit digests are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.plan import read_json, write_json
+from scrapy_neardup.dedupe.shards import Shard
+from scrapy_neardup.dedupe.units import Unit, digests_of
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.featureruns import Range, Run, entries_of, write_run
+from scrapy_neardup.offline.tabular import Columns
+from scrapy_neardup.urls import site
+
+Integers = NDArray[np.int64]
+
+UNIT_BITS = 24
+"""A place is the number of a document, then that of a unit in it; later units aren't counted."""
+MAX_UNITS = 1 << UNIT_BITS
+_ENTRIES = 1 << 20
+"""Number of entries of a run."""
+
+
+class CountTask(NamedTuple):
+    """A shard, and where its runs go: a path without ending."""
+
+    shard: Shard
+    target: str
+
+
+class Listed(NamedTuple):
+    """What came of a shard: its number of rows, and its runs."""
+
+    rows: int
+    runs: list[Run]
+
+
+class Lister:
+    """What lists the units of shards; one a process."""
+
+    def __init__(self, kind: Unit, size: int, columns: Columns, per_host: bool) -> None:
+        self._kind, self._size, self._columns, self._per_host = kind, size, columns, per_host
+
+    def write(self, task: CountTask) -> int:
+        """Write the runs of a shard, whose places are those of its rows; return their number."""
+        runs: list[Run] = []
+        waiting: list[tuple[NDArray[np.uint64], Integers]] = []
+        rows = held = 0
+        for record in Corpus(task.shard.paths, self._columns):
+            rows = record.row + 1
+            digests = digests_of(record.text or "", self._kind, self._size)
+            if self._per_host:
+                host = digest(site(record.url or "", "host"))
+                digests = digests ^ np.uint64(host)
+            digests = digests[:MAX_UNITS]
+            places = (record.row << UNIT_BITS) + np.arange(len(digests))
+            waiting.append((digests, places))
+            held += len(digests)
+            if held >= _ENTRIES:
+                runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
+                waiting, held = [], 0
+        if held:
+            runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
+        write_json(done_name(task.target), Listed(rows, runs))
+        return rows
+
+
+def _write(waiting: list[tuple[NDArray[np.uint64], Integers]], path: str) -> Run:
+    digests, places = map(np.concatenate, zip(*waiting, strict=True))
+    return write_run(digests[:, None], places, 1, path)
+
+
+def done_name(target: str) -> str:
+    """Return the path of the file that says that the units of a shard are listed."""
+    return f"{target}.json"
+
+
+def read_listed(target: str) -> Listed:
+    """Return what came of a shard."""
+    rows, runs = read_json(done_name(target))
+    return Listed(rows, [Run(path, tuple(cuts)) for path, cuts in runs])
+
+
+def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool) -> Integers:
+    """Return the places of units of a range that go.
+
+    Parameters
+    ----------
+    first_rows
+        Number of the first document of each run's shard, shape (runs,).
+    more_than
+        Units of more documents than this go; 0: those that are anywhere before.
+    but_first
+        Whether they stay in the first document that has them.
+    """
+    entries = [
+        _moved(entries_of(Range((run,), part.low, part.high)), first)
+        for run, first in zip(part.runs, first_rows.tolist(), strict=True)
+    ]
+    found = np.concatenate(entries) if entries else np.empty(0, np.void)
+    if not len(found):
+        return np.empty(0, np.int64)
+    found = found[np.lexsort((found["page"], found["digest"]))]
+    digests, places = found["digest"], found["page"].astype(np.int64)
+    is_first = np.ones(len(found), np.bool_)
+    np.not_equal(digests[1:], digests[:-1], out=is_first[1:])
+    if not more_than:
+        return np.compress(~is_first, places)
+    documents = places >> UNIT_BITS
+    is_new = is_first.copy()
+    is_new[1:] |= documents[1:] != documents[:-1]
+    groups = np.cumsum(is_first) - 1
+    goes = (np.bincount(groups, weights=is_new) > more_than)[groups]
+    if but_first:
+        goes &= documents != documents[is_first][groups]
+    return np.compress(goes, places)
+
+
+def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
+    entries = entries.copy()
+    entries["page"] += first << UNIT_BITS
+    return entries
+
+
+def by_shard(places: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
+    """Yield the number of each shard, and which of these places are its; rows of its own."""
+    places = np.sort(places)
+    edges = np.searchsorted(places, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
+    for shard, (low, high) in enumerate(pairwise(edges.tolist())):
+        if low < high:
+            yield shard, places[low:high] - (int(first_rows[shard]) << UNIT_BITS)
+
+
+def check_kind(shard: Shard) -> None:
+    """Fail for a shard whose texts can't be written.
+
+    Raises
+    ------
+    InputError
+        It is neither Parquet nor JSON lines.
+    """
+    if shard.kind not in {"parquet", "json"}:
+        raise InputError(
+            f"{shard.paths[0]}: parts of texts are removed from Parquet and JSON lines only"
+        )

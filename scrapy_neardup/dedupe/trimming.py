@@ -1,0 +1,135 @@
+"""Files whose texts go without some of their units, or with marks where these are."""
+
+from __future__ import annotations
+
+import json
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.dedupe.counting import UNIT_BITS
+from scrapy_neardup.dedupe.plan import read_json, write_json
+from scrapy_neardup.dedupe.rewriting import compressed, parquet_writer, row_batches
+from scrapy_neardup.dedupe.shards import Shard
+from scrapy_neardup.dedupe.units import Unit, merged, spans_of, without
+from scrapy_neardup.offline.aside import written
+from scrapy_neardup.offline.lines import numbered_lines
+from scrapy_neardup.offline.record import reading
+from scrapy_neardup.offline.remote import opened
+from scrapy_neardup.offline.tabular import MAX_LINE
+
+Integers = NDArray[np.int64]
+
+MARKS = "neardup_repeated"
+"""Column of the marks: pairs of a beginning and an end, in characters."""
+
+
+class TrimTask(NamedTuple):
+    """A shard, the file of the places that go, and the file that says that it is done."""
+
+    shard: Shard
+    places: str
+    done: str
+
+
+class Trimmed(NamedTuple):
+    """How many documents a shard has, how many were trimmed, and the characters that went."""
+
+    documents: int
+    trimmed: int
+    characters: int
+    of: int
+
+
+class Trimmer:
+    """What trims shards; one a process."""
+
+    def __init__(self, kind: Unit, size: int, column: str, output: str, mark: bool) -> None:
+        self._kind, self._size, self._column = kind, size, column
+        self._output, self._mark = output, mark
+
+    def trim(self, task: TrimTask) -> int:
+        """Write a shard; return its number of documents.
+
+        Raises
+        ------
+        InputError
+            It can't be read any more, or nothing can be written.
+        """
+        with reading(task.places), opened(task.places) as file:
+            places = np.sort(np.frombuffer(file.read(), "<i8"))
+        counts = np.zeros(4, np.int64)
+        (path,) = task.shard.paths
+        with written(f"{self._output}/{task.shard.name}") as target:
+            write = self._parquet if task.shard.kind == "parquet" else self._lines
+            write(path, target, places, counts)
+        write_json(task.done, Trimmed(*counts.tolist()))
+        return int(counts[0])
+
+    def _spans(
+        self, text: str | None, row: int, places: Integers, counts: Integers
+    ) -> list[tuple[int, int]]:
+        """Return what goes of a text, and count it."""
+        low, high = np.searchsorted(places, [row << UNIT_BITS, (row + 1) << UNIT_BITS])
+        counts += (1, low < high, 0, len(text or ""))
+        if low == high or not text:
+            return []
+        spans = spans_of(text, self._kind, self._size)
+        found = merged(spans[places[low:high] & ((1 << UNIT_BITS) - 1)])
+        counts[2] += sum(end - start for start, end in found)
+        return found
+
+    def _lines(self, path: str, target: IO[bytes], places: Integers, counts: Integers) -> None:
+        with compressed(target, path) as file:
+            for number, line in numbered_lines(path, MAX_LINE):
+                if line.isspace():
+                    file.write(line)
+                    continue
+                item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                spans = self._spans(item.get(self._column), number - 1, places, counts)
+                if self._mark:
+                    item[MARKS] = spans
+                elif spans:
+                    item[self._column] = without(item[self._column], spans)
+                changed = self._mark or spans
+                file.write(
+                    json.dumps(item, ensure_ascii=False).encode() + b"\n" if changed else line
+                )
+
+    def _parquet(self, path: str, target: IO[bytes], places: Integers, counts: Integers) -> None:
+        from scrapy_neardup.offline.fpparquet import reading_parquet  # noqa: PLC0415  (an extra)
+
+        with reading_parquet(path), opened(path) as file:
+            import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
+
+            marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+            with parquet_writer(file, target, (marks,) if self._mark else ()) as (parquet, writer):
+                row = 0
+                for batch in row_batches(parquet):
+                    at = batch.schema.names.index(self._column)
+                    texts = batch.column(at).to_pylist()
+                    spans = [
+                        self._spans(text, each, places, counts)
+                        for each, text in enumerate(texts, row)
+                    ]
+                    row += batch.num_rows
+                    columns = [*batch.columns]
+                    if self._mark:
+                        columns.append(pa.array([*map(_lists, spans)], marks.type))
+                    else:
+                        texts = [
+                            without(text, own) if own else text
+                            for text, own in zip(texts, spans, strict=True)
+                        ]
+                        columns[at] = pa.array(texts, batch.column(at).type)
+                    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=writer.schema))
+
+
+def _lists(spans: list[tuple[int, int]]) -> list[list[int]]:
+    return [*map(list, spans)]
+
+
+def read_trimmed(path: str) -> Trimmed:
+    """Return what came of a shard."""
+    return Trimmed(*read_json(path))

@@ -1,0 +1,124 @@
+"""The documents of a collection that resemble a text most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.arguments import whole_number
+from scrapy_neardup.fingerprints.batch import byte_sketches, estimated, shingles_of_each
+from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.options import OPTIONS
+
+BINS = 256
+"""Bins of a sketch, a byte each."""
+LEAST = 0.1
+"""Default of the least resemblance: sketches of documents that have nothing in common may agree in
+some bins by chance."""
+_BATCH = 256
+"""Number of documents that are sketched at once."""
+
+
+class Neighbour(NamedTuple):
+    """A document of the collection, and how much a text resembles it, from 0 to 1."""
+
+    name: str
+    resemblance: float
+
+
+class Index:
+    """Sketches of documents, to be asked which of them resemble a text.
+
+    Parameters
+    ----------
+    documents
+        Their names and texts; read once.
+    shingle_size
+        Words a shingle.
+
+    Notes
+    -----
+    Holds 256 bytes and the name of each document. A query compares with all of them, so that none
+    is missed: O(n). The standard error of a resemblance is .019 at .9.
+
+    Examples
+    --------
+    >>> index = Index([("a", "one two three four five"), ("b", "six seven eight nine")])
+    >>> index.query("one two three four five", top=1)
+    [Neighbour(name='a', resemblance=1.0)]
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[tuple[str, str]],
+        *,
+        shingle_size: int = OPTIONS["shingle_size"].default,
+    ) -> None:
+        self._size = whole_number("the shingle size", shingle_size, least=1)
+        self._names: list[str] = []
+        parts = [np.empty((0, BINS), np.uint8)]
+        for names, texts in _batches(documents):
+            sketches, has_words = self._sketched(texts)
+            self._names += [name for name, has in zip(names, has_words, strict=True) if has]
+            parts.append(sketches[has_words])
+        self._sketches = np.concatenate(parts)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def query(
+        self, text: str, *, top: int = 10, min_resemblance: float = LEAST
+    ) -> list[Neighbour]:
+        """Return the documents that a text resembles most, the nearest first.
+
+        Parameters
+        ----------
+        text
+            A text without words resembles none.
+        top
+            Maximum number of them; of equal ones those that came first.
+        min_resemblance
+            Least resemblance of each.
+        """
+        return self.query_many([text], top=top, min_resemblance=min_resemblance)[0]
+
+    def query_many(
+        self, texts: Sequence[str], *, top: int = 10, min_resemblance: float = LEAST
+    ) -> list[list[Neighbour]]:
+        """Return for each text what `query` returns."""
+        top = whole_number("the number of neighbours", top, least=1)
+        sketches, has_words = self._sketched(texts)
+        found = []
+        for sketch, has in zip(sketches, has_words.tolist(), strict=True):
+            shares = estimated(sketch, self._sketches) if has else np.empty(0)
+            order = np.argsort(-shares, kind="stable")[:top]
+            found.append(
+                [
+                    Neighbour(self._names[each], float(shares[each]))
+                    for each in order.tolist()
+                    if shares[each] >= min_resemblance
+                ]
+            )
+        return found
+
+    def _sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """Return sketches, and which of the texts have words."""
+        tokens, counts = token_hashes_of_each(texts)
+        hashes, numbers = shingles_of_each(tokens, counts, self._size)
+        return byte_sketches(hashes, numbers, BINS), counts > 0
+
+
+def _batches(documents: Iterable[tuple[str, str]]) -> Iterator[tuple[list[str], list[str]]]:
+    names: list[str] = []
+    texts: list[str] = []
+    for name, text in documents:
+        names.append(name)
+        texts.append(text)
+        if len(names) == _BATCH:
+            yield names, texts
+            names, texts = [], []
+    if names:
+        yield names, texts

@@ -1,0 +1,100 @@
+"""``scrapy-neardup dedupe`` from the command line; what it does is tested in tests/dedupe."""
+
+import json
+
+import pytest
+from datasets import tree, write_data_set, write_lines, write_parquet
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_data_set(tmp_path / "in")
+
+
+def test_a_folder_without_its_duplicates(call, data, tmp_path):
+    result = call("dedupe", "in", "--output", "out", "--id-column", "id", "--progress")
+    summary = json.loads(result.stdout)
+    assert (
+        summary["documents"]
+        == len(data)
+        == summary["kept"] + summary["equal"] + (summary["similar"])
+    )
+    assert f"180 documents in 0.{''}" in result.stderr.replace("1.", "0.")
+    assert "removed (" in result.stderr
+    assert json.loads((tmp_path / "out/_summary.json").read_text()) == summary
+    line = (tmp_path / "out/_removed/part-1.jsonl.jsonl").read_text().splitlines()[0]
+    assert list(json.loads(line)) == [
+        "id", "row", "of", "of_file", "of_row", "resemblance", "reason"
+    ]  # fmt: skip
+
+
+def test_options(call, data, tmp_path):
+    call(
+        "dedupe", "in", "--output", "out", "--method", "both", "--max-distance", 6, "--confirm",
+        "exact", "--keep", "newest:metadata.date", "--min-resemblance", 0.8, "--memory", "200MB",
+    )  # fmt: skip
+    call("dedupe", "in", "--output", "more", "--existing", "out")
+    summary = json.loads((tmp_path / "more/_summary.json").read_text())
+    assert summary["kept"] < 60 < summary["existing"]
+
+
+def test_resume(call, data, tmp_path):
+    call("dedupe", "in", "--output", "out")
+    before = tree(tmp_path / "out")
+    assert "isn't empty" in call("dedupe", "in", "--output", "out", status=2).stderr
+    call("dedupe", "in", "--output", "out", "--resume")
+    assert tree(tmp_path / "out") == before
+
+
+def test_on_dask(call, data, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    call("dedupe", tmp_path / "in", "--output", tmp_path / "one")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=False
+    )
+    with cluster:
+        call(
+            "dedupe", tmp_path / "in", "--output", tmp_path / "two", "--scheduler",
+            cluster.scheduler_address,
+        )  # fmt: skip
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+
+
+def test_parts_of_texts(call, tmp_path):
+    write_lines(tmp_path / "x.jsonl", [{"body": f"menu\n{letter}"} for letter in "abc"])
+    result = call("dedupe", "x.jsonl", "--output", "out", "--lines", 2, "--text-column", "body")
+    assert json.loads(result.stdout)["trimmed"] == 3
+    assert json.loads((tmp_path / "out/x.jsonl").read_text().splitlines()[0]) == {"body": "a"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--lines", "2", "--substrings", "50"], "name one of --lines"),
+        (["--lines", "2", "--keep", "longest"], "--keep can't be combined with --lines"),
+        (["--substrings", "9", "--but-first"], "--but-first is for lines"),
+        (["--per-host"], "--per-host needs --lines"),
+        (["--text-column", "a", "--html-column", "b"], "name one of --text-column"),
+        (["--max-distance", "2"], "--max-distance needs --method"),
+        (["--memory", "much"], "no size"),
+        (["--memory", "1MB"], "memory must be"),
+        (["--min-resemblance", "0"], "must be above 0"),
+        (["--keep", "a ** b"], "what is kept must be"),
+        (["--text-column", "c"], 'x.parquet: has no column "c" but text'),
+        (["--keep", "score"], 'x.parquet: has no column "score" but text'),
+    ],
+)
+def test_what_cant_be_used(call, tmp_path, arguments, message):
+    write_parquet(tmp_path / "x.parquet", [{"text": "a"}])
+    result = call("dedupe", "x.parquet", "--output", "out", *arguments, status=2)
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) <= 4
+    assert "Traceback" not in result.stderr
+
+
+def test_a_bad_file_among_good_ones(call, data, tmp_path):
+    (tmp_path / "in/bad.parquet").write_bytes(b"PAR1")
+    assert "bad.parquet" in call("dedupe", "in", "--output", "out", status=2).stderr
+    result = call("dedupe", "in", "--output", "out2", "--skip-bad")
+    assert json.loads(result.stdout)["bad_files"] == 1
+    assert "left out: in/bad.parquet" in result.stderr
