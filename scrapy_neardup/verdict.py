@@ -45,6 +45,7 @@ class Reason(StrEnum):
     TOO_COMPLEX = "too-complex"  # reading it would take seconds (`text.limits`)
     TEXT_ERROR = "text-error"  # the user's NEARDUP_TEXT callable failed
     DENIED = "denied"  # NEARDUP_DENY
+    ERROR = "error"  # judging raised something that it shouldn't
     SKIPPED = "skipped"  # request.meta["neardup_skip"]
     OVERFLOW = "overflow"  # its buckets are full: kept, not remembered
     STORE_ERROR = "store-error"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.browserpages import close_browser_page
+from scrapy_neardup.crawl.metakeys import KEEP_KEY
 from scrapy_neardup.evidence.decision import Rule
 from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Decision, Verdict
@@ -37,9 +38,6 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep-pending",
 )
 """What is done about a page, besides `options.ACTIONS`."""
-
-KEEP_KEY = "neardup_keep"
-"""``request.meta[KEEP_KEY] = True``: the page is delivered even if it is a near-duplicate."""
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""

@@ -8,8 +8,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from scrapy_neardup.crawl import downloader, spider
-from scrapy_neardup.crawl.placing import refuse_misplaced
-from scrapy_neardup.crawl.settings import enabled
+from scrapy_neardup.crawl.placing import enabled, refuse_misplaced
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

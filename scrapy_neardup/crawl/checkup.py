@@ -17,10 +17,9 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings, inside_project
 
 from scrapy_neardup.crawl.opening import store_uri
-from scrapy_neardup.crawl.placing import COMPONENT_SETTINGS, misplaced, named
+from scrapy_neardup.crawl.placing import COMPONENT_SETTINGS, enabled, misplaced, named
 from scrapy_neardup.crawl.settings import (
     CrawlSettings,
-    enabled,
     read_settings,
     resolve_namespace,
 )

@@ -2,7 +2,8 @@
 
 Rule of this module: neither half does anything without the other, and each finds the
 other through the crawler. What goes wrong at start ends the crawl before its first
-request.
+request. What judging needs is imported when a spider opens: Scrapy's other commands, which load
+the add-on too, do without.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from scrapy_neardup.crawl.guard import STORE_ERROR
 from scrapy_neardup.crawl.placing import (
     CONFIGURATION_ERROR,
+    STORE_ERROR,
+    enabled,
     misplaced,
     refuse,
     refuse_misplaced,
 )
-from scrapy_neardup.crawl.settings import enabled
 from scrapy_neardup.errors import NeardupError, StoreError
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from scrapy.exceptions import IgnoreRequest
 
 from scrapy_neardup.crawl.compat import is_asyncio_available
 from scrapy_neardup.crawl.component import Component
-from scrapy_neardup.crawl.session import Session
-from scrapy_neardup.crawl.settings import read_settings
 from scrapy_neardup.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from scrapy_neardup.crawl.session import Session
 
 PRIORITY = 90
 """Place in ``DOWNLOADER_MIDDLEWARES``: after decompression, redirection and retries."""
@@ -86,6 +86,10 @@ class NearDuplicateDownloaderMiddleware(Component):
                 "SPIDER_MIDDLEWARES lacks scrapy_neardup.crawl.spider."
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
             )
+        # With numpy and all that judges pages: see `component`.
+        from scrapy_neardup.crawl.session import Session  # noqa: PLC0415
+        from scrapy_neardup.crawl.settings import read_settings  # noqa: PLC0415
+
         session = Session(crawler, read_settings(crawler.settings))
         self._opening = asyncio.Event()
         try:

@@ -18,6 +18,7 @@ from types import coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from scrapy_neardup.crawl.compat import close_spider
+from scrapy_neardup.crawl.placing import STORE_ERROR
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
 from scrapy_neardup.urls import redact_store
@@ -38,9 +39,6 @@ PAUSE_SECONDS = 30.0
 
 CLOSE_SECONDS = 60.0
 """Maximum seconds that closing the store may take."""
-
-STORE_ERROR = "neardup_store_error"
-"""Closing reason of the spider when the store makes it close."""
 
 MAX_LOGGED_FAILURES = 8
 """Maximum number of different failures of the store that are logged at ERROR, each once; further
@@ -165,10 +163,16 @@ class GuardedStore(Store):
                 raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
             self._probing = True
         try:
-            if self._opened:
-                answer = await self._within_time(method(*arguments))
+            call = method(*arguments)
+            if not self._opened:
+                call = self._opened_for(call)
+            try:
+                awaited = call.send(None)
+            except StopIteration as done:
+                answer: T = done.value
             else:
-                answer = await self._within_time(self._opened_for(method(*arguments)))
+                async with asyncio.timeout(self._timeout):
+                    answer = await _rest(call, awaited)
         except TimeoutError as error:
             detail = f"no answer from the store within {self._timeout:g} s"
             raise self._failed(Reason.TIMEOUT, detail) from error
@@ -193,16 +197,6 @@ class GuardedStore(Store):
             raise
         self._opened = True
         return await call
-
-    async def _within_time(self, call: Coroutine[Any, Any, T]) -> T:
-        """Return what `call` returns; raise `TimeoutError` where it takes too long."""
-        try:
-            awaited = call.send(None)
-        except StopIteration as done:
-            answer: T = done.value
-            return answer
-        async with asyncio.timeout(self._timeout):
-            return await _rest(call, awaited)
 
     def _redacted(self, error: Exception) -> str:
         """Return what `error` says, without a password."""

@@ -71,6 +71,7 @@ STATS = (
     "neardup/urls/out-of-budget",
     "neardup/store/errors",
     "neardup/audit/errors",
+    "neardup/report/errors",
 )
 """All stats; each is a name that `Journal.count` is called with, less its prefix."""
 
@@ -103,6 +104,7 @@ class Journal:
         self._duplicates_logged = False
         self._late_logged = False
         self._slow_logged = False
+        self._failures_logged: set[type[Exception]] = set()
         self._shows_all = "NEARDUP_AUDIT lists all"
         self._watch = Watch(crawler.spider)
 
@@ -131,6 +133,35 @@ class Journal:
             self.count(f"pages/{verdict.decision}")
         if verdict.decision is Decision.SEEN and judged.action in {DROP, DROP_ITEMS}:
             self.count("pages/unchanged")
+        if verdict.is_duplicate:
+            if verdict.match is not None:
+                self.count(f"distance/{verdict.match.distance}")
+            if verdict.rule:
+                self.count(f"rule/{verdict.rule}")
+            if judged.action in _ENDS:
+                self.count(_ENDS[judged.action])
+        try:
+            self._tell(response, judged)
+        except Exception as error:  # noqa: BLE001  (whatever it is, the page is delivered or dropped)
+            self.count("report/errors")
+            self.failed(response, error)
+
+    def failed(self, response: Response | None, error: Exception) -> None:
+        """Log, once a kind, what was raised for a page that goes on all the same."""
+        kind = type(error)
+        logger.log(
+            logging.DEBUG if kind in self._failures_logged else logging.ERROR,
+            "A page couldn't be judged or reported, and goes on all the same: %s. That is an error"
+            " of scrapy-neardup; further ones of its kind are logged at level DEBUG",
+            "the end of the crawl" if response is None else redact(response.url),
+            exc_info=error,
+            extra={"spider": self._crawler.spider},
+        )
+        self._failures_logged.add(kind)
+
+    def _tell(self, response: Response, judged: Judged) -> None:
+        """Log a page and what is peculiar about it, and write it to the audit."""
+        verdict = judged.verdict
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
         difference = self._watch.page(response.url, judged)
@@ -246,12 +277,6 @@ class Journal:
     def _duplicate(self, response: Response, judged: Judged) -> int | None:
         """Tell about a near-duplicate; return how many links are withheld with it, if any."""
         verdict, spider = judged.verdict, self._crawler.spider
-        if verdict.match is not None:
-            self.count(f"distance/{verdict.match.distance}")
-        if verdict.rule:
-            self.count(f"rule/{verdict.rule}")
-        if judged.action in _ENDS:
-            self.count(_ENDS[judged.action])
         links = None
         if judged.action in {DROP, FLAG}:
             links = self._withhold(targets(response))

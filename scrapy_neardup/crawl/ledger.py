@@ -12,13 +12,12 @@ Other pages that repeat a pending one wait here for its end (`waiting.py`).
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.actions import KEEP_PENDING, WITHHOLDING
+from scrapy_neardup.crawl.actions import WITHHOLDING
 from scrapy_neardup.crawl.guard import StoreCallFailedError
 from scrapy_neardup.crawl.waiting import Ending, Pending, Queue, Visit
 from scrapy_neardup.options import ACTIONS
@@ -46,6 +45,8 @@ class Ledger:
 
     Parameters
     ----------
+    store, journal
+        Where pages are confirmed and withdrawn, and what hears of it.
     patience
         Seconds for which other pages wait for a pending one, counted from its own arrival;
         0: they don't wait.
@@ -64,48 +65,65 @@ class Ledger:
         self._withdrawals = 0
         self._withdrawn: BoundedDict[int, Pending] = BoundedDict(RECENT_WITHDRAWALS)
 
-    async def settle(
-        self,
-        page_id: int,
-        url: str,
-        *,
-        judge: Callable[[], Awaitable[Verdict]],
-        choose: Callable[[Verdict], str],
-    ) -> tuple[Verdict, str, Pending | None]:
-        """Judge a page until its verdict is final.
+    async def begin(self, visit: Visit) -> None:
+        """Let a page be asked about, which no other task may do until `answered` is called."""
+        await self._answer(visit.page_id)
+        while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
+            await asyncio.wait([own.ending])  # or it might withdraw what is stored now
+            await self._answer(visit.page_id)
+        visit.asked = self._withdrawals
+        self._asking[visit.page_id] = visit
 
-        Parameters
-        ----------
-        page_id, url
-            Of the page; the URL without user name and password.
-        judge
-            Asks the store about it.
-        choose
-            Returns what to do about it. For anything but an action on a near-duplicate it
-            needn't wait.
+    def answered(self, visit: Visit, verdict: Verdict | None) -> None:
+        """Note what was decided about a page; None: whether the store took it isn't known."""
+        if verdict is None or verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT:
+            visit.entry = self._enter(visit)
+        elif verdict.decision is Decision.SEEN:
+            # Fetched again while it is pending: whichever response is done first ends it.
+            visit.entry = self._pending.get(visit.page_id)
+        else:
+            visit.entry = None
+        del self._asking[visit.page_id]
+        if visit.answered is not None:
+            visit.answered.set()
+            visit.answered = None
 
-        Returns
-        -------
-        verdict, action, entry
-            What was decided, what to do, and the page itself if the store holds it as pending.
+    async def outcome(self, visit: Visit, verdict: Verdict, action: str) -> Ending:
+        """Wait for the end of the page that a near-duplicate repeats.
+
+        A page that is delivered whatever becomes of the other one (`action`) doesn't wait.
         """
-        visit = Visit(page_id)
-        outcome = Ending.GONE
-        try:
-            while outcome is Ending.GONE:
-                verdict, entry = await self._ask(visit, url, judge)
-                action = choose(verdict)
-                if action not in ACTIONS or verdict.match is None:
-                    break
-                outcome = await self._outcome(visit, verdict.match.page_id)
-        finally:
-            visit.pass_on()
-        if outcome is Ending.LATE:
-            self._journal.late(verdict)
-            action = KEEP_PENDING
-        if verdict.is_duplicate and verdict.match is not None:
-            self._repeated(verdict.match.page_id, url, delivered=action not in WITHHOLDING)
-        return verdict, action, entry
+        if action not in ACTIONS or verdict.match is None:
+            return Ending.KEPT
+        page_id = verdict.match.page_id
+        visit.pass_on()
+        if not self._was_withdrawn_since(visit, page_id):
+            await self._answer(page_id)  # the store may have told others of it before
+        entry = self._pending.get(page_id)
+        if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
+            for spared in filter(None, (gone, entry)):  # which of them it repeats isn't known
+                spared.spared += 1
+            return Ending.GONE
+        if entry is None or not (entry.failed or self._patience):
+            return Ending.KEPT
+        if entry.failed and entry.ending is None:
+            self._withdraw(entry)
+        waited = visit.deadline is not None
+        visit.deadline = min(visit.deadline or inf, entry.deadline)
+        if visit.deadline <= asyncio.get_running_loop().time():
+            return Ending.LATE
+        if not waited:
+            self._journal.count("pages/waited")
+        return await entry.queue.join(visit)
+
+    def repeated(self, visit: Visit, verdict: Verdict, action: str) -> None:
+        """Note what is done about a near-duplicate."""
+        if verdict.match is None or (entry := self._pending.get(verdict.match.page_id)) is None:
+            return
+        if action not in WITHHOLDING:
+            entry.spared += 1
+        elif len(entry.dropped) < LISTED_ORPHANS:
+            entry.dropped.append(visit.url)
 
     def confirm(self, judged: Judged | None) -> None:
         """Make the entry of a page final, within `CONFIRM_SECONDS`, as its processing is over."""
@@ -143,80 +161,26 @@ class Ledger:
             # Since Python 3.12 their callbacks need not have been called by now.
             self._tasks.difference_update(tasks)
 
-    async def _ask(
-        self, visit: Visit, url: str, judge: Callable[[], Awaitable[Verdict]]
-    ) -> tuple[Verdict, Pending | None]:
-        """Ask the store about a page that no other task asks about; enter it if it is new."""
-        await self._answer(visit.page_id)
-        while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
-            await asyncio.wait([own.ending])  # or it might withdraw what is stored now
-            await self._answer(visit.page_id)
-        visit.asked = self._withdrawals
-        visit.answered = asyncio.Event()
-        self._asking[visit.page_id] = visit
-        try:
-            verdict = await judge()
-            # A store that took too long may have taken the page all the same.
-            if verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT:
-                return verdict, self._begin(visit, url)
-            # Fetched again while it is pending: whichever response is done first ends it.
-            shares = verdict.decision is Decision.SEEN
-            return verdict, self._pending.get(visit.page_id) if shares else None
-        finally:
-            del self._asking[visit.page_id]
-            visit.answered.set()
-
     async def _answer(self, page_id: int) -> None:
         """If the store is being asked about a page, wait until its answer has been noted."""
         while (visit := self._asking.get(page_id)) is not None:
-            await visit.answered.wait()
+            await _noted(visit)
 
-    def _begin(self, visit: Visit, url: str) -> Pending:
+    def _enter(self, visit: Visit) -> Pending:
         """Enter a page that is new."""
         if (old := self._pending.get(visit.page_id)) is not None:
             self._gone(old)  # the same page with other content: the store has replaced it
         self._processed.pop(visit.page_id, None)
-        behind, visit.behind = visit.behind, deque()
+        behind, visit.behind = visit.behind, []
         deadline = asyncio.get_running_loop().time() + self._patience
-        entry = Pending(visit.page_id, url, Queue(behind), deadline)
+        entry = Pending(visit.page_id, visit.url, Queue(behind), deadline)
         self._pending[visit.page_id] = entry
         return entry
-
-    async def _outcome(self, visit: Visit, page_id: int) -> Ending:
-        """Wait for the end of the page that `visit` was found to repeat."""
-        visit.pass_on()
-        if not self._was_withdrawn_since(visit, page_id):
-            await self._answer(page_id)  # the store may have told others of it before
-        entry = self._pending.get(page_id)
-        if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
-            for spared in filter(None, (gone, entry)):  # which of them it repeats isn't known
-                spared.spared += 1
-            return Ending.GONE
-        if entry is None or not (entry.failed or self._patience):
-            return Ending.KEPT
-        if entry.failed and entry.ending is None:
-            self._withdraw(entry)
-        waited = visit.deadline is not None
-        visit.deadline = min(visit.deadline or inf, entry.deadline)
-        if visit.deadline <= asyncio.get_running_loop().time():
-            return Ending.LATE
-        if not waited:
-            self._journal.count("pages/waited")
-        return await entry.queue.join(visit)
 
     def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Pending | None:
         """Return the entry that the store took for a page's match, if it no longer holds it."""
         gone = self._withdrawn.get(page_id)
         return gone if gone is not None and gone.withdrawal > visit.asked else None
-
-    def _repeated(self, page_id: int, url: str, *, delivered: bool) -> None:
-        """Note what is done about the page at `url`, which repeats the page `page_id`."""
-        if (entry := self._pending.get(page_id)) is None:
-            return
-        if delivered:
-            entry.spared += 1
-        elif len(entry.dropped) < LISTED_ORPHANS:
-            entry.dropped.append(url)
 
     def _running(self, judged: Judged | None) -> Pending | None:
         """Return the entry of a page whose processing isn't known to be over."""
@@ -279,6 +243,12 @@ class Ledger:
     async def _tell_orphans(self, entry: Pending, matched: int) -> None:
         # Answers that are under way spare theirs when they arrive.
         for visit in [v for v in self._asking.values() if v.asked < entry.withdrawal]:
-            await visit.answered.wait()
+            await _noted(visit)
         if (orphaned := matched - entry.spared) > 0:
             self._journal.orphaned(entry.url, entry.page_id, orphaned, entry.dropped)
+
+
+async def _noted(visit: Visit) -> None:
+    """Wait until the store's answer about a page has been noted."""
+    visit.answered = visit.answered or asyncio.Event()
+    await visit.answered.wait()

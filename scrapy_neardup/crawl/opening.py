@@ -18,16 +18,13 @@ from scrapy.utils.job import job_dir
 from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
 from scrapy_neardup.crawl.settings import resolve_namespace
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.layered import LayeredStore
-from scrapy_neardup.stores.packed import PackedPages
-from scrapy_neardup.stores.packfile import open_packed
+from scrapy_neardup.stores import Store, open_store
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.settings import CrawlSettings
-    from scrapy_neardup.tables.packed import PackedIndex
+    from scrapy_neardup.parameters import Parameters
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
@@ -61,13 +58,6 @@ def job_of(crawler: Crawler, uri: str) -> str | None:
     return file.read_text()
 
 
-def _base(path: str) -> PackedIndex:
-    try:
-        return open_packed(path)
-    except InputError as error:
-        raise InputError(f"NEARDUP_BASE: {error}") from error
-
-
 def make_store(
     crawler: Crawler,
     settings: CrawlSettings,
@@ -83,7 +73,6 @@ def make_store(
         The base can't be read, or its fingerprints aren't comparable.
     """
     uri, parameters = store_uri(crawler, settings), settings.parameters
-    schema, matching = parameters.schema(), parameters.matching
     store = open_store(
         uri,
         namespace=resolve_namespace(
@@ -95,16 +84,29 @@ def make_store(
         max_distance=parameters.max_distance,
         expected_pages=settings.expected_pages,
         retention=settings.retention,
-        schema=schema,
-        matching=matching,
+        schema=parameters.schema(),
+        matching=parameters.matching,
     )
     if settings.base is not None:
-        base = PackedPages(
-            _base(settings.base),
-            settings.base,
-            max_distance=parameters.max_distance,
-            schema=schema,
-            matching=matching,
-        )
-        store = LayeredStore(store, base)
+        store = _layered(store, settings.base, parameters)
     return GuardedStore(store, uri, timeout=settings.timeout, on_failure=on_failure)
+
+
+def _layered(store: Store, base: str, parameters: Parameters) -> Store:
+    # Imported where they are needed, which is in few crawls: they load as long as numpy does.
+    from scrapy_neardup.stores.layered import LayeredStore  # noqa: PLC0415
+    from scrapy_neardup.stores.packed import PackedPages  # noqa: PLC0415
+    from scrapy_neardup.stores.packfile import open_packed  # noqa: PLC0415
+
+    try:
+        index = open_packed(base)
+    except InputError as error:
+        raise InputError(f"NEARDUP_BASE: {error}") from error
+    pages = PackedPages(
+        index,
+        base,
+        max_distance=parameters.max_distance,
+        schema=parameters.schema(),
+        matching=parameters.matching,
+    )
+    return LayeredStore(store, pages)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.misc import load_object
 
 from scrapy_neardup.crawl.compat import close_spider, fail_start
-from scrapy_neardup.crawl.settings import enabled
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.options import OPTIONS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -23,6 +24,9 @@ logger = logging.getLogger(__name__)
 CONFIGURATION_ERROR = "neardup_configuration_error"
 """Closing reason of the spider where settings can't be used."""
 
+STORE_ERROR = "neardup_store_error"
+"""Closing reason of the spider when the store makes it close."""
+
 COMPONENT_SETTINGS = (
     "ADDONS",
     "DOWNLOADER_MIDDLEWARES",
@@ -31,6 +35,15 @@ COMPONENT_SETTINGS = (
     "SPIDER_MIDDLEWARES",
 )
 """Scrapy's settings whose keys are classes."""
+
+
+def enabled(settings: BaseSettings) -> bool:
+    """Return whether ``NEARDUP_ENABLED`` is on, or for `read_settings` to refuse."""
+    option = OPTIONS["enabled"]
+    try:
+        return bool(option.read(settings.get(option.setting, option.default)))
+    except ConfigurationError:
+        return True
 
 
 def named(settings: BaseSettings, setting: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from scrapy.http import HtmlResponse
 from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.crawl.compat import has_selector, set_selector
+from scrapy_neardup.crawl.metakeys import SKIP_KEY
 from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
     from scrapy_neardup.text import Content
 
 logger = logging.getLogger(__name__)
-
-SKIP_KEY = "neardup_skip"
-"""``request.meta[SKIP_KEY]``: True for one page, ``"all"`` for its descendants too."""
 
 
 class UnjudgedError(Exception):

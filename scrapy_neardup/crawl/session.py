@@ -8,20 +8,19 @@ judged new has something to end (`ledger.py`).
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.about import about_crawl
-from scrapy_neardup.crawl.actions import KEEP, Actions, Judged
+from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
 from scrapy_neardup.crawl.asking import AskedAgain
 from scrapy_neardup.crawl.budget import PatternBudget
 from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ledger
+from scrapy_neardup.crawl.metakeys import VERDICT_KEY
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
 from scrapy_neardup.crawl.probe import Probe
 from scrapy_neardup.crawl.progress import ProgressLine
@@ -29,11 +28,12 @@ from scrapy_neardup.crawl.reading import Reader, unjudged
 from scrapy_neardup.crawl.settings import CrawlSettings
 from scrapy_neardup.crawl.sitemaps import Sitemaps
 from scrapy_neardup.crawl.urlrules import UrlRules
+from scrapy_neardup.crawl.waiting import Ending, Visit
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.options import DROP
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Page, Verdict
+from scrapy_neardup.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
-
-VERDICT_KEY = "neardup"
-"""``response.meta[VERDICT_KEY]`` is the page's `Verdict`."""
 
 
 class Session:
@@ -83,7 +80,8 @@ class Session:
         if settings.probe:
             self._probe = Probe(crawler, self._reader, self._detector, self._store)
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
-        self.asked_again = AskedAgain(crawler.request_fingerprinter.fingerprint)
+        self._fingerprint = crawler.request_fingerprinter.fingerprint
+        self.asked_again = AskedAgain(self._fingerprint)
         self._progress = ProgressLine(crawler, self._uri)
         self._eligibility: Eligibility | None = None
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
@@ -112,8 +110,12 @@ class Session:
         if self._probe is not None:
             await self._probe.close()
         await self.ledger.close()
-        with suppress(StoreError):  # it was counted and logged; what was learnt is learnt again
+        try:
             await self._detector.close()
+        except StoreError:
+            pass  # it was counted and logged; what was learnt is learnt again
+        except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
+            self.journal.failed(None, error)
         if self.url_rules is not None:
             await self.url_rules.close()
         try:
@@ -137,7 +139,8 @@ class Session:
     async def judge(self, request: Request, response: Response) -> None:
         """Judge `response`, the response to `request`, if it is a page of the crawl.
 
-        A page that repeats one whose processing isn't over waits for the end of it.
+        A page that repeats one whose processing isn't over waits for the end of it. One whose
+        judging raises anything is delivered, whether or not the store has taken it.
         """
         if self._eligibility is None:
             return
@@ -145,35 +148,58 @@ class Session:
         earlier = request.meta.pop(VERDICT_KEY, None)
         if not self._eligibility.admits(request, response):
             return
-        identity = page_id(self._crawler.request_fingerprinter.fingerprint(request))
-        page, said, words, seconds = self._reader.page(identity, request, response)
-        told = partial(Judged, said=said, seconds=seconds)
+        visit = Visit()
+        try:
+            visit.page_id = page_id(self._fingerprint(request))
+            judged = await self._decide(visit, request, response, earlier)
+        except Exception as error:  # noqa: BLE001  (see above)
+            self.journal.failed(response, error)
+            verdict = unjudged(visit.page_id, Reason.ERROR, repr(error))
+            judged = Judged(verdict=verdict, action=KEEP, entry=visit.entry)
+        finally:
+            visit.pass_on()
+        request.meta[VERDICT_KEY] = judged.verdict
+        self._judged[request] = judged
+
+    async def _decide(
+        self, visit: Visit, request: Request, response: Response, earlier: object
+    ) -> Judged:
+        """Judge a page until its verdict is final, and choose what to do about it."""
+        page, said, words, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
-            self._note(request, told(verdict=page, action=KEEP))
-            return
-        verdict, action, entry = await self.ledger.settle(
-            identity,
-            redact(response.url),
-            judge=partial(self._verdict, page),
-            choose=partial(self._actions.choose, request, earlier=earlier),
-        )
+            return Judged(verdict=page, action=KEEP, said=said, seconds=seconds)
+        visit.url = redact(response.url)
+        ending = Ending.GONE
+        while ending is Ending.GONE:
+            await self.ledger.begin(visit)
+            try:
+                verdict = await self._detector.decide(page)
+            except StoreCallFailedError as error:
+                verdict = unjudged(page.id, error.reason, str(error))
+            except BaseException:
+                self.ledger.answered(visit, None)
+                raise
+            self.ledger.answered(visit, verdict)
+            action = self._actions.choose(request, verdict, earlier)
+            ending = await self.ledger.outcome(visit, verdict, action)
+        if ending is Ending.LATE:
+            self.journal.late(verdict)
+            action = KEEP_PENDING
+        if verdict.is_duplicate:
+            self.ledger.repeated(visit, verdict, action)
         if self._probe is not None:
             self._probe.met(request)
             verdict = self._probe.named(verdict)
         if action == DROP:
-            await self._actions.dropped(request, identity)
+            await self._actions.dropped(request, page.id)
         if self.url_rules is not None:
             await self.url_rules.judged(request, verdict, words, short=page.exact)
             self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)
-        lower = self._actions.priority(action, verdict)
-        self._note(request, told(verdict=verdict, action=action, entry=entry, priority=lower))
-
-    def _note(self, request: Request, judged: Judged) -> None:
-        request.meta[VERDICT_KEY] = judged.verdict
-        self._judged[request] = judged
-
-    async def _verdict(self, page: Page) -> Verdict:
-        try:
-            return await self._detector.decide(page)
-        except StoreCallFailedError as error:
-            return unjudged(page.id, error.reason, str(error))
+        return Judged(
+            verdict=verdict,
+            action=action,
+            entry=visit.entry,
+            said=said,
+            priority=self._actions.priority(action, verdict),
+            seconds=seconds,
+        )

@@ -54,15 +54,6 @@ class CrawlSettings(Crawling):
         return scope if callable(scope) else None
 
 
-def enabled(settings: BaseSettings) -> bool:
-    """Return whether ``NEARDUP_ENABLED`` is on, or for `read_settings` to refuse."""
-    option = OPTIONS["enabled"]
-    try:
-        return bool(option.read(settings.get(option.setting, option.default)))
-    except ConfigurationError:
-        return True
-
-
 def read_settings(settings: BaseSettings) -> CrawlSettings:
     """Read and check all of them.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.spiders import SitemapSpider
 
-from scrapy_neardup.crawl.actions import KEEP_KEY
+from scrapy_neardup.crawl.metakeys import KEEP_KEY
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
-from scrapy_neardup.crawl.actions import KEEP, KEEP_KEY, Judged
 from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware
 from scrapy_neardup.crawl.exceptions import NearDuplicatePage
-from scrapy_neardup.crawl.reading import SKIP_KEY
-from scrapy_neardup.crawl.session import VERDICT_KEY, Session
+from scrapy_neardup.crawl.metakeys import KEEP_KEY, SKIP_KEY, VERDICT_KEY
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.options import DROP, DROP_ITEMS, DROP_LINKS
 
@@ -26,6 +24,9 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.crawl.session import Session
 
 PRIORITY = 60
 """Place in ``SPIDER_MIDDLEWARES``: next after ``HttpErrorMiddleware`` (50), and so the last
@@ -150,7 +151,7 @@ class NearDuplicateSpiderMiddleware(Component):
 
 def _passes(entry: object, response: Response, judged: Judged | None, session: Session) -> bool:
     """Apply the action to one entry of a page's output."""
-    action = KEEP if judged is None else judged.action
+    action = None if judged is None else judged.action
     if isinstance(entry, Request):
         _disinherit(entry, response)
         session.sitemaps.mark(entry, response)

@@ -22,7 +22,7 @@ from scrapy.utils.project import get_project_settings, inside_project
 
 from scrapy_neardup import __version__
 from scrapy_neardup.crawl.addon import Addon
-from scrapy_neardup.crawl.session import VERDICT_KEY
+from scrapy_neardup.crawl.metakeys import VERDICT_KEY
 from scrapy_neardup.crawl.settings import read_settings
 from scrapy_neardup.crawl.trialspider import StayOnServer, TrialSpider
 from scrapy_neardup.errors import ConfigurationError, NeardupError

@@ -26,8 +26,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.actions import KEEP_KEY
-from scrapy_neardup.crawl.reading import SKIP_KEY
+from scrapy_neardup.crawl.metakeys import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.hosts import Hosts

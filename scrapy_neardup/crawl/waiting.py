@@ -13,7 +13,6 @@ another one needn't repeat it, which is why they are judged again whatever its o
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -32,19 +31,23 @@ class Ending(Enum):
 class Visit:
     """A page on its way to a verdict that stays."""
 
-    __slots__ = ("answered", "asked", "behind", "deadline", "page_id", "turn")
+    __slots__ = ("answered", "asked", "behind", "deadline", "entry", "page_id", "turn", "url")
 
-    def __init__(self, page_id: int) -> None:
+    def __init__(self, page_id: int = 0, url: str = "") -> None:
         self.page_id = page_id
+        self.url = url
+        """URL without user name and password."""
         self.asked = 0
         """Number of pages withdrawn before the store was last asked about it."""
-        self.answered = asyncio.Event()
-        """Set when the store's answer has been noted."""
+        self.answered: asyncio.Event | None = None
+        """Set when the store's answer has been noted; None while nobody waits for that."""
+        self.entry: Pending | None = None
+        """What is to be confirmed or withdrawn for it, since the last answer."""
         self.deadline: float | None = None
         """When it stops waiting, on the clock of the event loop; None: it never waited."""
         self.turn: asyncio.Future[Ending] | None = None
         """What it waits for."""
-        self.behind: deque[Visit] = deque()
+        self.behind: list[Visit] = []
         """Pages that are judged again once it is known whether this one is new."""
 
     @property
@@ -59,8 +62,9 @@ class Visit:
 
     def pass_on(self) -> None:
         """Let the pages behind it be judged, as what becomes of it is known."""
-        behind, self.behind = self.behind, deque()
-        _call_first(behind)
+        if self.behind:
+            behind, self.behind = self.behind, []
+            _call_first(behind)
 
 
 class Queue:
@@ -72,9 +76,9 @@ class Queue:
         Pages that are judged again when it is over, whatever its outcome.
     """
 
-    def __init__(self, behind: deque[Visit]) -> None:
+    def __init__(self, behind: list[Visit]) -> None:
         self._behind = behind
-        self._repeating: deque[Visit] = deque()
+        self._repeating: list[Visit] = []
 
     async def join(self, visit: Visit) -> Ending:
         """Wait until `visit.deadline` for the page that `visit` was found to repeat."""
@@ -98,7 +102,7 @@ class Queue:
         """Tell that the page was withdrawn; return the number of waiting pages that repeat it."""
         repeating = [visit for visit in self._repeating if visit.waits]
         self._repeating.clear()
-        behind, self._behind = self._behind, deque()
+        behind, self._behind = self._behind, []
         behind.extend(repeating)
         _call_first(behind)
         return len(repeating)
@@ -142,10 +146,10 @@ class Pending:
     """Its number among the withdrawn pages of the crawl; 0 while the store may still hold it."""
 
 
-def _call_first(waiting: deque[Visit]) -> None:
+def _call_first(waiting: list[Visit]) -> None:
     """Let the first page that still waits be judged again, the rest behind it."""
     while waiting:
-        first = waiting.popleft()
+        first = waiting.pop(0)
         if first.waits:
             first.behind = waiting
             first.end(Ending.GONE)

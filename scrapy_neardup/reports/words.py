@@ -32,6 +32,7 @@ UNJUDGED: Final[Mapping[str, str]] = {
     Reason.TOO_LONG: "longer than 64 MiB",
     Reason.TOO_COMPLEX: "that would take seconds to read",
     Reason.TEXT_ERROR: "for which a callable of the settings failed",
+    Reason.ERROR: "whose judging failed",
     Reason.DENIED: "excluded by NEARDUP_DENY",
     Reason.SKIPPED: "exempted by neardup_skip",
     Reason.OVERFLOW: "for which the store had no room",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
 from scrapy_neardup.crawl.guard import GuardedStore
 from scrapy_neardup.crawl.ledger import Ledger
+from scrapy_neardup.crawl.waiting import Ending, Visit
 from scrapy_neardup.options import DROP
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page
@@ -54,9 +55,6 @@ class Report:
     def count(self, stat):
         self.counted[stat] += 1
 
-    def late(self, verdict):
-        self.counted["late"] += 1
-
     def orphaned(self, url, page_id, count, pages):
         self.orphans += count
 
@@ -97,16 +95,20 @@ class Crawl:
         page = Page(id=fate.page_id, fingerprint=fate.content, exact=True)
         await turns(fate.arrives)
 
-        def judge():
+        visit, ending = Visit(fate.page_id), Ending.GONE
+        while ending is Ending.GONE:
+            await self.ledger.begin(visit)
             self.checks += 1
-            return self.store.check_and_add(page)
-
-        verdict, action, entry = await self.ledger.settle(
-            fate.page_id,
-            "",
-            judge=judge,
-            choose=lambda verdict: DROP if verdict.is_duplicate else KEEP,
-        )
+            verdict = await self.store.check_and_add(page)
+            self.ledger.answered(visit, verdict)
+            action = DROP if verdict.is_duplicate else KEEP
+            ending = await self.ledger.outcome(visit, verdict, action)
+        visit.pass_on()
+        entry = visit.entry
+        if ending is Ending.LATE:
+            action = KEEP_PENDING
+        if verdict.is_duplicate:
+            self.ledger.repeated(visit, verdict, action)
         if action == DROP:
             assert (verdict.match.page_id, fate.content) in self.ended["confirmed"]
             self.end("dropped", fate)

@@ -99,3 +99,37 @@ def test_on_error_close(crawl, way):
     outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
     assert outcome.reason == "neardup_store_error"
     assert outcome.notes == ["/a/1"]
+
+
+def errors_of(outcome):
+    """Return the messages at ERROR of a crawl that came to its end."""
+    assert (outcome.reason, outcome.error) == ("finished", "")
+    return outcome.logged("ERROR")
+
+
+def test_pages_whose_judging_raises_anything_are_delivered_and_told_of_once_a_kind(crawl):
+    outcome = crawl(Visit, *PAGES, settings={"NEARDUP_STORE": "toy:lie=check"}, errors=True)
+    assert outcome.notes == PAGES
+    assert outcome.counted() == {
+        "pages/checked": 7,
+        "unjudged/not-html": 1,
+        "unjudged/error": 6,
+    }
+    assert len(errors_of(outcome)) == 1
+
+
+def test_what_others_post_on_the_notice_board_costs_no_page(crawl):
+    outcome = crawl(Visit, *PAGES, settings={"NEARDUP_STORE": "toy:lie=exchange"}, errors=True)
+    counted = outcome.counted()
+    assert counted["pages/checked"] == 7
+    assert len(outcome.notes) + counted["pages/dropped"] == 6
+    assert len(errors_of(outcome)) <= 1
+
+
+def test_a_page_that_cannot_be_told_of_goes_its_way(crawl):
+    settings = {"NEARDUP_STORE": "toy:lie=match", "NEARDUP_PRESET": "paper"}
+    outcome = crawl(Visit, *PAGES, settings=settings, errors=True)
+    counted = outcome.counted()
+    assert outcome.notes == PAGES[:1]
+    assert counted["pages/dropped"] == counted["report/errors"] == 5
+    assert len(errors_of(outcome)) == 1

@@ -7,6 +7,8 @@
 ``hang=VERB``       that verb never ends; ``*`` is all of them but open and close
 ``fail=VERB``       that verb raises StoreUnavailableError
 ``break=VERB``      that verb raises something that no store should
+``lie=check``       a verdict that is none; ``lie=match``: one whose match has no URL but a number
+``lie=exchange``    its notice board holds what no crawler posts
 ``slow``            every verb gives way to the event loop first
 ``recover=N``       the N-th misbehaviour was the last one
 """
@@ -66,13 +68,16 @@ class ToyStore(Store):
             if same_kind and distance <= limit:
                 candidates.append((old.id != page.id, distance, old.id))
         decide = decide or deciding(page, self.options.matching)
+        if self.ways.get("lie") == "check":
+            return "new"
         for is_another, distance, identity in sorted(candidates):
             old = self.pages[identity]
             same_title, same_content = old.title == page.title, old.content == page.content
             found = Candidate(identity, distance, old.evidence, same_title, same_content)
             if not (decided := decide(found)).is_same:
                 continue
-            match = Match(page_id=identity, distance=distance, url=old.url, decided=decided)
+            url = 7 if self.ways.get("lie") == "match" else old.url
+            match = Match(page_id=identity, distance=distance, url=url, decided=decided)
             if not is_another:
                 return Verdict.on(page, Reason.SAME_PAGE, match)
             self.matched[identity] += 1
@@ -96,6 +101,11 @@ class ToyStore(Store):
         self.pending.discard(page_id)
         del self.pages[page_id]
         return self.matched.pop(page_id)
+
+    async def exchange(self, topic, member, value):
+        if self.ways.get("lie") == "exchange":
+            return [None, "text", b"[" * 100_000]
+        return await super().exchange(topic, member, value)
 
     async def stats(self):
         matched = sum(self.matched.values())
