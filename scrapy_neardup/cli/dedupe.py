@@ -88,7 +88,7 @@ from scrapy_neardup.options import OPTIONS
     "--memory",
     metavar="SIZE",
     default="1GB",
-    help="Memory to work in, of all processes, as 500MB or 4GB.",
+    help="Memory to work in, as 500MB or 4GB; each further process of --jobs takes 200 MB more.",
 )
 @click.option(
     "--jobs",
