@@ -33,7 +33,7 @@ from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.options import DROP
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Reason, Verdict
+from scrapy_neardup.verdict import Page, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -192,9 +192,7 @@ class Session:
             verdict = self._probe.named(verdict)
         if action == DROP:
             await self._actions.dropped(request, page.id)
-        if self.url_rules is not None:
-            await self.url_rules.judged(request, verdict, words, short=page.exact)
-            self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)
+        await self._learn_addresses(request, response, page, words, verdict)
         return Judged(
             verdict=verdict,
             action=action,
@@ -203,3 +201,15 @@ class Session:
             priority=self._actions.priority(action, verdict),
             seconds=seconds,
         )
+
+    async def _learn_addresses(
+        self, request: Request, response: Response, page: Page, words: int, verdict: Verdict
+    ) -> None:
+        """Learn which addresses lead to what is known; what that raises changes no verdict."""
+        if self.url_rules is None:
+            return
+        try:
+            await self.url_rules.judged(request, verdict, words, short=page.exact)
+            self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)
+        except Exception as error:  # noqa: BLE001  (see above)
+            self.journal.failed(response, error)
