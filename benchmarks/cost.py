@@ -44,7 +44,7 @@ from scrapy_neardup.detector import Detector
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import parse_html
-from scrapy_neardup.verdict import Decision, Page, Verdict
+from scrapy_neardup.verdict import Decide, Decision, Page, Verdict
 
 WARM_UP = 20
 """Pages before any is timed: the first ones load what all others share."""
@@ -120,9 +120,9 @@ class Stages:
             self.tokens.append(page.tokens)
         return verdict
 
-    async def _ask_timed(self, page: Page) -> Verdict:
+    async def _ask_timed(self, page: Page, decide: Decide) -> Verdict:
         start = time.process_time_ns()
-        verdict = await self._ask(page)
+        verdict = await self._ask(page, decide)
         self._asked = time.process_time_ns() - start
         return verdict
 

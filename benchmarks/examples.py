@@ -9,12 +9,12 @@ from sites import DUPLICATE, LOST, Site, Source, load, places
 from trials import Outcome, seeded
 
 from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.evidence.decision import Comparison
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.fingerprints import features, hamming_distance, token_hashes
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content, Form
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Candidate, Page
 
 
 def show(
@@ -84,8 +84,12 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
                 shared = sum(x == y for x, y in zip(a.features, b.features, strict=True))
                 parts.append(f"{shared} features")
         if len(a.evidence) == len(b.evidence) > HEAD.size:
-            bins, bits = analyser.parameters.sketch
-            parts.append(Comparison(a, bins, bits).explain(b.evidence))
+            found = Candidate(b.id, 0, b.evidence, a.title == b.title, a.content == b.content)
+            decided = deciding(a, analyser.parameters.matching)(found)
+            parts.append(f"{decided.identity}: {decided.rule}")
+            parts += [
+                f"{differing} of {of} bins of {name}" for name, differing, of in decided.views
+            ]
     suffix = f"  ({fate})" if fate else ""
     return f"  {site.pages[page]}\n  {site.pages[other]}{suffix}\n      {', '.join(parts)}"
 

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.evidence.layout import Head, stored_size
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
@@ -39,7 +40,7 @@ from scrapy_neardup.tables.packed import (
     encode_index,
     packed_design,
 )
-from scrapy_neardup.verdict import Decision, Page
+from scrapy_neardup.verdict import Decision, Page, Verdict
 
 PARAMETERS = Parameters()
 MATCHING = PARAMETERS.matching
@@ -149,14 +150,18 @@ def judged(
             make(number, own, made_up)
             for number, own in zip(numbers.tolist(), features, strict=True)
         ]
-        verdicts = [base.judge(page)[0] for page in pages]
+
+        def judge(page: Page) -> Verdict | None:
+            return base.check(page, deciding(page, MATCHING))
+
+        verdicts = list(map(judge, pages))
         decisions = [verdict and verdict.decision for verdict in verdicts]
         wrong += len(pages) - decisions.count(expected)
         if expected is not None:
             found = [verdict.match.page_id for verdict in verdicts if verdict is not None]
             wrong += found != made_up.ids[numbers].tolist()
         tables = median(index.query, [page.fingerprint for page in pages])
-        whole = median(base.judge, pages)
+        whole = median(judge, pages)
         print(f"{name:<9} {whole:>7.1f} µs in all, of which tables {tables:>7.1f} µs")
     return wrong
 

@@ -138,10 +138,11 @@ class Analyser:
         settings = self.parameters
         key = settings.hash_key
         address = Address.of(url)
-        for reading in READINGS:
+        for reading in (_without_address,) if settings.is_exact else READINGS:
             content = reading(content, url)
         looked_up = Address.of(content.alias) if content.alias else address
-        blocks = _without_clocks(content.blocks)
+        told = _clocks_as_content if settings.is_exact else _without_clocks
+        blocks = told(content.blocks)
         tokens, counts = token_hashes_of_each(blocks.texts, key=key)
         count = len(tokens)
         if count < MIN_JUDGED_TOKENS:
@@ -302,6 +303,10 @@ def _without_clocks(blocks: Blocks) -> Blocks:
     characters = sum(map(len, blocks.texts))
     if characters - sum(map(len, others.texts)) <= _MAX_CLOCKS * characters:
         return others
+    return _clocks_as_content(blocks)
+
+
+def _clocks_as_content(blocks: Blocks) -> Blocks:
     content, clock = bytes([Form.CONTENT]), bytes([Form.CLOCK])
     return replace(blocks, forms=blocks.forms.replace(clock, content))
 

@@ -144,6 +144,7 @@ class Detector:
         return SiteContext(
             min_resemblance=1.0 if page.is_alias else settings.min_resemblance,
             titles=settings.titles,
+            is_exact=settings.is_exact,
             furniture=furniture,
             changing=site.places.changing if places else frozenset(),
             constant=site.constants.constant if places else frozenset(),

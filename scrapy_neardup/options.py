@@ -44,6 +44,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "best": MappingProxyType({}),
         "compact": MappingProxyType({"features": (3, 6, 1), "sketch": (128, 2)}),
+        "exact": MappingProxyType({"min_resemblance": 1.0, "titles": "strict"}),
         "paper": MappingProxyType(
             {"method": "simhash", "min_resemblance": 0.0, "shingle_size": 3}
         ),
@@ -257,7 +258,8 @@ class Crawling(_Checked):
         "best",
         "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
         " features and confirms them by sketches of 370 bytes; compact does so with three features"
-        " and 130 bytes; paper decides by fingerprints alone.",
+        " and 130 bytes; exact drops what is equal but for places that change with each response;"
+        " paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")
     priority_adjust: int = _option(

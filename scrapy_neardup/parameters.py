@@ -58,6 +58,11 @@ class Parameters(Judging):
             bits=bits,
         )
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether a page repeats only what equals it but for places that change."""
+        return self.min_resemblance >= 1
+
     def schema(self) -> dict[str, str | int | float]:
         """Return what a store records of fingerprints, so that two kinds never mix.
 
@@ -73,6 +78,8 @@ class Parameters(Judging):
             "min_tokens": self.min_tokens,
             "scope": _name(self.scope) + " (detected)" * self.detect_language,
         }
+        if self.is_exact:
+            recorded["equal"] = "but for changing places"  # clocks are part of these fingerprints
         if self.permutations != "one" and self.method != "simhash":
             recorded["permutations"] = self.permutations
         return recorded

@@ -42,6 +42,8 @@ class SiteContext:
     constant
         Places of the site that hold the same text on all of its pages, 16 bits each: the text of a
         stored page there isn't its own.
+    is_exact
+        Whether a page repeats only what equals it but for places that change with each response.
     young_site, young_folder
         Whether too few pages are known: of the site, to know the words that its titles share, or
         of the page's folder, to know its furniture.
@@ -54,6 +56,7 @@ class SiteContext:
     common: frozenset[int] = frozenset()
     editions: frozenset[int] = frozenset()
     constant: frozenset[int] = frozenset()
+    is_exact: bool = False
     young_site: bool = False
     young_folder: bool = False
 

@@ -145,6 +145,8 @@ class Comparison:
         if len(stored) != len(self._stored):
             return Decided(is_same=False, rule=Refusal.OTHER_KIND)
         head = Head.unpack(stored)
+        if self._context.is_exact:
+            return self._decide_equality(candidate, head)
         names = self._names(head)
         if self._overlap is None:
             if not candidate.same_content and names < Names.TRANSLATED:
@@ -165,6 +167,24 @@ class Comparison:
             names.name,
             tuple([(name, *counts) for name, counts in compared._asdict().items()]),
         )
+
+    def _decide_equality(self, candidate: Candidate, head: Head) -> Decided:
+        """Return whether a candidate equals the page but for places known to change.
+
+        Where none of them is on the pages, the sums of all shingles and all bins tell; else those
+        of rows elsewhere, as a shingle on the border of such a place changes with it.
+        """
+        is_same, changing = candidate.same_title and candidate.same_content, self._context.changing
+        if self._overlap is not None:
+            ours, theirs = (_owned(each.places, changing) for each in (self._head, head))
+            overlap = Overlap(self._stored, self._bins, self._bits, ours)
+            text, _, rows, _ = overlap.counts(candidate.evidence, theirs)
+            if ours | theirs:
+                is_same = is_same and not rows[0] and self._has_rows_of(head)
+            else:
+                is_same = is_same and not text[0] and head.text == self._head.text
+        rule = Rule.EQUAL if is_same else Refusal.UNLIKE
+        return Decided(is_same, rule, float(is_same), 1.0)
 
     def is_alike(self, stored: bytes) -> bool:
         """Return whether the core of another page with a sketch is alike."""
@@ -315,8 +335,9 @@ def _aside(places: Sequence[int], known: frozenset[int]) -> int:
     known
         Places that aren't in a core.
     """
-    aside = 1 << NAMED | 1 << LINKS
-    for owner, place in enumerate(places, start=1):
-        if place in known:
-            aside |= 1 << owner
-    return aside
+    return 1 << NAMED | 1 << LINKS | _owned(places, known)
+
+
+def _owned(places: Sequence[int], known: frozenset[int]) -> int:
+    """Return the owners that are some known places of a page, owner i as bit i."""
+    return sum(1 << owner for owner, place in enumerate(places, start=1) if place in known)

@@ -112,7 +112,7 @@ WRONG = [
     ("STORE", 5, "a text that is not empty"),
     ("NAMESPACE", "", "a text that is not empty"),
     ("PERMUTATIONS", "two", "'one' or 'independent'"),
-    ("PRESET", "fast", "'best', 'compact' or 'paper'"),
+    ("PRESET", "fast", "'best', 'compact', 'exact' or 'paper'"),
     ("METHOD", "shingles", "'simhash', 'minwise' or 'both'"),
     ("MIN_RESEMBLANCE", 0, "NEARDUP_MIN_RESEMBLANCE"),
     ("FEATURES", "many", "three numbers K,S,R such as '6,14,2'"),

@@ -1,0 +1,79 @@
+"""The preset ``exact``: whatever differs is kept, but for what changes by itself."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import parse_html
+
+EXACT = Parameters.of_preset("exact")
+WORDS = " ".join(f"word{number}" for number in range(400))
+OFFER = ("<title>Nurse</title><h1>Nurse</h1>", f"<p>{WORDS}</p>", "<p>in Berlin</p>")
+
+
+def verdicts(*pages: tuple[str, str]) -> list[bool]:
+    """Return which of some pages, each an address and its HTML, are duplicates."""
+
+    async def judge() -> list[bool]:
+        analyser = Analyser(EXACT)
+        async with open_store("memory:", schema=EXACT.schema(), matching=EXACT.matching) as store:
+            detector, found = Detector(analyser, store), []
+            for number, (url, html) in enumerate(pages):
+                content = analyser.read(parse_html(html.encode()))
+                verdict = await detector.judge(content, page_id=number, url=url)
+                await store.confirm(number)
+                found.append(verdict.is_duplicate)
+            return found
+
+    return asyncio.run(judge())
+
+
+def offer(head: str = OFFER[0], body: str = OFFER[1], foot: str = OFFER[2]) -> str:
+    return f"<html><head></head><body><main>{head}{body}{foot}</main></body></html>"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        offer(foot="<p>in Munich</p>"),
+        offer(body=f"<p>{WORDS} 12</p>"),
+        offer(head=OFFER[0].replace("<title>Nurse", "<title>Nurse 2")),
+        offer(foot="<p>in Berlin</p><p>128 GB</p>"),
+        offer(foot='<p>in Berlin</p><p><time datetime="2026-03-01">1 March</time></p>'),
+        offer(foot='<p>in Berlin</p><img src="/other.png">'),
+    ],
+)
+def test_what_differs_in_a_word_a_number_or_an_image_is_kept(other):
+    pages = ("http://a.example/1", offer()), ("http://a.example/2", other)
+    assert verdicts(*pages) == verdicts(*reversed(pages)) == [False, False]
+
+
+def test_what_is_equal_is_dropped_wherever_it_is():
+    short = "<title>Gone</title><p>This offer is no longer there, and nothing else is either.</p>"
+    for html in (offer(), short):
+        pages = [(f"http://a.example/{number}", html) for number in range(3)]
+        assert verdicts(*pages) == [False, True, True]
+
+
+def test_what_changes_with_each_response_does_not_count_once_it_was_seen():
+    pages = [
+        (
+            f"http://a.example/{number}" + f"?sid={response}" * bool(response),
+            offer(
+                body=f"<p>{WORDS.replace('word', f'w{number}x')}</p>",
+                foot=f"<div class=x>buy now, {number * 7 + 3 * bool(response)} are left</div>",
+            ),
+        )
+        for number in range(12)
+        for response in (0, 314159265358979)
+    ]
+    found = verdicts(*pages)
+    assert not any(found[::2])
+    assert not found[1]
+    assert all(found[15::2])
