@@ -243,7 +243,8 @@ class Ledger:
     async def _tell_orphans(self, entry: Pending, matched: int) -> None:
         # Answers that are under way spare theirs when they arrive.
         for visit in [v for v in self._asking.values() if v.asked < entry.withdrawal]:
-            await _noted(visit)
+            if self._asking.get(visit.page_id) is visit:  # not answered while others were
+                await _noted(visit)
         if (orphaned := matched - entry.spared) > 0:
             self._journal.orphaned(entry.url, entry.page_id, orphaned, entry.dropped)
 

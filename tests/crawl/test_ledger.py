@@ -16,7 +16,7 @@ from scrapy_neardup.crawl.ledger import Ledger
 from scrapy_neardup.crawl.waiting import Ending, Visit
 from scrapy_neardup.options import DROP
 from scrapy_neardup.stores import StoreOptions
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.verdict import Decision, Page
 
 
 class Distant(ToyStore):
@@ -203,3 +203,27 @@ def test_it_closes_whenever_what_it_waits_for_ends():
 
     for later in range(20):
         asyncio.run(scenario(later))
+
+
+@pytest.mark.timeout(60)
+def test_it_closes_though_pages_are_answered_while_it_waits_for_others():
+    """Orphans are told of when two answers that were under way have come, in any order."""
+
+    async def scenario(first, second):
+        crawl = Crawl([])
+        ledger = crawl.ledger
+        lost, *asking = (Visit(number) for number in range(3))
+        await ledger.begin(lost)
+        verdict = await crawl.store.check_and_add(Page(id=0, fingerprint=0, exact=True))
+        ledger.answered(lost, verdict)
+        for visit in asking:
+            await ledger.begin(visit)
+            await crawl.toy.check_and_add(Page(id=9, fingerprint=0, exact=True))  # it repeats it
+        ledger.withdraw(Judged(verdict=verdict, action=KEEP, entry=lost.entry))
+        await turns(50)
+        for place in (first, second):
+            ledger.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
+        await ledger.close()
+
+    asyncio.run(scenario(0, 1))
+    asyncio.run(scenario(1, 0))
