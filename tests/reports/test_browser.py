@@ -343,7 +343,7 @@ def test_what_tuning_shows(opened):
     assert (
         len(page.find("circle"))
         == len(page.find("table")[0].find_elements("css selector", "tbody tr"))
-        == 14
+        == 15
     )
     assert "javascript" not in "".join(page.run("return [...document.links].map(a => a.href)"))
     names = [e.text for e in page.find(".picture text[text-anchor]")]
