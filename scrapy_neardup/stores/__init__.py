@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.importing import imported

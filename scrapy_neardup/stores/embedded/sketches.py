@@ -1,7 +1,7 @@
 """Sketches by row: a growing heap for each length that a sketch may have.
 
 Rule of this room: bytes in, the same bytes out; what they mean is said in
-`scrapy_neardup.evidence.layout`.
+`scrapy_neardup.decision.evidence`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from scrapy_neardup.evidence.decision import deciding
+from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.stores.base import StoreOptions, StoreStats
 from scrapy_neardup.stores.redis import shared
 from scrapy_neardup.stores.redis.calls import Scripts

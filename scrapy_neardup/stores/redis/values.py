@@ -6,7 +6,7 @@ pages alike.
 
 from __future__ import annotations
 
-from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.records import partition
 from scrapy_neardup.verdict import Candidate, Decided, Match, Page, Reason
 
@@ -54,7 +54,7 @@ def feature_keys(page: Page, matching: Matching) -> list[bytes]:
 
 def evidence(page: Page, matching: Matching) -> bytes:
     """Return the evidence to store of `page`; ``b""`` where nothing has to be confirmed."""
-    return page.evidence if matching.bins else b""
+    return page.evidence if matching.sketch else b""
 
 
 def body_kind(compared: bytes, has_features: bool, matching: Matching) -> int:

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.records import ENTRY, Chunk, record_dtype
 from scrapy_neardup.stores.sqlite.guard import (
