@@ -1,6 +1,6 @@
 """Batch search: queries in memory, files of fingerprints scanned past them.
 
-Three measurements, all of `scrapy_neardup.offline.pairs.PairJob` on raw files, k = 3:
+Three measurements, all of `scrapy_neardup.offline.jobs.pairjob.PairJob` on raw files, k = 3:
 
 scan   a million queries against 8, 16 and 32 million fingerprints, in this process. One
        fingerprint in a thousand is planted within 3 bits of a query. 'recall' is the share of
@@ -33,8 +33,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scrapy_neardup.offline.fpfiles import RawFile
-from scrapy_neardup.offline.pairs import PairJob
+from scrapy_neardup.offline.files.fingerprintfiles import RawFile
+from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.tables import batch
 from scrapy_neardup.tables.batch import BatchSearch
 from scrapy_neardup.tables.querytable import PureQueryTable, QueryTable

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from scrapy_neardup.clusters import feature_clusters
-from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
+from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
 
 PAGES, CHUNK, FEATURES, SHARED = 1_000_000, 50_000, 6, 2
 MEMORY, MAX_MEMORY = 1 << 27, 512

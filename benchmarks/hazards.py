@@ -39,7 +39,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.actions import Judged
 from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.crawl.watch import Watch
-from scrapy_neardup.offline import scan
+from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.options import DROP, PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import MIN_PAGES
@@ -97,7 +97,7 @@ def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, 
     named = {}
     for page in pages:
         if (verdict := dropped.get(page.url)) and verdict.match:
-            said = Said(scan.read(record(page), analyser))
+            said = Said(scanning.read(record(page), analyser))
             difference = watch.page(page.url, Judged(verdict=verdict, action=DROP, said=said))
             if difference is not None:
                 named[verdict.match.page_id] = str(difference)

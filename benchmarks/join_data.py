@@ -37,7 +37,7 @@ def arguments(description: str | None) -> argparse.Namespace:
 
 def read_pages(folder: Path) -> list[str]:
     """All visible text of the HTML files of a folder, in the order of their paths."""
-    from scrapy_neardup.offline.corpora import Corpus
+    from scrapy_neardup.offline.readers.corpus import Corpus
     from scrapy_neardup.text import Extractor, parse_html
 
     extract = Extractor(mode="full").extract

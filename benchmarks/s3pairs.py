@@ -23,7 +23,7 @@ from random import Random
 
 from worlds_judging import parameters_of, verdicts
 
-from scrapy_neardup.offline.record import Record
+from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.options import PRESETS
 
 CONFIGURATIONS = (*PRESETS, "best+strict", "best+ignore")

@@ -19,8 +19,8 @@ from itertools import count, product
 from math import sqrt
 
 import numpy as np
-
 from scrapy_neardup.evidence.layout import bin_values
+
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
 from scrapy_neardup.fingerprints.filtering import Filter

@@ -12,8 +12,8 @@ from worlds_site import Page
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.offline import scan
-from scrapy_neardup.offline.record import Record
+from scrapy_neardup.offline.jobs import scanning
+from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
@@ -50,7 +50,9 @@ async def _verdicts(records: Sequence[Record], parameters: Parameters) -> list[V
     )
     async with store:
         detector = Detector(analyser, store)
-        return [await scan.judge(scan.analyse(each, analyser), detector) for each in records]
+        return [
+            await scanning.judge(scanning.analyse(each, analyser), detector) for each in records
+        ]
 
 
 @cache

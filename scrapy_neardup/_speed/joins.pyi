@@ -2,7 +2,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.joins.measures import IntegerMeasure
-from scrapy_neardup.joins.tokens import TokenSets
+from scrapy_neardup.joins.tokensets import TokenSets
 
 class Join:
     hits: int

@@ -266,7 +266,7 @@ cdef inline int64_t common(
 def gathered(
     const int32_t[::1] tokens, const int64_t[::1] starts, const int64_t[::1] counts
 ):
-    """See `scrapy_neardup.joins.tokens.gathered`."""
+    """See `scrapy_neardup.joins.tokensets.gathered`."""
     cdef Py_ssize_t k
     cdef int64_t place = 0
     result = np.empty(int(np.sum(counts)), np.int32)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import click
 
 from scrapy_neardup.cli.common import output
-from scrapy_neardup.cli.options import output_option
+from scrapy_neardup.cli.flags import output_option
 from scrapy_neardup.cli.report import opened_audit
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.audited import unpacked
-from scrapy_neardup.reports.changes import CHANGES, Comparison, PageText, page_lines
+from scrapy_neardup.reports.auditlines import unpacked
+from scrapy_neardup.reports.comparison import CHANGES, Comparison, PageText, page_lines
 
 
 @click.command()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from scrapy_neardup.cli.common import Unusable
+from scrapy_neardup.cli.flags import setting_option
 from scrapy_neardup.cli.loops import run
-from scrapy_neardup.cli.options import setting_option
 from scrapy_neardup.stores.admin import store_admin
 
 

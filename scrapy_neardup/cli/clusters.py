@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.options import (
+from scrapy_neardup.cli.flags import (
     given,
     refuse_given,
     setting_option,
@@ -26,6 +26,7 @@ from scrapy_neardup.clusters import (
     Mirror,
     canonical,
     cluster,
+    cluster_names,
     feature_clusters,
     members,
     mirrors,
@@ -34,13 +35,14 @@ from scrapy_neardup.fingerprints.filtering import Filter, checked_filter
 from scrapy_neardup.fingerprints.resemblance import mod_sketch
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
-from scrapy_neardup.offline.clustering import Hashes, Integers, cluster_on_disk
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.featurefiles import FeatureFiles
-from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
-from scrapy_neardup.offline.memory import left_of
-from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
-from scrapy_neardup.offline.texts import Texts
+from scrapy_neardup.offline.clustering.disk import Hashes, Integers, cluster_on_disk
+from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
+from scrapy_neardup.offline.execution.memorylimit import left_of
+from scrapy_neardup.offline.files.featurefiles import FeatureFiles
+from scrapy_neardup.offline.files.pairfiles import read_pairs
+from scrapy_neardup.offline.files.sources import Name
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.options import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
 
@@ -80,8 +82,7 @@ _UNUSED = {
 @click.option(
     "--scanned",
     is_flag=True,
-    help="For features: the INPUTs are what scan printed, or Parquet files of features, and not"
-    " pages.",
+    help="For features: the INPUTs are what scan printed, and not pages.",
 )
 @setting_option(
     "features",
@@ -208,7 +209,7 @@ def clusters(
     with output(path) as results:
         line = Progress(progress, results)
         if pair_files:
-            names, labels = cluster_pairs(read_pairs(pair_files))
+            names, labels = cluster_names(read_pairs(pair_files))
             chosen = canonical(labels, rule, urls=[str(name) for name in names])
         elif scanned:
             refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})

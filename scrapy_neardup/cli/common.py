@@ -23,11 +23,11 @@ from scrapy_neardup.errors import (
     StoreLockedError,
     StoreMismatchError,
 )
-from scrapy_neardup.offline.aside import written_aside
+from scrapy_neardup.offline.files.atomic import written_aside
 from scrapy_neardup.options import as_flags
 
 if TYPE_CHECKING:
-    from scrapy_neardup.offline.corpora import Corpus
+    from scrapy_neardup.offline.readers.corpus import Corpus
 
 T = TypeVar("T")
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
 import click
 
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.cli.options import (
+from scrapy_neardup.cli.flags import (
     given,
     progress_option,
     refuse_given,
+    scheduler_option,
     setting_option,
     shingle_size_option,
     size_in_bytes,
@@ -23,8 +23,8 @@ from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
 from scrapy_neardup.dedupe import dedupe as deduped
 from scrapy_neardup.dedupe.units import Unit
 from scrapy_neardup.fingerprints.filtering import checked_filter
-from scrapy_neardup.offline.pool import Parallel, parallel
-from scrapy_neardup.offline.tabular import USUAL, Columns
+from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.options import OPTIONS
 
 
@@ -97,12 +97,7 @@ from scrapy_neardup.options import OPTIONS
     default=1,
     help="Processes; each works on a file at a time.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help='Read and write on a Dask cluster (extra "dask"), tcp://HOST:8786, to whose workers all'
-    " paths are the same.",
-)
+@scheduler_option
 @click.option("--resume", is_flag=True, help="Go on with a job that was stopped.")
 @click.option(
     "--skip-bad",
@@ -179,11 +174,11 @@ def dedupe(
     within = _within(settings)
     options = None if within else _options(settings)
     line = Progress(progress, sys.stdout)
-    with ExitStack() as stack:
+    with workers(scheduler) as work:
         run: dict[str, Any] = {
             "resume": resume,
             "jobs": jobs,
-            "work": _work(scheduler, stack),
+            "work": work,
             "watch": lambda step, count, share: line.update(count, f"documents {step}", share),
         }
         if within:
@@ -248,14 +243,6 @@ def _options(settings: dict[str, Any]) -> DedupeOptions:
         raise click.UsageError("--max-distance needs --method simhash or both")
     settings["features"] = checked_filter(settings["features"])
     return DedupeOptions(columns=columns, memory=memory, **settings)
-
-
-def _work(scheduler: str | None, stack: ExitStack) -> Parallel:
-    if scheduler is None:
-        return parallel
-    from scrapy_neardup.offline.dask import Cluster, connected  # noqa: PLC0415  (an extra)
-
-    return Cluster(stack.enter_context(connected(scheduler)))
 
 
 def _said(summary: Summary, seconds: float) -> str:

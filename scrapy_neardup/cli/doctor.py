@@ -13,8 +13,8 @@ import click
 from scrapy_neardup import __version__
 from scrapy_neardup._speed import IS_PURE, NAMES, load
 from scrapy_neardup.cli.common import Unusable, escaped
+from scrapy_neardup.cli.flags import name_value_pairs
 from scrapy_neardup.cli.loops import run
-from scrapy_neardup.cli.options import name_value_pairs
 from scrapy_neardup.errors import ConfigurationError
 
 _NEEDED = "scrapy", "twisted", "lxml", "numpy"

@@ -9,9 +9,9 @@ from typing import IO, TextIO, cast
 
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.aside import written_aside
-from scrapy_neardup.offline.fpfiles import open_source
-from scrapy_neardup.offline.sources import Chain, Source
+from scrapy_neardup.offline.files.atomic import written_aside
+from scrapy_neardup.offline.files.fingerprintfiles import open_source
+from scrapy_neardup.offline.files.sources import Chain, Source
 
 
 def open_inputs(paths: Sequence[str], column: str, *, stored: bool = False) -> Source:

@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 import click
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.options import (
+from scrapy_neardup.cli.flags import (
     existing_option,
     refuse_given,
     shingle_size_option,
@@ -20,8 +20,8 @@ from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.texts import Texts, Unit
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.pagetexts import Texts, Unit
 from scrapy_neardup.options import OPTIONS, View
 
 _VALUES = {

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from scrapy_neardup.cli.flags import is_given, setting_option, together
 from scrapy_neardup.cli.loops import Runner, running
-from scrapy_neardup.cli.options import is_given, setting_option, together
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.options import Judging, options_of
 from scrapy_neardup.parameters import Parameters

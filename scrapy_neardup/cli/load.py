@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import islice
 from typing import Any
 
@@ -13,13 +13,14 @@ import click
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress
+from scrapy_neardup.cli.flags import jobs_option, progress_option, scheduler_option, setting_option
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
-from scrapy_neardup.cli.options import jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.loading import batches, load_batch, scanned_pages
-from scrapy_neardup.offline.scan import Analysed, analysed
+from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.jobs.loading import batches, load_batch, scanned_pages
+from scrapy_neardup.offline.jobs.scanning import Analysed, analysed
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
@@ -44,6 +45,7 @@ _IN_FLIGHT = 64
     help="Leave out the first N pages, which an earlier run has loaded.",
 )
 @jobs_option
+@scheduler_option
 @progress_option
 def load(
     *,
@@ -54,6 +56,7 @@ def load(
     scanned: bool,
     skip: int,
     jobs: int,
+    scheduler: str | None,
     progress: bool | None,
     **settings: Any,
 ) -> None:
@@ -73,15 +76,18 @@ def load(
     parameters = judging_parameters(settings)
     analyser = Analyser(parameters)
     corpus = None if scanned else Corpus(inputs)
-    if corpus is None:
-        pages = _scanned(inputs, parameters, skip)
-    else:
-        pages = analysed(islice(corpus, skip, None), analyser, jobs=jobs)
     counts: Counter[Decision] = Counter()
     line = Progress(progress, sys.stdout)
     opened = opened_store(uri, namespace, parameters, expected_pages=expected_pages)
     try:
-        with closing(pages), opened as (store, runner):
+        with ExitStack() as stack:
+            if corpus is None:
+                pages = _scanned(inputs, parameters, skip)
+            else:
+                work = stack.enter_context(workers(scheduler))
+                pages = analysed(islice(corpus, skip, None), analyser, jobs=jobs, work=work)
+            stack.enter_context(closing(pages))
+            store, runner = stack.enter_context(opened)
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
                 counts += runner.run(load_batch(batch, detector))

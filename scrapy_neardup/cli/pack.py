@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
-from scrapy_neardup.cli.options import column_option, progress_option, setting_option
+from scrapy_neardup.cli.flags import column_option, progress_option, setting_option
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.fpfiles import RawFile
-from scrapy_neardup.offline.sources import Source
+from scrapy_neardup.offline.files.fingerprintfiles import RawFile
+from scrapy_neardup.offline.files.sources import Source
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables.packed import (
     CODECS,

@@ -11,18 +11,20 @@ import numpy as np
 
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
-from scrapy_neardup.cli.options import (
+from scrapy_neardup.cli.flags import (
     column_option,
     existing_option,
     output_option,
     progress_option,
     refuse_given,
+    scheduler_option,
     setting_option,
 )
 from scrapy_neardup.clusters import feature_pairs
-from scrapy_neardup.offline.featurefiles import FeatureFiles
-from scrapy_neardup.offline.pairfiles import WRITERS
-from scrapy_neardup.offline.pairs import MAX_PAIRS, PairJob
+from scrapy_neardup.offline.execution.daskcluster import connected
+from scrapy_neardup.offline.files.featurefiles import FeatureFiles
+from scrapy_neardup.offline.files.pairfiles import WRITERS
+from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, PairJob, on_cluster
 
 _OF_FINGERPRINTS = {
     "existing", "max_distance", "group_equal", "kind", "jobs", "scheduler", "column", "progress"
@@ -38,7 +40,7 @@ _OF_FINGERPRINTS = {
     type=click.Choice(["fingerprints", "features"]),
     default="fingerprints",
     help="What the pages of a pair have in common: fingerprints within K bits, or min-wise"
-    " features; the INPUTs are then what scan printed, or Parquet files of features.",
+    " features; the INPUTs are then what scan printed.",
 )
 @click.option(
     "--shared",
@@ -74,12 +76,7 @@ _OF_FINGERPRINTS = {
 @click.option(
     "--jobs", metavar="N", type=click.IntRange(1), default=1, help="Processes that compare."
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help='Compare on a Dask cluster (extra "dask"), tcp://HOST:8786. Its workers must find the'
-    " INPUTs under the same paths; s3:// and what else fsspec opens will do.",
-)
+@scheduler_option
 @column_option
 @progress_option
 def pairs(
@@ -133,8 +130,6 @@ def pairs(
     )
     with ExitStack() as stack:
         if scheduler is not None:
-            from scrapy_neardup.offline.dask import connected, on_cluster  # noqa: PLC0415
-
             job = on_cluster(stack.enter_context(connected(scheduler)), job)
         file = stack.enter_context(binary_output(path))
         write = stack.enter_context(

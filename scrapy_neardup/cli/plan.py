@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.curves import print_filter
-from scrapy_neardup.cli.options import refuse_given, setting_option
+from scrapy_neardup.cli.flags import refuse_given, setting_option
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.parameters import Parameters

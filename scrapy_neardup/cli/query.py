@@ -10,12 +10,12 @@ import click
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import output
-from scrapy_neardup.cli.options import refuse_given, setting_option, shingle_size_option
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.nearest import LEAST, Index
-from scrapy_neardup.offline.record import Record
-from scrapy_neardup.offline.scan import analyse
-from scrapy_neardup.offline.texts import Texts
+from scrapy_neardup.cli.flags import refuse_given, setting_option, shingle_size_option
+from scrapy_neardup.offline.jobs.neighbours import LEAST, Index
+from scrapy_neardup.offline.jobs.scanning import analyse
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.options import View
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores.packfile import open_packed

@@ -11,10 +11,10 @@ from typing import IO, Any, cast
 import click
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.options import progress_option
-from scrapy_neardup.offline.record import reading
-from scrapy_neardup.reports.audit import Entry, entries
-from scrapy_neardup.reports.report import Report
+from scrapy_neardup.cli.flags import progress_option
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.reports.auditlines import Entry, entries
+from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.summary import Summary
 from scrapy_neardup.reports.texts import text_of
 

@@ -14,15 +14,22 @@ import click
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.cli.common import Progress, escaped, output
+from scrapy_neardup.cli.flags import (
+    given,
+    jobs_option,
+    progress_option,
+    scheduler_option,
+    setting_option,
+)
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
-from scrapy_neardup.cli.options import given, jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.holding import Holding
-from scrapy_neardup.offline.scan import analysed, judge
-from scrapy_neardup.offline.stored import printed
+from scrapy_neardup.offline.clustering.containing import Holding
+from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.files.storedpages import printed
+from scrapy_neardup.offline.jobs.scanning import analysed, judge
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
@@ -33,6 +40,7 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 @setting_option("store", "uri", default="memory:")
 @setting_option("namespace", default="default")
 @jobs_option
+@scheduler_option
 @click.option(
     "--output",
     "path",
@@ -69,6 +77,7 @@ def scan(
     uri: str,
     namespace: str,
     jobs: int,
+    scheduler: str | None,
     path: str,
     containment: float | None,
     modulus: int,
@@ -131,7 +140,8 @@ def scan(
     with (
         output(path) as results,
         opened_store(uri, namespace, parameters) as (store, runner),
-        closing(analysed(corpus, analyser, jobs=jobs)) as pages,
+        workers(scheduler) as work,
+        closing(analysed(corpus, analyser, jobs=jobs, work=work)) as pages,
         _written(results, holding) as write,
         _interruption_explained(counts, path, uri),
     ):

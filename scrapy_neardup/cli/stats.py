@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.common import Unusable, escaped
+from scrapy_neardup.cli.flags import setting_option
 from scrapy_neardup.cli.loops import run
-from scrapy_neardup.cli.options import setting_option
 from scrapy_neardup.stores.admin import store_admin
 
 

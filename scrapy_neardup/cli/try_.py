@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 import click
 
 from scrapy_neardup.cli.common import Progress, Unusable
-from scrapy_neardup.cli.options import name_value_pairs, progress_option
+from scrapy_neardup.cli.flags import name_value_pairs, progress_option
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.reports.report import counted, printable
+from scrapy_neardup.reports.reportpage import counted, printable
 
 _LISTED = 10
 """Maximum number of lost pages that are printed."""

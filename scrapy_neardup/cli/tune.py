@@ -12,17 +12,16 @@ import numpy as np
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.options import progress_option
+from scrapy_neardup.cli.flags import progress_option
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.audited import audited_pages
-from scrapy_neardup.offline.collection import read_pages
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.truth import LOST
-from scrapy_neardup.offline.tuning import Measured, Outcome, Share, chosen, measure
+from scrapy_neardup.offline.evaluation.readpages import audited_pages, read_pages
+from scrapy_neardup.offline.evaluation.truth import LOST
+from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, chosen, measure
+from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import KEEPS_THEM
-from scrapy_neardup.reports.report import counted, printable
+from scrapy_neardup.reports.reportpage import counted, printable
 from scrapy_neardup.reports.tuned import pieces
 
 _PRINTED, _LISTED = 5, 100

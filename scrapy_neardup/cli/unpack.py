@@ -10,9 +10,9 @@ from typing import IO, Any
 import click
 
 from scrapy_neardup.cli.fingerprints import binary_output, progress_line
-from scrapy_neardup.cli.options import output_option, progress_option
+from scrapy_neardup.cli.flags import output_option, progress_option
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.offline.stored import packed_lines
+from scrapy_neardup.offline.files.storedpages import packed_lines
 from scrapy_neardup.stores.packfile import open_packed, read_packed
 from scrapy_neardup.tables.packed import PackedIndex
 

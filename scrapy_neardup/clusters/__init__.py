@@ -9,7 +9,7 @@ from scrapy_neardup.clusters.canonical import CanonicalRule, canonical
 from scrapy_neardup.clusters.features import feature_clusters, feature_pairs
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader
 from scrapy_neardup.clusters.mirrors import Mirror, mirrors
-from scrapy_neardup.clusters.unionfind import UnionFind, cluster, forest, members
+from scrapy_neardup.clusters.unionfind import UnionFind, cluster, cluster_names, forest, members
 
 __all__ = [
     "COMMON",
@@ -20,6 +20,7 @@ __all__ = [
     "UnionFind",
     "canonical",
     "cluster",
+    "cluster_names",
     "feature_clusters",
     "feature_pairs",
     "forest",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from itertools import count, islice
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 Integers = NDArray[np.int64]
+Name = TypeVar("Name", bound=Hashable)
+
+_BATCH = 1 << 16
+"""Number of named pairs joined at once."""
 
 
 class UnionFind:
@@ -86,6 +93,20 @@ def cluster(i: Integers, j: Integers, count: int) -> Integers:
     sets = UnionFind(count)
     sets.union_many(i, j)
     return sets.labels()
+
+
+def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integers]:
+    """Return the names in `pairs`, in the order of their first appearance, and their labels.
+
+    Pairs are read once; a number for each name is held.
+    """
+    numbers: defaultdict[Name, int] = defaultdict(count().__next__)
+    clusters = UnionFind()
+    rest = iter(pairs)
+    while batch := [(numbers[a], numbers[b]) for a, b in islice(rest, _BATCH)]:
+        clusters.grow(len(numbers))
+        clusters.union_many(*np.array(batch, dtype=np.int64).T)
+    return list(numbers), clusters.labels()
 
 
 def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:

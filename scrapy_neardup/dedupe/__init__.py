@@ -11,19 +11,19 @@ A job has three steps, each of which leaves files behind, so that it can go on w
    format, and beside it which documents were removed, and for which.
 
 ============== =============================================================================
-`options`      what a job is told
+`joboptions`   what a job is told
 `shards`       inputs -> files of documents
 `ranking`      which of several duplicates is kept
 `sketching`    a file -> the sketches of its documents
 `sketchfiles`  the sketches of all files, by the numbers of documents
 `choosing`     sketches -> decisions, by way of the next four
 `similar`      fingerprints -> pairs within a distance
-`candidates`   sketches -> documents that have something in common, a component at a time
+`components`   sketches -> documents that have something in common, a component at a time
 `deciding`     documents in common -> which are removed, for which
 `decisions`    what was decided, by the numbers of documents
 `writing`      decisions -> files without the removed documents, and lists of these
 `rewriting`    the formats of files
-`plan`         what a job was told, so that it goes on with the same
+`jobplan`      what a job was told, so that it goes on with the same
 `job`          the steps in their order, and what of them is done already
 ============== =============================================================================
 
@@ -38,7 +38,7 @@ What repeats within documents (lines, paragraphs, runs of words) is another job,
 """
 
 from scrapy_neardup.dedupe.job import Summary, dedupe
-from scrapy_neardup.dedupe.options import DedupeOptions
+from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.within import TrimOptions, TrimSummary, trim
 
 __all__ = ["DedupeOptions", "Summary", "TrimOptions", "TrimSummary", "dedupe", "trim"]

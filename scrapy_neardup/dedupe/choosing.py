@@ -8,15 +8,15 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.candidates import Buckets, components
+from scrapy_neardup.dedupe.components import Buckets, components
 from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, Comparison, decide, ordered
 from scrapy_neardup.dedupe.decisions import Decisions
-from scrapy_neardup.dedupe.options import DedupeOptions
+from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.similar import buckets_of_pairs
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import BINS
-from scrapy_neardup.offline.memory import left_of, release
-from scrapy_neardup.offline.remote import is_remote
+from scrapy_neardup.offline.execution.memorylimit import left_of, release
+from scrapy_neardup.offline.readers.remote import is_remote
 
 Integers = NDArray[np.int64]
 

@@ -1,6 +1,6 @@
 """Which units of all texts go: those that many documents have, or that were there before.
 
-The list of (digest, place) lies on disk in sorted runs (`offline.featureruns`), of which a range
+The list of (digest, place) lies on disk in sorted runs (`sortedruns`), of which a range
 is read at a time. The answer is exact, as far as 64-bit digests are.
 """
 
@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.plan import read_json, write_json
+from scrapy_neardup.dedupe.jobplan import read_json, write_json
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.dedupe.units import Unit, digests_of
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.featureruns import Range, Run, entries_of, write_run
-from scrapy_neardup.offline.tabular import Columns
+from scrapy_neardup.offline.clustering.sortedruns import Range, Run, entries_of, write_run
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.tabular import Columns
 from scrapy_neardup.urls import site
 
 Integers = NDArray[np.int64]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.deciding import Removed
-from scrapy_neardup.offline.aside import written
-from scrapy_neardup.offline.record import reading
-from scrapy_neardup.offline.remote import exists, opened
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import exists, opened
 
 Integers = NDArray[np.int64]
 

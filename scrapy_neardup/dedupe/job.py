@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 
 from scrapy_neardup.dedupe.choosing import choose
 from scrapy_neardup.dedupe.decisions import are_written
-from scrapy_neardup.dedupe.options import DedupeOptions
-from scrapy_neardup.dedupe.plan import WORK, Run, Watch, begin, finish, finished, runner
+from scrapy_neardup.dedupe.joboptions import DedupeOptions
+from scrapy_neardup.dedupe.jobplan import WORK, Run, Watch, begin, finish, finished, runner
 from scrapy_neardup.dedupe.shards import Shard, shards_of
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import (
@@ -32,8 +32,8 @@ from scrapy_neardup.dedupe.sketching import (
     read_sketched,
 )
 from scrapy_neardup.dedupe.writing import Writer, WriteTask, Written, counted, removed_name
-from scrapy_neardup.offline.pool import Parallel, parallel
-from scrapy_neardup.offline.remote import exists
+from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.readers.remote import exists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from datetime import date, datetime
 from typing import Any
 
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.record import Record
-from scrapy_neardup.offline.tabular import Columns
+from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.tabular import Columns
 
 _RULES = ("first", "longest", "shortest-url")
 

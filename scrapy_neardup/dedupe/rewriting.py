@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.shards import Shard, name_of
-from scrapy_neardup.offline.aside import written
-from scrapy_neardup.offline.lines import numbered_lines
-from scrapy_neardup.offline.record import reading
-from scrapy_neardup.offline.remote import opened
-from scrapy_neardup.offline.tabular import MAX_LINE
-from scrapy_neardup.offline.warc import record_offsets
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.lines import numbered_lines
+from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import opened
+from scrapy_neardup.offline.readers.tabular import MAX_LINE
+from scrapy_neardup.offline.readers.warc import record_offsets
 
 Rows = NDArray[np.int64]
 
@@ -58,8 +59,6 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
 
 
 def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
-    from scrapy_neardup.offline.fpparquet import reading_parquet  # noqa: PLC0415  (an extra)
-
     with (
         reading_parquet(path),
         opened(path) as file,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.offline.pairs import PairJob
-from scrapy_neardup.offline.sources import Source
+from scrapy_neardup.offline.files.sources import Source
+from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.tables.ranges import ranges
 
 Hashes = NDArray[np.uint64]

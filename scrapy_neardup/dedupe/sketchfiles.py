@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.sketching import BINS
-from scrapy_neardup.offline.record import reading
-from scrapy_neardup.offline.remote import opened
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import opened
 
 Integers = NDArray[np.int64]
 

@@ -15,8 +15,8 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.options import DedupeOptions
-from scrapy_neardup.dedupe.plan import read_json, write_json
+from scrapy_neardup.dedupe.joboptions import DedupeOptions
+from scrapy_neardup.dedupe.jobplan import read_json, write_json
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import simhash_features
@@ -30,12 +30,12 @@ from scrapy_neardup.fingerprints.batch import (
 from scrapy_neardup.fingerprints.broder import group_digests
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.offline.aside import written
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.lines import numbered_lines
-from scrapy_neardup.offline.record import Record
-from scrapy_neardup.offline.tabular import MAX_LINE, Columns, json_record
-from scrapy_neardup.offline.texts import Texts
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.lines import numbered_lines
+from scrapy_neardup.offline.readers.pagetexts import Texts
+from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, json_record
 
 ENDINGS = ".head", ".bins", ".names", ".shingles"
 """Endings of the files of a shard's sketches."""

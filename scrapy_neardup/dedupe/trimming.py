@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.counting import UNIT_BITS
-from scrapy_neardup.dedupe.plan import read_json, write_json
+from scrapy_neardup.dedupe.jobplan import read_json, write_json
 from scrapy_neardup.dedupe.rewriting import compressed, parquet_writer, row_batches
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.dedupe.units import Unit, merged, spans_of, without
-from scrapy_neardup.offline.aside import written
-from scrapy_neardup.offline.lines import numbered_lines
-from scrapy_neardup.offline.record import reading
-from scrapy_neardup.offline.remote import opened
-from scrapy_neardup.offline.tabular import MAX_LINE
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.lines import numbered_lines
+from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import opened
+from scrapy_neardup.offline.readers.tabular import MAX_LINE
 
 Integers = NDArray[np.int64]
 
@@ -98,8 +99,6 @@ class Trimmer:
                 )
 
     def _parquet(self, path: str, target: IO[bytes], places: Integers, counts: Integers) -> None:
-        from scrapy_neardup.offline.fpparquet import reading_parquet  # noqa: PLC0415  (an extra)
-
         with reading_parquet(path), opened(path) as file:
             import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
 

@@ -30,17 +30,17 @@ from scrapy_neardup.dedupe.counting import (
     going,
     read_listed,
 )
-from scrapy_neardup.dedupe.options import MIN_MEMORY
-from scrapy_neardup.dedupe.plan import WORK, Run, Watch, begin, finish, finished, runner
+from scrapy_neardup.dedupe.joboptions import MIN_MEMORY
+from scrapy_neardup.dedupe.jobplan import WORK, Run, Watch, begin, finish, finished, runner
 from scrapy_neardup.dedupe.shards import Shard, shards_of
 from scrapy_neardup.dedupe.trimming import Trimmed, Trimmer, TrimTask, read_trimmed
 from scrapy_neardup.dedupe.units import Unit
-from scrapy_neardup.offline.aside import written
-from scrapy_neardup.offline.featureruns import ranges_of
-from scrapy_neardup.offline.memory import left_of
-from scrapy_neardup.offline.pool import Parallel, parallel
-from scrapy_neardup.offline.remote import exists, is_remote
-from scrapy_neardup.offline.tabular import Columns
+from scrapy_neardup.offline.clustering.sortedruns import ranges_of
+from scrapy_neardup.offline.execution.memorylimit import left_of
+from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.remote import exists, is_remote
+from scrapy_neardup.offline.readers.tabular import Columns
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,8 @@ from scrapy_neardup.dedupe.decisions import EQUAL, read_decisions
 from scrapy_neardup.dedupe.rewriting import rewrite
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
-from scrapy_neardup.offline.aside import written
-from scrapy_neardup.offline.lines import lines
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.lines import lines
 
 Integers = NDArray[np.int64]
 

@@ -17,7 +17,7 @@ pair would have returned; filters only rule out pairs that can't reach the thres
 from scrapy_neardup.joins.edit import EditPairs, edit_distance, edit_join
 from scrapy_neardup.joins.measures import containment, resemblance
 from scrapy_neardup.joins.setjoin import JoinStats, SimilarPairs, join, self_join
-from scrapy_neardup.joins.tokens import TokenSets, encode, hashed, qgrams, shingles, words
+from scrapy_neardup.joins.tokensets import TokenSets, encode, hashed, qgrams, shingles, words
 
 __all__ = [
     "EditPairs",

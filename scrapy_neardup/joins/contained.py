@@ -24,7 +24,7 @@ from scrapy_neardup.joins.kernel import (
 )
 from scrapy_neardup.joins.kernel import candidates as filtered
 from scrapy_neardup.joins.measures import Measure
-from scrapy_neardup.joins.tokens import TokenSets
+from scrapy_neardup.joins.tokensets import TokenSets
 from scrapy_neardup.tables.ranges import ranges
 
 Integers = NDArray[np.int64]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.joins.measures import qgram_count
 from scrapy_neardup.joins.setjoin import JoinStats, find
-from scrapy_neardup.joins.tokens import qgrams
+from scrapy_neardup.joins.tokensets import qgrams
 
 Integers = NDArray[np.int64]
 

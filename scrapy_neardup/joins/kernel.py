@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.joins.measures import Measure
-from scrapy_neardup.joins.tokens import TokenSets
+from scrapy_neardup.joins.tokensets import TokenSets
 from scrapy_neardup.tables.ranges import ranges
 
 Integers = NDArray[np.int64]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.joins.kernel import JoinCounts
 from scrapy_neardup.joins.measures import Measure
-from scrapy_neardup.joins.tokens import TokenSets
+from scrapy_neardup.joins.tokensets import TokenSets
 
 Integers = NDArray[np.int64]
 Filters = Literal["all-pairs", "ppjoin", "ppjoin+"]

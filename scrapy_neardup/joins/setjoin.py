@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
+from scrapy_neardup.joins.compiled import similar
 from scrapy_neardup.joins.measures import Measure, MeasureName, open_measure
-from scrapy_neardup.joins.search import similar
-from scrapy_neardup.joins.tokens import TokenSets, encode
+from scrapy_neardup.joins.tokensets import TokenSets, encode
 
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]

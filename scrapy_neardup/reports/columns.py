@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from scrapy_neardup.reports.findings import Finding
 from scrapy_neardup.reports.patterns import split_site
+from scrapy_neardup.reports.review import Finding
 from scrapy_neardup.reports.summary import Drop, Summary
 
 MAX_DROPS = 100_000

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from scrapy_neardup.reports.audit import Entry
+from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.patterns import Patterns, split_site
 from scrapy_neardup.verdict import Decision
 

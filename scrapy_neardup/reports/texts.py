@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from scrapy_neardup.reports.audit import Entry
-from scrapy_neardup.reports.findings import Finding
+from scrapy_neardup.reports.auditlines import Entry
+from scrapy_neardup.reports.review import Finding
 from scrapy_neardup.reports.summary import Summary
 
 MAX_BYTES = 24 << 20

@@ -35,7 +35,7 @@ SpawnProcess.start = interrupted
 
 DROPPED = """
 import time, weakref
-from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.readers.corpus import Corpus
 def interrupted(self):
     called = weakref.ref(self.__class__(["pages.jsonl"]), lambda _: interrupt_main())
     time.sleep(60)

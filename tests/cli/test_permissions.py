@@ -12,7 +12,7 @@ import pytest
 from store_registry import page
 
 from scrapy_neardup.crawl.audit import AuditFile
-from scrapy_neardup.offline.aside import written
+from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.stores import open_store
 
 

@@ -8,7 +8,13 @@ import pytest
 from audits import shop
 
 from scrapy_neardup.cli.tune import _headline, _warnings
-from scrapy_neardup.offline.tuning import Configuration, Measured, Outcome, Share, chosen
+from scrapy_neardup.offline.evaluation.tuning import (
+    Configuration,
+    Measured,
+    Outcome,
+    Share,
+    chosen,
+)
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import Difference
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.clusters import cluster, feature_clusters, feature_pairs, forest
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline import featureruns
-from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
+from scrapy_neardup.offline.clustering import sortedruns
+from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
 
 MEMORY = 1 << 20
 
@@ -67,17 +67,17 @@ def test_any_few_pages(pages, shared, cut):
 
 
 def test_many_runs_and_ranges_leave_nothing_behind(tmp_path, monkeypatch):
-    monkeypatch.setattr(featureruns, "_WORKING", 64)
+    monkeypatch.setattr(sortedruns, "_WORKING", 64)
     features = planted(5000, seed=3)
     written = []
-    write_run = featureruns.write_run
+    write_run = sortedruns.write_run
     monkeypatch.setattr(
-        featureruns, "write_run", lambda *args: written.append(write_run(*args)) or written[-1]
+        sortedruns, "write_run", lambda *args: written.append(write_run(*args)) or written[-1]
     )
     parts = np.array_split(features, 23)
     found = feature_clusters_on_disk(parts, 2, memory=MEMORY, directory=tmp_path)
     assert len(written) > 60
-    assert len(list(featureruns.ranges_of(written, MEMORY))) > 60
+    assert len(list(sortedruns.ranges_of(written, MEMORY))) > 60
     assert np.array_equal(found, feature_clusters(features, 2))
     assert not list(tmp_path.iterdir())
 
@@ -104,7 +104,7 @@ def test_what_can_not_be_used_is_named(tmp_path):
         feature_clusters_on_disk([], 1, memory=1000)
     with pytest.raises(ConfigurationError, match="No such file"):
         feature_clusters_on_disk([], 1, directory=tmp_path / "none")
-    run = featureruns.write_run(planted(10, seed=1), np.arange(10), 1, str(tmp_path / "a.run"))
+    run = sortedruns.write_run(planted(10, seed=1), np.arange(10), 1, str(tmp_path / "a.run"))
     (tmp_path / "a.run").unlink()
     with pytest.raises(InputError, match=r"a\.run"):
-        featureruns.connected_in(featureruns.Range((run,), 0, 256))
+        sortedruns.connected_in(sortedruns.Range((run,), 0, 256))

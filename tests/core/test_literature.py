@@ -19,8 +19,6 @@ def anchors(path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_can_be_imported(name):
-    if name.startswith("scrapy_neardup.offline.dask"):
-        pytest.importorskip("distributed")
     try:
         import_module(name)
     except ModuleNotFoundError:

@@ -22,8 +22,8 @@ from store_registry import PLACES
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.cli import main
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.offline.record import Record
-from scrapy_neardup.offline.scan import analyse, judge
+from scrapy_neardup.offline.jobs.scanning import analyse, judge
+from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict

@@ -11,7 +11,7 @@ from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, decide
 from scrapy_neardup.fingerprints import token_hashes
 from scrapy_neardup.fingerprints.batch import minima_of_each
 from scrapy_neardup.fingerprints.shingles import features
-from scrapy_neardup.offline.tabular import Columns
+from scrapy_neardup.offline.readers.tabular import Columns
 
 
 def resemblance(ours, theirs):

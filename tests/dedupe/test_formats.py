@@ -11,7 +11,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError
-from scrapy_neardup.offline.tabular import Columns
+from scrapy_neardup.offline.readers.tabular import Columns
 
 NAMED = DedupeOptions(columns=Columns(id="id"))
 

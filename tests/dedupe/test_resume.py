@@ -13,6 +13,7 @@ from datasets import tree, write_data_set
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe, job
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.files import atomic
 
 COMMAND = Path(sys.executable).with_name("scrapy-neardup")
 
@@ -59,11 +60,10 @@ class KilledError(Exception):
 @pytest.mark.parametrize("step", range(0, 60, 3))
 def test_killed_before_any_file(data, tmp_path, monkeypatch, step):
     """As by a kill in front of each file that is written, one after the other."""
-    from scrapy_neardup.offline import aside
 
     options = DedupeOptions()
     dedupe([str(data)], str(tmp_path / "whole"), options)
-    real = aside.Path.replace
+    real = atomic.Path.replace
     left = step
 
     def replace(path, target):
@@ -73,7 +73,7 @@ def test_killed_before_any_file(data, tmp_path, monkeypatch, step):
             raise KilledError
         return real(path, target)
 
-    monkeypatch.setattr(aside.Path, "replace", replace)
+    monkeypatch.setattr(atomic.Path, "replace", replace)
     try:
         dedupe([str(data)], str(tmp_path / "out"), options)
     except KilledError:

@@ -13,6 +13,7 @@ from pyarrow.parquet import read_table
 from scrapy_neardup.dedupe import TrimOptions, trim
 from scrapy_neardup.dedupe.units import digests_of, merged, spans_of, without
 from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.offline.files import atomic
 
 texts = st.lists(st.text(st.sampled_from("ab \n"), max_size=40), min_size=1, max_size=6)
 
@@ -132,7 +133,6 @@ def test_what_is_written_of_parquet_is_what_is_written_of_lines(tmp_path):
 
 @pytest.mark.parametrize("step", range(0, 14, 2))
 def test_killed_before_any_file(tmp_path, monkeypatch, step):
-    from scrapy_neardup.offline import aside
 
     class KilledError(Exception):
         pass
@@ -143,7 +143,7 @@ def test_killed_before_any_file(tmp_path, monkeypatch, step):
     paths = [str(tmp_path / "x.jsonl"), str(tmp_path / "y.parquet")]
     options = TrimOptions(unit="lines", number=6)
     trim(paths, str(tmp_path / "whole"), options)
-    real, left = aside.Path.replace, step
+    real, left = atomic.Path.replace, step
 
     def replace(path, target):
         nonlocal left
@@ -153,7 +153,7 @@ def test_killed_before_any_file(tmp_path, monkeypatch, step):
         return real(path, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(aside.Path, "replace", replace)
+        patch.setattr(atomic.Path, "replace", replace)
         with pytest.raises(KilledError):
             trim(paths, str(tmp_path / "out"), options)
     trim(paths, str(tmp_path / "out"), options, resume=True)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.joins import encode, join, kernel, search, self_join, shingles, words
+from scrapy_neardup.joins import compiled, encode, join, kernel, self_join, shingles, words
 
 ALGORITHMS = ("arrays", "all-pairs", "ppjoin", "ppjoin+")
 TIED = {
@@ -33,14 +33,14 @@ CASES = [(measure, Fraction(text)) for measure, texts in TIED.items() for text i
 
 
 @pytest.fixture(
-    params=dict.fromkeys([search._compiled, None]),
+    params=dict.fromkeys([compiled._compiled, None]),
     ids=lambda way: "compiled" if way else "pure",
     autouse=True,
     scope="module",
 )
 def _both_ways(request):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_compiled", request.param)
+        patch.setattr(compiled, "_compiled", request.param)
         yield
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.readers.corpus import Corpus
 
 JUNK = random.Random(1).randbytes(999)
 PAGE = b"<!doctype html><title>T</title><p>text</p>"

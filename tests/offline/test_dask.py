@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import sys
 from contextlib import contextmanager
@@ -14,28 +13,15 @@ import numpy as np
 import pytest
 from fingerprint_sets import clustered
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.clusters import cluster
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
-from scrapy_neardup.offline import dask as neardup_dask
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.dask import (
+from scrapy_neardup.offline.execution import daskcluster
+from scrapy_neardup.offline.execution.daskcluster import (
     Cluster,
-    by_query,
-    clusters_on,
     connected,
-    fingerprint_on,
-    on_cluster,
 )
-from scrapy_neardup.offline.daskfeatures import feature_clusters_on
-from scrapy_neardup.offline.featurefiles import FeatureFiles
-from scrapy_neardup.offline.fpfiles import open_source
-from scrapy_neardup.offline.pairs import PairJob
-from scrapy_neardup.offline.scan import analysed
-from scrapy_neardup.offline.sources import Chain
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
-from scrapy_neardup.verdict import Page
+from scrapy_neardup.offline.files.fingerprintfiles import open_source
+from scrapy_neardup.offline.files.sources import Chain
+from scrapy_neardup.offline.jobs.pairjob import PairJob, on_cluster
 
 # Dask's own, of sockets and loops of processes that were killed.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -130,8 +116,6 @@ def test_two_collections_whichever_is_larger(client, files, new, existing):
     placed = in_small_tasks(client, job)
     assert len(placed.collection) == 1500  # the smaller one is held in tables
     assert pairs(placed) == expected
-    merged = by_query([*placed.run(), *placed.run()])
-    assert sorted((a, b, d) for a, near in merged.items() for b, d in near.items()) == expected
 
 
 def die_once(state, task):
@@ -175,7 +159,7 @@ def test_a_task_that_kills_its_workers_is_an_error(mortal):
 
 
 def test_workers_that_are_all_gone_are_an_error(monkeypatch, tmp_path):
-    monkeypatch.setattr(neardup_dask, "LONGEST_ALONE", 0.5)
+    monkeypatch.setattr(daskcluster, "LONGEST_ALONE", 0.5)
     with running(tmp_path, workers=1) as client:
         client.cluster.scale(0)
         work = Cluster(client)(echo, [1, 2], jobs=1, start=dict, arguments=())
@@ -195,70 +179,6 @@ def test_errors_of_tasks_come_back(client, files):
     (files / "b.u64").write_bytes(bytes(8))
     with pytest.raises(InputError, match=r"b\.u64: (was changed|became shorter)"):
         pairs(job)
-
-
-def html(number, variant):
-    words = random.Random(number)
-    text = " ".join(f"word{words.randrange(5000)}" for _ in range(800))
-    return f"<!doctype html><title>{number}</title><p>{text} variant{variant}</p>"
-
-
-def test_from_pages_to_clusters(client, tmp_path):
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    pages = [
-        {"url": f"http://a.test/{number}/{variant}", "html": html(number, variant)}
-        for variant in range(3)
-        for number in range(5)
-    ]
-    lines, table = tmp_path / "1.jsonl", tmp_path / "2.parquet"
-    lines.write_text("".join(json.dumps(page) + "\n" for page in pages[:7]))
-    parquet.write_table(pa.Table.from_pylist(pages[7:]), table)
-    inputs = [str(lines), str(table)]
-    made = fingerprint_on(client, inputs, str(tmp_path / "made"), Parameters())
-    collection = Chain([open_source(path) for path in made])
-    expected = [
-        page
-        for _, page in analysed(Corpus(inputs), Analyser(Parameters()))
-        if isinstance(page, Page)
-    ]
-    rows = range(len(expected))
-    assert collection.names(0, len(collection)) == [page["url"] for page in pages]
-    assert collection.fingerprints(0, 15).tolist() == [page.fingerprint for page in expected]
-    assert collection.ids(0, 15).tolist() == [page.id for page in expected]
-    assert collection.schema == Parameters().schema()
-    job = PairJob(collection=collection)
-    assert clusters_on(client, job).tolist() == [row % 5 for row in rows]
-    labels = feature_clusters_on(client, made, str(tmp_path / "runs"), memory=1 << 20)
-    assert labels.tolist() == [row % 5 for row in rows]
-    assert len(list((tmp_path / "runs").iterdir())) == 2
-    features = np.concatenate(list(FeatureFiles(made)))
-    assert features.tolist() == [list(page.features[:8]) for page in expected]
-    paper = Parameters(**PRESETS["paper"])
-    plain = fingerprint_on(client, inputs, str(tmp_path / "plain"), paper)
-    with pytest.raises(InputError, match="says nothing of features"):
-        feature_clusters_on(client, plain, str(tmp_path / "none"))
-
-
-def test_pages_without_features_are_clusters_of_their_own(client, tmp_path):
-    texts = ["short", "one two three four five six", *[" ".join(map(str, range(50)))] * 2]
-    pages = [{"url": f"http://a.test/{n}", "text": texts[n % 4]} for n in range(12)]
-    lines = tmp_path / "pages.jsonl"
-    lines.write_text("".join(json.dumps(page) + "\n" for page in pages))
-    made = fingerprint_on(client, [str(lines)], str(tmp_path / "made"), Parameters())
-    collection = open_source(made[0])
-    labels = feature_clusters_on(client, made, str(tmp_path / "runs")).tolist()
-    names = collection.names(0, len(collection))
-    together = [names[row] for row, label in enumerate(labels) if label != row or row == 1]
-    assert together == [f"http://a.test/{n}" for n in (2, 3, 6, 7, 10, 11)]
-
-
-def test_clusters_are_those_of_all_pairs(client, files):
-    job = PairJob(collection=source(files, "a", "b"))
-    a, b, _ = np.array(pairs(job), np.int64).T
-    small = replace(job, block_rows=1000)
-    assert np.array_equal(clusters_on(client, small), cluster(a, b, 6000))
 
 
 def test_files_elsewhere(files):
@@ -286,8 +206,8 @@ def test_the_command(client, files, monkeypatch):
 
     monkeypatch.chdir(files)
 
-    def call(*args, status=0):
-        result = CliRunner().invoke(main, ["pairs", *args])
+    def call(*args, verb="pairs", status=0):
+        result = CliRunner().invoke(main, [verb, *args])
         assert result.exit_code == status, result.output
         return result
 
@@ -297,6 +217,13 @@ def test_the_command(client, files, monkeypatch):
         call(a, b).stdout.splitlines()
     )
     assert "--scheduler" in call(a, "--scheduler", "no address://", status=2).stderr
+    texts = [" ".join(map(str, range(number, number + 40))) for number in range(60)]
+    lines = "".join(json.dumps({"url": f"http://a.test/{n}", "text": text}) + "\n"
+                    for n, text in enumerate(texts + texts))  # fmt: skip
+    (files / "pages.jsonl").write_text(lines)
+    there = call("pages.jsonl", "--scheduler", address, verb="scan").stdout
+    assert there == call("pages.jsonl", verb="scan").stdout
+    assert there.count('"duplicate"') == 60
 
 
 def test_nobody_there():

@@ -4,9 +4,9 @@ from fingerprint_sets import KINDS, clustered, pairs, self_pairs, uniform
 from pool_tasks import add, start
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
-from scrapy_neardup.offline.fpfiles import ArraySource, RawFile
-from scrapy_neardup.offline.pairs import PairJob
-from scrapy_neardup.offline.pool import parallel
+from scrapy_neardup.offline.execution.pool import parallel
+from scrapy_neardup.offline.files.fingerprintfiles import ArraySource, RawFile
+from scrapy_neardup.offline.jobs.pairjob import PairJob
 
 
 def run(collection, existing=None, **options):

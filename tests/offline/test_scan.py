@@ -7,8 +7,8 @@ import pytest
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, NeardupError
-from scrapy_neardup.offline.record import Record
-from scrapy_neardup.offline.scan import analyse, analysed, judge
+from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
+from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.urls import identity

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.audited import audited_pages, unpacked
-from scrapy_neardup.offline.collection import ReadPage
-from scrapy_neardup.offline.sampling import Foreseen, draw, estimated, foresee
-from scrapy_neardup.offline.truth import Texts, truth_of
+from scrapy_neardup.offline.evaluation.readpages import ReadPage, audited_pages
+from scrapy_neardup.offline.evaluation.sampling import Foreseen, draw, estimated, foresee
+from scrapy_neardup.offline.evaluation.truth import Texts, truth_of
+from scrapy_neardup.reports.auditlines import unpacked
 from scrapy_neardup.text import Block, Content, Form
 
 SOURCE = random.Random(11)
@@ -66,7 +66,7 @@ def similarity(a, b):
 
 
 def test_the_truth_is_what_comparing_all_pages_says(monkeypatch, truth):
-    monkeypatch.setattr("scrapy_neardup.offline.truth._JOINED", 500)  # several pieces
+    monkeypatch.setattr("scrapy_neardup.offline.evaluation.truth._JOINED", 500)  # several pieces
     texts = []
     for _ in range(6):
         first = prose()
@@ -181,7 +181,7 @@ def test_an_audit_gives_the_texts_it_holds():
     from audits import Audit
 
     from scrapy_neardup.crawl.audit import Said
-    from scrapy_neardup.reports.audit import entries
+    from scrapy_neardup.reports.auditlines import entries
 
     content = page(
         ("one two", Form.CONTENT), ("a b", Form.LINKS), ("three", Form.CONTENT),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.offline.collection import ReadPage
-from scrapy_neardup.offline.tuning import (
+from scrapy_neardup.offline.evaluation.readpages import ReadPage
+from scrapy_neardup.offline.evaluation.tuning import (
     Configuration,
     Outcome,
     Share,
@@ -74,7 +74,7 @@ def test_the_defaults_find_copies_and_lose_nothing():
 def test_each_configuration_judges_all_pages_as_a_scan_would():
     from scrapy_neardup.analysis import Analyser
     from scrapy_neardup.detector import Detector
-    from scrapy_neardup.offline.scan import judge
+    from scrapy_neardup.offline.jobs.scanning import judge
     from scrapy_neardup.stores import open_store
 
     found = collection([3] * 10)

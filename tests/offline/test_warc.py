@@ -7,7 +7,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.corpora import Corpus
+from scrapy_neardup.offline.readers.corpus import Corpus
 
 HTML = "<!doctype html><title>T</title><p>caf\u00e9</p>".encode("latin-1")
 

@@ -8,7 +8,7 @@ import pytest
 from growth import seconds
 
 from scrapy_neardup.reports.columns import shown_drops
-from scrapy_neardup.reports.report import Report
+from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.summary import Summary
 
 SIZE, TIMES = 4_000, 4

@@ -4,9 +4,10 @@ from audits import Audit, shop
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.reports.audit import entries
+from scrapy_neardup.reports.auditlines import entries
 from scrapy_neardup.reports.columns import columns, shown_drops
-from scrapy_neardup.reports.findings import (
+from scrapy_neardup.reports.reportpage import Report
+from scrapy_neardup.reports.review import (
     CROWD,
     KEPT_PATTERN,
     Finding,
@@ -14,7 +15,6 @@ from scrapy_neardup.reports.findings import (
     drops_to_look_at,
     kept_patterns,
 )
-from scrapy_neardup.reports.report import Report
 from scrapy_neardup.reports.summary import KEPT, REPEATED, UNJUDGED, Summary
 from scrapy_neardup.reports.texts import lines_with_texts, text_of
 

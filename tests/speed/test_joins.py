@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
-from scrapy_neardup.joins import encode, search
+from scrapy_neardup.joins import compiled as dispatch
+from scrapy_neardup.joins import encode
 from scrapy_neardup.joins.measures import MEASURES, qgram_count
 from scrapy_neardup.joins.setjoin import find
-from scrapy_neardup.joins.tokens import ranges
+from scrapy_neardup.joins.tokensets import ranges
 
 compiled = _speed.load("joins")
 pytestmark = pytest.mark.skipif(compiled is None, reason="pure Python")
@@ -37,7 +38,7 @@ def both_ways(sets, measure, boundary):
     """What each of the two finds: pairs, overlaps and counts."""
     found = [find(sets, measure, boundary=boundary)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_compiled", None)
+        patch.setattr(dispatch, "_compiled", None)
         found.append(find(sets, measure, boundary=boundary))
     return found
 

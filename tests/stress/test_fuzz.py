@@ -16,9 +16,9 @@ from store_registry import page
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import InputError, StoreError
-from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.record import Record
-from scrapy_neardup.offline.scan import analyse
+from scrapy_neardup.offline.jobs.scanning import analyse
+from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store

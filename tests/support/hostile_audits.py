@@ -8,8 +8,8 @@ from typing import Any
 
 from audits import shop
 
-from scrapy_neardup.reports.audit import entries
-from scrapy_neardup.reports.report import Report
+from scrapy_neardup.reports.auditlines import entries
+from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.summary import Summary
 from scrapy_neardup.reports.texts import text_of
 

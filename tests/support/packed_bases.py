@@ -3,7 +3,7 @@
 import numpy as np
 from encoded_parts import opened
 
-from scrapy_neardup.offline.stored import Stored, record_of
+from scrapy_neardup.offline.files.storedpages import Stored, record_of
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.tables.packed import Strings, Unpacked
 

@@ -1,0 +1,209 @@
+"""The options that several verbs have in the same words, settings among them.
+
+Rule of this module: decorators, and functions for the options of any verb; an option of a single
+verb stands in that verb's module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from scrapy_neardup.options import OPTIONS, PRESETS, Option, as_flags, flag_of
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+existing_option = click.option(
+    "--existing",
+    metavar="INPUT",
+    multiple=True,
+    help="Compare the INPUTs with this collection, not with each other; may be repeated.",
+)
+
+jobs_option = click.option(
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    help="Processes that read pages and compute fingerprints.",
+)
+
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help='Work on a Dask cluster (extra "dask"), tcp://HOST:8786. Files that its workers read or'
+    " write must have the same paths there; s3:// and what else fsspec opens will do.",
+)
+
+output_option = click.option(
+    "--output",
+    "path",
+    metavar="FILE",
+    default="-",
+    help="Write here, all or nothing.  [default: standard output]",
+    show_default=False,
+)
+
+column_option = click.option(
+    "--column",
+    metavar="NAME",
+    default="fingerprint",
+    help="The column of Parquet files that holds the fingerprints.",
+)
+
+progress_option = click.option(
+    "--progress/--no-progress",
+    default=None,
+    help="Show progress on standard error.  [default: on a terminal]",
+)
+
+
+def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
+    """Return what adds these options to a verb, in this order."""
+
+    def decorate(verb: Verb) -> Verb:
+        for option in reversed(options):
+            verb = option(verb)
+        return verb
+
+    return decorate
+
+
+def setting_option(
+    name: str,
+    *names: str,
+    help: str | None = None,  # noqa: A002  (as of click)
+    default: str | None = None,
+    required: bool = False,
+) -> Callable[[Verb], Verb]:
+    """Return a setting as an option of a verb.
+
+    Parameters
+    ----------
+    name
+        Of `scrapy_neardup.options.OPTIONS`.
+    names
+        Name of the verb's parameter, if it is another one.
+    help, default
+        Those of the setting, unless the verb has its own.
+    required
+        Whether it must be given.
+    """
+    option = OPTIONS[name]
+    kind = option.kind
+    if default is None and option.default is not None:
+        default = kind.spelt(option.default)
+    sentence = as_flags(help or option.help + _of_presets(option))
+    return click.option(
+        flag_of(option.setting),
+        *names,
+        metavar=None if kind.choices else kind.metavar,
+        type=_type_of(option),
+        default=None if kind.is_list or required else default,
+        multiple=kind.is_list,
+        required=required,
+        help=sentence + " May be repeated." * kind.is_list,
+        envvar=option.setting if name in _FROM_ENVIRONMENT else None,
+        show_envvar=name in _FROM_ENVIRONMENT,
+    )
+
+
+_FROM_ENVIRONMENT = {"hash_key"}
+"""Options that may be given as environment variables, as others can see a command line."""
+
+
+def _type_of(option: Option) -> click.ParamType[Any] | type[str]:
+    """Return the narrowest type that click has for an option; `Option.read` checks the rest."""
+    least, most = option.kind.bounds
+    if option.kind.choices:
+        return click.Choice(option.kind.choices)
+    if least is None and most is None:
+        return str
+    return (click.FloatRange if isinstance(option.default, float) else click.IntRange)(least, most)
+
+
+def _of_presets(option: Option) -> str:
+    """Return, as sentences, the defaults of presets that differ."""
+    return "".join(
+        f" With {preset}: {option.kind.spelt(values[option.name])}."
+        for preset, values in PRESETS.items()
+        if option.name in values
+    )
+
+
+def name_value_pairs(
+    _: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the values ``NAME=VALUE`` of an option that may be repeated; a callback of click."""
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
+    return {name: text for name, _, text in (value.partition("=") for value in values)}
+
+
+def is_given(name: str) -> bool:
+    """Return whether an option of the verb that is running was given, not its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
+
+
+def given(names: Collection[str]) -> list[str]:
+    """Return which of these options were given on the command line that is running.
+
+    Parameters
+    ----------
+    names
+        Names of their parameters.
+
+    Returns
+    -------
+    list of str
+        As they are written: ``--max-distance``.
+    """
+    context = click.get_current_context()
+    return [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in names
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
+
+
+def refuse_given(what: str, unused: Collection[str]) -> None:
+    """Fail if one of these options is given, which can't be combined with `what`.
+
+    Raises
+    ------
+    click.UsageError
+        Naming the option.
+    """
+    for option in given(unused):
+        raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
+
+
+def size_in_bytes(value: str) -> int:
+    """Return the bytes that people write as 500MB or 4GB (thousands), or 1GiB.
+
+    Raises
+    ------
+    click.BadParameter
+        It is no size.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
+    if not found:
+        raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")
+    number, unit, binary = found.groups()
+    power = " kmgt".index(unit.lower() or " ")
+    return int(float(number) * float(1024 if binary else 1000) ** power)
+
+
+shingle_size_option = setting_option("shingle_size", help=OPTIONS["shingle_size"].help)
+
+text_options = together(
+    setting_option("text"), setting_option("ignore"), output_option, progress_option
+)
+"""Options of the verbs that compare texts: which text, the output, progress."""

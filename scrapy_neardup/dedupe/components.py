@@ -1,0 +1,150 @@
+"""Documents that have something in common, a connected component at a time, on disk.
+
+What documents have in common is a *bucket*: a number that several of them have. The list of
+(bucket, document) is what grows; it lies in sorted runs (`sortedruns`), of which a range
+at a time is read. What is in no bucket with another document is dropped there; the rest is dealt
+to files by connected component, so that each file can be decided alone, in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import comb
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.clusters import UnionFind
+from scrapy_neardup.dedupe.decisions import number_type
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.offline.clustering.sortedruns import (
+    POSTING,
+    Run,
+    entries_of,
+    ranges_of,
+    write_run,
+)
+
+Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+Postings = NDArray[np.void]
+
+_ENTRY_BYTES = 224
+"""Bytes that deciding takes for each entry, its share of the sketches not counted."""
+_MAX_PARTS = 512
+"""Maximum number of files that components are dealt to."""
+_LABELLED = 1 << 16
+"""Number of entries that are dealt at once."""
+
+
+class Buckets:
+    """A list of (bucket, document) that grows, on disk.
+
+    Parameters
+    ----------
+    folder
+        Where files are written.
+    memory
+        Bytes of memory to work in.
+    """
+
+    def __init__(self, folder: str, memory: int) -> None:
+        self._folder = folder
+        self._memory = memory
+        self._runs: list[Run] = []
+        self._waiting: list[tuple[Hashes, Integers]] = []
+        self._held = 0
+
+    def add(self, features: Hashes, documents: Integers, shared: int) -> None:
+        """Put documents into a bucket for each choice of `shared` of their features.
+
+        Parameters
+        ----------
+        features
+            Shape (n, k), uint64.
+        documents
+            Shape (n,), int64: their numbers.
+        """
+        self._waiting.append((features, documents))
+        self._held += len(documents) * comb(features.shape[1], shared) * POSTING.itemsize * 4
+        if self._held >= self._memory:
+            self.flush(shared)
+
+    def flush(self, shared: int) -> None:
+        """Write what waits to be written; the documents have one number of features."""
+        if self._waiting:
+            features, documents = map(np.concatenate, zip(*self._waiting, strict=True))
+            path = f"{self._folder}/{len(self._runs):06}.run"
+            self._runs.append(write_run(features, documents, shared, path))
+            self._waiting, self._held = [], 0
+
+    def common(self) -> Iterator[Postings]:
+        """Yield the entries of buckets with several documents, sorted by bucket and document."""
+        for part in ranges_of(self._runs, self._memory):
+            entries = entries_of(part)
+            entries = entries[np.lexsort((entries["page"], entries["digest"]))]
+            buckets = entries["digest"]
+            same = np.zeros(len(entries) + 1, np.bool_)
+            np.equal(buckets[1:], buckets[:-1], out=same[1:-1])
+            yield entries[same[1:] | same[:-1]]
+
+
+def components(
+    parts: Iterable[Postings], documents: int, folder: str, memory: int, document_bytes: int
+) -> Iterator[Postings]:
+    """Yield the entries of some whole components at a time.
+
+    Parameters
+    ----------
+    parts
+        See `Buckets.common`.
+    documents
+        How many documents there are.
+    folder
+        Where files are written.
+    memory
+        Bytes of memory to work in; a component is yielded whole, however large it is.
+    document_bytes
+        Bytes that deciding takes for each document.
+    """
+    sets = UnionFind(documents, number_type(documents))
+    path = Path(folder, "common")
+    count = 0
+    with path.open("wb") as file:
+        for entries in parts:
+            pages, buckets = entries["page"].astype(np.int64), entries["digest"]
+            repeats = np.flatnonzero(buckets[1:] == buckets[:-1])
+            for start in range(0, len(repeats), _LABELLED):
+                some = repeats[start : start + _LABELLED]
+                sets.union_many(pages[some], pages[some + 1])
+            file.write(entries.tobytes())
+            count += len(entries)
+    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // memory)
+    files = [Path(folder, f"{each:03}.part") for each in range(number)]
+    _deal(path, files, sets)
+    path.unlink()
+    for each in files:
+        entries = np.fromfile(each, POSTING)
+        each.unlink()
+        if len(entries):
+            yield entries
+
+
+def _deal(path: Path, files: list[Path], sets: UnionFind) -> None:
+    """Deal the entries of a file to several, by the components of their documents."""
+    opened = [each.open("wb") for each in files]
+    try:
+        with path.open("rb") as file:
+            while content := file.read(_LABELLED * POSTING.itemsize):
+                entries = np.frombuffer(content, POSTING)
+                labels = sets.find_many(entries["page"].astype(np.int64))
+                target = PUBLIC.mix(labels.astype(np.uint64)) % np.uint64(len(files))
+                order = np.argsort(target, kind="stable")
+                edges = np.searchsorted(target[order], np.arange(len(files) + 1))
+                for each, start, end in zip(opened, edges[:-1], edges[1:], strict=True):
+                    if start < end:
+                        each.write(entries[order[start:end]].tobytes())
+    finally:
+        for each in opened:
+            each.close()

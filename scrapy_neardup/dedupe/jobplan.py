@@ -1,0 +1,121 @@
+"""What a job was told, written down so that it goes on with the same after it was stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from scrapy_neardup.dedupe.shards import Shard
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.execution.pool import Parallel
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import (
+    exists,
+    is_empty,
+    opened,
+    remove_folder,
+    remove_parts,
+)
+
+WORK = "_dedupe"
+"""Folder, below the output folder, of what a job that goes on needs."""
+SUMMARY = "_summary.json"
+"""File, in the output folder, that says what came of a job."""
+
+Watch = Callable[[str, int, float], None]
+"""Is told the step, the number of documents that it has done, and its share in [0, 1]."""
+Run = Callable[..., Iterable[Any]]
+"""(function, tasks, start, *arguments) -> results, in order: a `Parallel`."""
+
+
+def runner(work: Parallel, jobs: int) -> Run:
+    """Return what runs functions over tasks, in so many processes."""
+    return partial(_run, work, jobs)
+
+
+def _run(
+    work: Parallel,
+    jobs: int,
+    function: Callable[[Any, Any], Any],
+    tasks: Sequence[Any],
+    start: Callable[..., Any],
+    *arguments: Any,
+) -> Iterable[Any]:
+    if not tasks:
+        return ()
+    jobs = min(jobs, len(tasks))
+    return work(function, tasks, jobs=jobs, start=start, arguments=arguments)
+
+
+def begin(
+    output: str, options: Mapping[str, Any], shards: Sequence[Shard], *, resume: bool
+) -> None:
+    """Write down what the job was told, or see that it is the same as before.
+
+    Raises
+    ------
+    ConfigurationError
+        There is something else in the output folder.
+    """
+    told = {"options": options, "shards": [shard._asdict() for shard in shards]}
+    plan = json.loads(json.dumps(told))
+    path = f"{output}/{WORK}/plan.json"
+    if resume:
+        remove_parts(output)
+    if exists(path):
+        if not resume:
+            raise ConfigurationError(
+                f"{output}: holds a job that was stopped; go on with --resume, or remove the"
+                " folder"
+            )
+        _check(read_json(path), plan, output)
+    elif not is_empty(output):
+        raise ConfigurationError(f"{output}: isn't empty; name another folder")
+    else:
+        write_json(path, plan)
+
+
+def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> None:
+    for name, value in now["options"].items():
+        if before["options"].get(name) != value:
+            raise ConfigurationError(
+                f"{output}: can't go on with another {name.replace('_', ' ')}: {value!r}, which"
+                f" was {before['options'].get(name)!r}"
+            )
+    if before["options"].keys() != now["options"].keys():
+        raise ConfigurationError(f"{output}: can't go on with a job of another kind")
+    if before["shards"] != now["shards"]:
+        raise ConfigurationError(
+            f"{output}: can't go on, as the inputs are other files, or were changed"
+        )
+
+
+def finished(output: str) -> dict[str, Any] | None:
+    """Return the summary of a job that is complete, None for another one."""
+    if not exists(f"{output}/{SUMMARY}"):
+        return None
+    if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
+        remove_folder(f"{output}/{WORK}")
+    summary: dict[str, Any] = read_json(f"{output}/{SUMMARY}")
+    return summary
+
+
+def finish(output: str, summary: Mapping[str, Any]) -> None:
+    """Write what came of a job, and remove what it needed to go on."""
+    write_json(f"{output}/{SUMMARY}", summary)
+    remove_folder(f"{output}/{WORK}")
+
+
+def write_json(path: str, content: Any) -> None:
+    """Write a file of JSON, all or nothing."""
+    with written(path) as file:
+        file.write(json.dumps(content, indent=1).encode() + b"\n")
+
+
+def read_json(path: str) -> Any:
+    """Return what a file of JSON says."""
+    with reading(path), opened(path) as file:
+        return json.loads(file.read())

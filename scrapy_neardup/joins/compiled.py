@@ -1,0 +1,70 @@
+"""All similar pairs of sets, by compiled code where there is some.
+
+Rule of this room: `kernel` and `contained` are the reference. `_speed/joins.pyx` finds the same
+pairs with the same filters, and counts the same hits and candidates; only their order differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import load, refuse
+from scrapy_neardup.joins import contained, kernel
+from scrapy_neardup.joins.kernel import JoinCounts, of_sizes
+from scrapy_neardup.joins.measures import Measure, jaccard
+from scrapy_neardup.joins.tokensets import TokenSets, encode
+
+Integers = NDArray[np.int64]
+
+
+def similar(
+    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
+) -> tuple[Integers, Integers, Integers]:
+    """Find all similar pairs; see `kernel.similar` and `contained.similar`."""
+    if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
+        pure = contained.similar if measure.directed else kernel.similar
+        return pure(sets, measure, side, counts)
+    return _run(_compiled, sets, measure, side, counts)
+
+
+def _run(
+    compiled: Any,
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: JoinCounts,
+) -> tuple[Integers, Integers, Integers]:
+    sizes = sets.sizes
+    probing, asked = of_sizes(sizes, measure.probing_prefix), None
+    if measure.directed:
+        probing, asked = contained.asked(sets, probing, side)
+        indexing = sizes
+    else:
+        indexing = of_sizes(sizes, measure.indexing_prefix)
+    least = of_sizes(sizes, measure.smallest_partner)
+    join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
+    x, y, overlap = join.run()
+    counts.hits += join.hits
+    counts.candidates += join.candidates
+    return x, y, overlap
+
+
+def _agrees(compiled: Any) -> bool:
+    """Whether it finds in a few sets what the kernel finds."""
+    sets = encode([range(start, 9 + start // 2) for start in range(9)])
+    sets = sets.take(np.argsort(sets.sizes, kind="stable"))
+    answers = []
+    for search in (kernel.similar, lambda *arguments: _run(compiled, *arguments)):
+        counts = JoinCounts()
+        found = np.stack(search(sets, jaccard(0.6), None, counts))
+        answers.append((sorted(found.T.tolist()), counts))
+    return answers[0] == answers[1]
+
+
+_compiled = load("joins")
+if _compiled is not None and not _agrees(_compiled):
+    refuse("joins.Join", "the compiled class gives another result")
+    _compiled = None

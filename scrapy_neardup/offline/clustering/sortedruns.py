@@ -1,0 +1,208 @@
+"""Clusters by shared features of collections larger than memory: sorted runs on disk.
+
+Rule of this room: the list of (mega-shingle, page) is what grows, and it lies in files. A
+*run* is the list of some pages, sorted by digest and cut at the leading byte. A range of
+leading bytes is then read from all runs, sorted, and what has equal digests is connected. In
+memory are a run or a range, and 8 bytes a page for the clusters. A run and a range are units
+of work for any engine; `scrapy_neardup.offline.daskfeatures` has them done elsewhere.
+
+Broder 2000, section 4; the phases are those of Broder et al. 1997, section 4, whose third one,
+counting what pairs share, falls away: see `mega_shingles`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import ceil, comb
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.arguments import whole_number
+from scrapy_neardup.clusters import UnionFind, forest
+from scrapy_neardup.clusters.features import tied
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.filtering import mega_shingles
+from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import opened
+
+Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+
+POSTING = np.dtype([("digest", "<u8"), ("page", "<i8")])
+"""An entry of a run: 16 bytes."""
+CUTS = 256
+"""Number of parts of a run, by the leading byte of the digest."""
+_WORKING = 4
+"""Bytes of memory that sorting takes for each byte of entries."""
+
+_ROW = 256
+"""Bytes of a page whose features wait in an array of their own."""
+
+
+class Run(NamedTuple):
+    """A sorted file of entries.
+
+    Parameters
+    ----------
+    path
+        Where it is, for whatever fsspec opens.
+    cuts
+        ``cuts[b]``: the number of its entries whose leading byte is below b; CUTS + 1 of them.
+    """
+
+    path: str
+    cuts: tuple[int, ...]
+
+
+class Range(NamedTuple):
+    """The entries of all runs with a leading byte from `low` to below `high`."""
+
+    runs: tuple[Run, ...]
+    low: int
+    high: int
+
+
+def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
+    """Write the run of some pages, all or nothing.
+
+    Parameters
+    ----------
+    features
+        Shape (n, k), uint64.
+    pages
+        Shape (n,), int64: their numbers.
+    shared
+        See `mega_shingles`.
+
+    Raises
+    ------
+    InputError
+        Nothing can be written at `path`.
+    """
+    parts = list(mega_shingles(features, shared))
+    entries = np.empty(len(parts) * len(pages), POSTING)
+    for number, digests in enumerate(parts):
+        part = entries[number * len(pages) : (number + 1) * len(pages)]
+        part["digest"], part["page"] = digests, pages
+    del parts
+    entries = entries[np.argsort(entries["digest"])]
+    leading = np.arange(CUTS, dtype=np.uint64) << np.uint64(56)
+    cuts = np.searchsorted(entries["digest"], leading).tolist()
+    with written(path) as file:
+        file.write(entries.data)
+    return Run(path, (*cuts, len(entries)))
+
+
+def connected_in(part: Range) -> tuple[Integers, Integers]:
+    """Return pairs of pages that connect those with equal digests, without circles.
+
+    Raises
+    ------
+    InputError
+        A run can't be read.
+    """
+    entries = entries_of(part)
+    return forest(*tied(entries["digest"], entries["page"].astype(np.int64)))
+
+
+def entries_of(part: Range) -> NDArray[np.void]:
+    """Return the entries of a range, those of each run sorted by digest.
+
+    Raises
+    ------
+    InputError
+        A run can't be read.
+    """
+    found = [np.empty(0, POSTING)]
+    for path, cuts in part.runs:
+        start, stop = cuts[part.low], cuts[part.high]
+        with reading(path), opened(path) as file:
+            file.seek(start * POSTING.itemsize)
+            content = file.read((stop - start) * POSTING.itemsize)
+        found.append(np.frombuffer(content, POSTING))
+    return np.concatenate(found)
+
+
+def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
+    """Cut all runs into ranges that take about `memory` bytes each to sort."""
+    total = sum(run.cuts[-1] for run in runs) * POSTING.itemsize
+    parts = min(CUTS, max(1, ceil(total * _WORKING / memory)))
+    edges = [CUTS * number // parts for number in range(parts + 1)]
+    for low, high in pairwise(edges):
+        yield Range(tuple(runs), low, high)
+
+
+def feature_clusters_on_disk(
+    pages: Iterable[Hashes],
+    shared: int,
+    *,
+    memory: int = 1 << 28,
+    directory: str | Path | None = None,
+) -> Integers:
+    """Return the connected components of pages that share features.
+
+    Parameters
+    ----------
+    pages
+        uint64, arrays of shape (any number, k): the features of pages in their order; they are
+        read once.
+    shared
+        r: minimum number of features that connected pages share.
+    memory
+        Bytes for what is sorted at a time; 8 a page for the clusters come on top.
+    directory
+        Where a directory is made for the runs, and removed in the end; None is the system's
+        one for temporary files. They take 16 * C(k, r) bytes a page.
+
+    Returns
+    -------
+    labels
+        int64, one a page: the first page that each is connected with.
+
+    Raises
+    ------
+    ConfigurationError
+        For an argument that can't be used.
+    InputError
+        The disk is full.
+    """
+    memory = whole_number("memory", memory, least=1 << 20)
+    try:
+        place = TemporaryDirectory(prefix="neardup-", dir=directory)
+    except OSError as error:
+        raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
+    with place as folder:
+        runs: list[Run] = []
+        count = 0
+        for features in _portions(pages, shared, memory):
+            numbers = np.arange(count, count + len(features))
+            runs.append(write_run(features, numbers, shared, f"{folder}/{len(runs):06}.run"))
+            count += len(features)
+        sets = UnionFind(count)
+        for part in ranges_of(runs, memory):
+            sets.union_many(*connected_in(part))
+    return sets.labels()
+
+
+def _portions(pages: Iterable[Hashes], shared: int, memory: int) -> Iterator[Hashes]:
+    """Yield as many pages at a time as fit into memory while they are sorted."""
+    waiting: list[Hashes] = []
+    held = 0
+    for features in pages:
+        each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING + _ROW
+        most = max(1, memory // each)
+        for start in range(0, len(features), most):
+            part = features[start : start + most]
+            if held + len(part) > most:
+                yield np.concatenate(waiting)
+                waiting, held = [], 0
+            waiting.append(part)
+            held += len(part)
+    if waiting:
+        yield np.concatenate(waiting)

@@ -1,0 +1,1 @@
+"""How good the filter is on pages at hand."""

@@ -1,0 +1,230 @@
+"""Which pages truly repeat others: the exact resemblance of what they say, without templates.
+
+Rule of this module: the truth is exact. It doesn't know by which features, sketches or thresholds
+the filter finds a page; only what it calls content is common to both.
+
+A line (a block of a page, or a line of a plain text) is a *template's* if it is on seven tenths of
+the pages of a folder. It counts as one word then, the same one for all lines of templates: pages
+that nothing but their template tells apart are the same, and what little a page says of its own
+isn't outweighed by what all pages say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import accumulate, pairwise
+from tempfile import TemporaryFile
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
+from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.joins import hashed, join
+from scrapy_neardup.offline.evaluation.readpages import ReadPage
+from scrapy_neardup.text import Content, Form
+
+SHINGLE = 4
+"""Number of words in a shingle of the truth, independent of the filter's."""
+
+DUPLICATE, LOST = 0.9, 0.8
+"""Minimum resemblance of a duplicate to an earlier page, and the resemblance below which a drop
+loses content."""
+
+_SHARE, _PAGES = 0.7, 10
+"""Minimum share of a folder's kept pages, and minimum number of them, that a line of its template
+is on."""
+
+_MARK = np.zeros(1, np.uint64)
+"""The word that stands for a line of a template."""
+
+_JOINED = 1 << 22
+"""Number of shingles of the collection joined with the sample at once, some 60 bytes each."""
+
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What is right, for each page of a sample.
+
+    Parameters
+    ----------
+    best
+        The largest resemblance to an earlier page, 0 for less than 0.8; shape (m,), float64.
+    nearest
+        Which page of the collection that is, -1 for none; shape (m,), int64.
+    """
+
+    best: NDArray[np.float64]
+    nearest: NDArray[np.int64]
+
+    @property
+    def duplicates(self) -> NDArray[np.bool_]:
+        """Whether each page is a duplicate."""
+        return self.best >= DUPLICATE
+
+
+class Texts:
+    """What the pages of a collection say, in a temporary file: 8 bytes a word.
+
+    A context manager: the file goes at its end.
+    """
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115  (`__exit__` closes it)
+        self._ends = [0]
+        self._folders: dict[str, list[int]] = {}
+        self._template: set[int] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, page: ReadPage) -> None:
+        """Add the next page."""
+        folder = page.name.partition("?")[0].rpartition("/")[0]
+        self._folders.setdefault(folder, []).append(len(self))
+        lines, tokens, counts = _read(page.content or Content())
+        names = [_name(tokens[start:stop]) for start, stop in _bounds(counts)]
+        flagged = [2 * count + named for count, named in zip(counts, lines, strict=True)]
+        packed = np.array([len(counts), *flagged, *names], np.uint64).tobytes() + tokens.tobytes()
+        self._file.write(packed)
+        self._ends.append(self._ends[-1] + len(packed))
+
+    def learn_template(self, kept: NDArray[np.bool_]) -> None:
+        """Learn the lines of templates.
+
+        Parameters
+        ----------
+        kept
+            The pages that show them, shape (n,): copies of a page share its content as well.
+        """
+        self._file.flush()
+        for members in self._folders.values():
+            pages = [number for number in members if kept[number]]
+            if len(pages) < _PAGES:
+                continue
+            lines = np.concatenate([np.unique(self._page(number)[2]) for number in pages])
+            names, counts = np.unique(lines, return_counts=True)
+            least = max(_PAGES, _SHARE * len(pages))
+            self._template.update(names[counts >= least].tolist())
+
+    def shingles(self, number: int) -> Hashes:
+        """Return the distinct shingles of what a page says, shape (n,), templates being a word.
+
+        A page that says almost nothing else is equal only to one with all of its words.
+        """
+        counts, named, lines, tokens = self._page(number)
+        parts, own = [], 0
+        for line, is_named, (start, stop) in zip(
+            lines.tolist(), named.tolist(), _bounds(counts), strict=True
+        ):
+            if line in self._template:
+                parts.append(_MARK)
+            elif not is_named:
+                parts.append(tokens[start:stop])
+                own += stop - start
+        if own < MIN_JUDGED_TOKENS:
+            return np.array([_name(tokens)][: len(tokens)], np.uint64)
+        return features(np.concatenate(parts), shingle_size=SHINGLE)[0]
+
+    def _page(self, number: int) -> tuple[Hashes, Hashes, Hashes, Hashes]:
+        """Return the numbers of words of a page's lines, whether each is furniture, and the words.
+
+        Before the words come the names of the lines.
+        """
+        start, stop = self._ends[number : number + 2]
+        packed = np.frombuffer(os.pread(self._file.fileno(), stop - start, start), np.uint64)
+        lines = int(packed[0])
+        flagged, names, tokens = np.split(packed[1:], (lines, 2 * lines))
+        return flagged >> np.uint64(1), flagged & np.uint64(1), names, tokens
+
+
+def truth_of(
+    texts: Texts, sample: NDArray[np.int64], progress: Callable[[int], None] = lambda _: None
+) -> Truth:
+    """Return the truth about the pages of a sample, among all pages: an exact join.
+
+    Parameters
+    ----------
+    sample
+        Numbers of pages, ascending, shape (m,).
+    progress
+        Is told how many pages they have been compared with.
+
+    Notes
+    -----
+    O(t log t) for t shingles, in pieces of 4 million and those of the sample.
+    """
+    best = np.zeros(len(sample))
+    nearest = np.full(len(sample), -1)
+    asking = [texts.shingles(number) for number in sample.tolist()]
+    for first, asked in _pieces(texts, int(sample[-1]) + 1 if len(sample) else 0):
+        sets = hashed([*asking, *asked])
+        pairs = join(sets[: len(asking)], sets[len(asking) :], LOST)
+        page, other = pairs.i, pairs.j + first
+        earlier = other < sample[page]
+        page, other, similarity = page[earlier], other[earlier], pairs.similarity[earlier]
+        order = np.argsort(similarity, kind="stable")
+        page, other, similarity = page[order], other[order], similarity[order]
+        # Of the pages that one is compared with here, the most alike comes last.
+        most = np.full(len(sample), -1)
+        most[page] = np.arange(len(page))
+        better = np.flatnonzero(most >= 0)
+        better = better[similarity[most[better]] > best[better]]
+        best[better], nearest[better] = similarity[most[better]], other[most[better]]
+        progress(first + len(asked))
+    return Truth(best, nearest)
+
+
+def _pieces(texts: Texts, stop: int) -> Iterator[tuple[int, list[Hashes]]]:
+    """Yield the sets of shingles of the first pages, and the number of the first of them."""
+    first, sets, size = 0, [], 0
+    for number in range(stop):
+        sets.append(texts.shingles(number))
+        size += len(sets[-1])
+        if size >= _JOINED or number == stop - 1:
+            yield first, sets
+            first, sets, size = number + 1, [], 0
+
+
+def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
+    """Return whether each line of a page is furniture, the page's words, and how many each has.
+
+    A line that is named as furniture is none if it alone says what the title or a heading says.
+    """
+    lines = [
+        (line, block.form is Form.NAMED)
+        for block in content.blocks
+        for line in ([block.text] if block.place else block.text.splitlines())
+    ]
+    tokens, counts = token_hashes_of_each([line for line, _ in lines])
+    words = [set(tokens[start:stop].tolist()) for start, stop in _bounds(counts)]
+    said = [each for each, (_, named) in zip(words, lines, strict=True) if not named]
+    titles = [set(token_hashes(title).tolist()) for title in (content.title, *content.headings)]
+    titles = [title for title in titles if title and not any(title <= each for each in said)]
+    furniture = [
+        named and not any(title <= each for title in titles)
+        for each, (_, named) in zip(words, lines, strict=True)
+    ]
+    return furniture, tokens, counts.tolist()
+
+
+def _bounds(counts: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Yield where each line begins and ends."""
+    return pairwise(accumulate(map(int, counts), initial=0))
+
+
+def _name(tokens: Hashes) -> int:
+    return int.from_bytes(blake2b(tokens.tobytes(), digest_size=8).digest(), "little")

@@ -1,0 +1,188 @@
+"""Functions over tasks on a Dask cluster, called as those of `pool` are.
+
+A task may run twice, if its worker dies: it must only read, or write a file that appears when
+it is complete.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.offline.execution.pool import Parallel, parallel
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LONGEST_ALONE = 60.0
+"""Seconds that a cluster may be without workers before its tasks are given up."""
+
+_LOOK = 1.0
+"""Seconds between two checks for workers while a result is awaited."""
+_AHEAD = 4
+"""Number of tasks in flight per worker process: enough to keep it busy, few enough to hold few
+results here."""
+_HELD_STATES = 2
+"""Number of states that a worker process keeps: that of the current block, and of the one before
+it."""
+
+State = TypeVar("State")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """Yield a client of the scheduler at `address` (``tcp://HOST:8786``).
+
+    Raises
+    ------
+    ConfigurationError
+        Dask isn't installed, or the address can't be one.
+    NeardupError
+        No scheduler answers there.
+    """
+    try:
+        from distributed import Client  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise ConfigurationError(
+            "NEARDUP_SCHEDULER needs the package distributed: pip install 'scrapy-neardup[dask]'"
+        ) from error
+    try:
+        client = Client(address, set_as_default=False)  # type: ignore[no-untyped-call]
+    except ValueError as error:
+        raise ConfigurationError(f"NEARDUP_SCHEDULER {address}: {error}") from error
+    except OSError as error:
+        raise NeardupError(
+            f"NEARDUP_SCHEDULER {address}: no Dask scheduler answers there; start one with"
+            " `dask scheduler`, and workers with `dask worker ADDRESS`"
+        ) from error
+    with client:
+        yield client
+
+
+@contextmanager
+def workers(address: str | None) -> Iterator[Parallel]:
+    """Yield the function that runs tasks: on a cluster, or without an address on this machine."""
+    if address is None:
+        yield parallel
+    else:
+        with connected(address) as client:
+            yield Cluster(client)
+
+
+class Cluster:
+    """The worker processes of a Dask cluster, to be used as `pool.parallel` is.
+
+    Parameters
+    ----------
+    client
+        Connected with the scheduler.
+    after
+        What the workers do with each result before they send it.
+    """
+
+    def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
+        self._client = client
+        self._after = after
+
+    def __call__(
+        self,
+        function: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+        *,
+        jobs: int,  # noqa: ARG002  (there are as many as there are workers)
+        start: Callable[..., State],
+        arguments: tuple[Any, ...],
+    ) -> Generator[Result]:
+        """Yield ``function(state, task)`` for each task, in order.
+
+        Raises
+        ------
+        NeardupError
+            A task took several workers with it, all workers are gone, or the scheduler is.
+        """
+        from distributed import KilledWorker  # noqa: PLC0415  (an extra)
+
+        client = self._client
+        pickled = pickle.dumps((start, arguments))
+        key = blake2b(pickled, digest_size=16).hexdigest()
+        # Submitted and not scattered: scattered data are lost with the workers that hold them.
+        made = client.submit(bytes, pickled, key=f"neardup-state-{key}")
+        waiting: deque[Any] = deque()
+        rest = iter(tasks)
+        try:
+            while True:
+                workers: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]
+                while len(waiting) < _AHEAD * max(len(workers), 1):
+                    try:
+                        task = next(rest)
+                    except StopIteration:
+                        break
+                    waiting.append(
+                        client.submit(_run, function, self._after, key, made, task, pure=False)
+                    )
+                if not waiting:
+                    return
+                result: Result = self._result(waiting.popleft())
+                yield result
+        except KilledWorker as error:
+            raise NeardupError(
+                f"a task took several workers with it, perhaps for want of memory: {error}"
+            ) from error
+        except (OSError, TimeoutError) as error:
+            raise NeardupError(f"the connection with the scheduler broke: {error}") from error
+        finally:
+            client.cancel([*waiting, made])  # type: ignore[no-untyped-call]
+
+    def _result(self, future: Any) -> Any:
+        """Return what a task came to; without workers Dask itself would wait for ever."""
+        attended = monotonic()
+        while True:
+            try:
+                return future.result(timeout=_LOOK)
+            except TimeoutError:
+                if future.done():
+                    return future.result()
+            if self._client.nthreads():  # type: ignore[no-untyped-call]
+                attended = monotonic()
+            elif monotonic() - attended > LONGEST_ALONE:
+                raise NeardupError(
+                    f"the Dask cluster has had no workers for {LONGEST_ALONE:g} s; start some "
+                    "with `dask worker ADDRESS`"
+                )
+
+
+_states: OrderedDict[str, Any] = OrderedDict()
+"""States made last in this worker process."""
+_lock = Lock()
+
+
+def _run(
+    function: Callable[[Any, Any], Any],
+    after: Callable[[Any], Any] | None,
+    key: str,
+    made: bytes,
+    task: Any,
+) -> Any:
+    """Do one task; one at a time in a process, as open files aren't shared by threads."""
+    with _lock:
+        result = function(_state(key, made), task)
+    return result if after is None else after(result)
+
+
+def _state(key: str, made: bytes) -> Any:
+    if key not in _states:
+        while len(_states) >= _HELD_STATES:
+            _states.popitem(last=False)
+        start, arguments = pickle.loads(made)  # noqa: S301  (what Dask itself does)
+        _states[key] = start(*arguments)
+    _states.move_to_end(key)
+    return _states[key]

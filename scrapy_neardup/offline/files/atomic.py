@@ -1,0 +1,70 @@
+"""Files that appear when they are complete, or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.remote import is_remote, opened
+
+
+@contextmanager
+def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Yield a binary file that takes the place of `path` when the block ends well.
+
+    If it doesn't, `path` stays what it was. A new file has the permissions that the user's umask
+    leaves, one that takes the place of another has that one's. What is no regular file (a pipe,
+    ``/dev/null``) is written to directly.
+
+    Raises
+    ------
+    InputError
+        Nothing can be written at `path`, or not all of it.
+    """
+    target = Path(os.path.realpath(path))
+    direct = target.exists() and not target.is_file()
+    aside = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with aside.open("wb") if direct else _made(aside, target) as file:
+            yield file
+        if not direct:
+            aside.replace(target)
+    except BaseException as error:
+        if not direct:
+            aside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
+        raise
+
+
+def _made(aside: Path, target: Path) -> IO[bytes]:
+    """Return a new file at `aside`, with the permissions of `target` if that exists."""
+    aside.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
+    file = aside.open("xb")
+    with suppress(FileNotFoundError):
+        os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+    return file
+
+
+@contextmanager
+def written(target: str) -> Iterator[IO[bytes]]:
+    """Yield a binary file at `target`, a path whose folder is made, or a URL.
+
+    Raises
+    ------
+    InputError
+        Nothing can be written there.
+    """
+    if is_remote(target):
+        with opened(target, "wb") as file:  # a store of objects shows it when it is complete
+            yield file
+    else:
+        with suppress(OSError):  # what is wrong with the folder, writing says
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+        with written_aside(target) as file:
+            yield file

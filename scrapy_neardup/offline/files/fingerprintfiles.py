@@ -1,0 +1,261 @@
+"""Fingerprints in files: raw, packed, JSON lines, Parquet.
+
+Rule of this room: as in `scrapy_neardup.offline.files.sources`. In memory are: nothing of raw and
+packed files, a row group of a Parquet file, and of JSON lines the fingerprints and names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.files.sources import FileSource, Name, RowRange, Source
+from scrapy_neardup.offline.files.storedpages import Spool, Stored, read_stored
+from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import is_remote, opened
+from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
+from scrapy_neardup.tables.packed import Strings
+
+RAW_ENDINGS = (".u64", ".bin", ".raw")
+JSON_ENDINGS = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+_PARQUET_MAGIC = b"PAR1"
+
+
+class RawFile(FileSource):
+    """A file of little-endian uint64."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        size = self.stamp[0]
+        if size % 8:
+            raise InputError(
+                f"{path}: {size} bytes are no file of 64-bit fingerprints (a multiple of 8);"
+                " was it cut short?"
+            )
+        self._length = size // 8
+
+    def __len__(self) -> int:
+        return self._length
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        with reading(self.path), opened(self.path) as file:
+            file.seek(start * 8)
+            values = np.frombuffer(file.read((stop - start) * 8), "<u8")
+        if len(values) < stop - start:
+            raise InputError(f"{self.path}: became shorter while it was read")
+        return values.astype(np.uint64, copy=False)
+
+
+class PackedFile(FileSource):
+    """A file that ``scrapy-neardup pack`` wrote; its rows are sorted by fingerprint."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        if is_remote(path):
+            with reading(path), opened(path) as file:
+                self.index = read_packed(file.read(), path)
+        else:
+            self.index = open_packed(path)
+        self.schema = self.index.schema
+        self.has_names = self.index.rows.has_urls or self.index.rows.has_ids
+        if self.index.records is not None:
+            self.shape = self.index.records.shape
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        return self.index.fingerprints(start, stop)
+
+    def names(self, start: int, stop: int) -> Sequence[Name]:
+        """See `Source.names`; where a URL is missing, the page id stands for it."""
+        rows = self.index.rows
+        if not self.has_names:
+            return range(start, stop)
+        if not rows.has_ids:
+            return [rows.url(row) or row for row in range(start, stop)]
+        return [rows.url(row) or f"{rows.page_id(row):016x}" for row in range(start, stop)]
+
+    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+        """See `Source.ids`."""
+        rows = self.index.rows
+        if not rows.has_ids:
+            return super().ids(start, stop)
+        return np.array([rows.page_id(row) for row in range(start, stop)], np.uint64)
+
+    def record(self, row: int) -> bytes:
+        """See `Source.record`."""
+        return super().record(row) if self.index.records is None else self.index.records[row]
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """See `Source.features`."""
+        if self.index.records is None:
+            return super().features(column)
+        return self.index.records.postings[column].column(len(self))
+
+
+class ArraySource(Source):
+    """Fingerprints in memory."""
+
+    def __init__(
+        self,
+        fingerprints: NDArray[np.uint64],
+        names: Strings | None = None,
+        schema: Mapping[str, Any] | None = None,
+        stored: Spool | None = None,
+    ) -> None:
+        self._fingerprints = fingerprints
+        self.schema = schema
+        self._stored = stored
+        if stored is not None and any(stored.shape.values()):
+            self.shape = stored.shape
+        self._names = names
+        self.has_names = names is not None
+
+    def __len__(self) -> int:
+        return len(self._fingerprints)
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        return self._fingerprints[start:stop]
+
+    def names(self, start: int, stop: int) -> Sequence[Name]:
+        """See `Source.names`."""
+        if self._names is None:
+            return range(start, stop)
+        return [name.decode() for name in self._names.between(start, stop)]
+
+    def record(self, row: int) -> bytes:
+        """See `Source.record`."""
+        return super().record(row) if self._stored is None else self._stored.record(row)
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """See `Source.features`."""
+        if self._stored is None:
+            return super().features(column)
+        return self._stored.features(column)
+
+    def parts(self, start: int, size: int) -> Iterator[RowRange]:
+        """See `Source.parts`; each holds its own fingerprints, and no names."""
+        for part in super().parts(start, size):
+            some = ArraySource(part.read())
+            yield RowRange(part.row, some, 0, len(some))
+
+
+def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
+    """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
+
+    Parameters
+    ----------
+    stored
+        Whether to read what a store keeps of the pages, too; it lies on disk meanwhile.
+
+    Returns
+    -------
+    ArraySource
+        One for each line with a ``fingerprint`` (16 hexadecimal digits), called after its
+        ``page``. Lines whose fingerprint is null (pages that weren't judged) are left out.
+
+    Raises
+    ------
+    InputError
+        A line is something else, or made in another way than those before it.
+    """
+    fingerprints: list[int] = []
+    schemas: list[Any] = []
+
+    def pages(spool: Spool | None) -> Iterator[bytes]:
+        for number, line in lines(path):
+            where = f"{path}, line {number}"
+            try:
+                row = json.loads(line)
+                digits = row["fingerprint"]
+                page = row["page"]
+            except (ValueError, RecursionError, TypeError, KeyError) as error:
+                raise InputError(
+                    f'{where}: no object with "page" and "fingerprint", as scan prints them'
+                ) from error
+            if digits is None:
+                continue
+            if not (isinstance(digits, str) and isinstance(page, str) and _is_hex(digits)):
+                raise InputError(f'{where}: "fingerprint" must be 16 hexadecimal digits')
+            if not schemas or row.get("schema") != schemas[-1]:
+                schemas.append(row.get("schema"))
+            if len(schemas) > 1:
+                raise InputError(
+                    f"{where}: its fingerprint was made in another way than those before"
+                    f" ({schemas[1]!r}, not {schemas[0]!r}); scan all pages with the same options"
+                )
+            fingerprints.append(int(digits, 16))
+            if spool is not None:
+                _spool(spool, fingerprints[-1], row, where)
+            yield page.encode("utf-8", "replace")
+
+    with Spool() if stored else nullcontext() as spool:
+        names = Strings.of(pages(spool))
+    [schema] = schemas or [None]
+    return ArraySource(np.array(fingerprints, np.uint64), names, schema, spool)
+
+
+def _spool(spool: Spool, fingerprint: int, row: Mapping[str, Any], where: str) -> None:
+    if row.get("evidence") is None:  # of another program, or an earlier release
+        return spool.add(fingerprint, Stored(0, 0, (), b""))
+    try:
+        return spool.add(fingerprint, read_stored(row))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(
+            f"{where}: its features or sketch aren't what scan prints ({error}); scan all pages"
+            " with the same options"
+        ) from error
+
+
+def _is_hex(digits: str) -> bool:
+    return len(digits) == 16 and not digits.strip("0123456789abcdefABCDEF")
+
+
+def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
+    """Return the fingerprints in a file, told by how it begins or what it is called.
+
+    Parameters
+    ----------
+    path
+        A packed file, a Parquet file, JSON lines (``.jsonl``, ``.ndjson``; ``-`` for
+        standard input), or raw little-endian uint64 (``.u64``, ``.bin``, ``.raw``).
+    column
+        Where a Parquet file has its fingerprints.
+    stored
+        See `scanned_lines`.
+
+    Raises
+    ------
+    InputError
+        It is none of these, or can't be read.
+    """
+    if path == "-":
+        return scanned_lines(path, stored=stored)
+    with reading(path), opened(path) as file:
+        start = file.read(len(MAGIC))
+    if start == MAGIC:
+        return PackedFile(path)
+    if start.startswith(_PARQUET_MAGIC):
+        from scrapy_neardup.offline.files.fingerprintparquet import ParquetSource  # noqa: PLC0415  (an extra)
+
+        return ParquetSource(path, column)
+    if path.lower().endswith(JSON_ENDINGS):
+        return scanned_lines(path, stored=stored)
+    if path.lower().endswith(RAW_ENDINGS):
+        return RawFile(path)
+    raise InputError(
+        f"{path}: not a packed or Parquet file, and its name ends neither in"
+        f" {', '.join(RAW_ENDINGS)} (raw little-endian uint64)"
+        f" nor in {', '.join(JSON_ENDINGS[:2])} (JSON lines as scan prints them)"
+    )

@@ -1,0 +1,147 @@
+"""Files of pairs: written as JSON lines, binary records or Parquet, and read by their names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.files.sources import Name, Source
+from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.remote import opened
+
+if TYPE_CHECKING:
+    from scrapy_neardup.offline.jobs.pairjob import Found
+
+RECORD = np.dtype([("a", "<u8"), ("b", "<u8"), ("distance", "u1")])
+"""Record of a binary file of pairs: two rows and a distance, 17 bytes."""
+
+_BATCH = 1 << 16
+"""Number of pairs read from Parquet at a time."""
+
+Write = Callable[["Found"], None]
+
+
+@contextmanager
+def json_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[Write]:
+    """Write ``{"a": ..., "b": ..., "distance": ...}``, with the names of the rows."""
+
+    def write(found: Found) -> None:
+        rows = zip(
+            collection.names_of(found.a),
+            other.names_of(found.b),
+            found.distances.tolist(),
+            strict=True,
+        )
+        lines = [json.dumps({"a": a, "b": b, "distance": distance}) for a, b, distance in rows]
+        file.write("".join(f"{line}\n" for line in lines).encode())
+
+    yield write
+
+
+@contextmanager
+def binary_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[Write]:  # noqa: ARG001
+    """Write a `RECORD` a pair, with row numbers."""
+
+    def write(found: Found) -> None:
+        records = np.empty(len(found.a), RECORD)
+        records["a"], records["b"], records["distance"] = found.a, found.b, found.distances
+        file.write(records.tobytes())
+
+    yield write
+
+
+@contextmanager
+def parquet_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[Write]:
+    """Write columns ``a``, ``b`` (names as strings, or else row numbers) and ``distance``.
+
+    Raises
+    ------
+    InputError
+        pyarrow isn't installed.
+    """
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            ParquetWriter,
+        )
+    except ImportError as error:
+        raise InputError(
+            "--format parquet needs the package pyarrow: pip install 'scrapy-neardup[parquet]'"
+        ) from error
+
+    def column(source: Source) -> object:
+        return pa.string() if source.has_names else pa.uint64()
+
+    schema = pa.schema([("a", column(collection)), ("b", column(other)), ("distance", pa.uint8())])
+    with ParquetWriter(file, schema) as writer:
+
+        def write(found: Found) -> None:
+            if not len(found.a):
+                return
+            sides = [
+                [str(name) for name in source.names_of(rows)] if source.has_names else rows
+                for source, rows in ((collection, found.a), (other, found.b))
+            ]
+            columns = [*sides, found.distances]
+            arrays = [
+                pa.array(values, type=field.type)
+                for values, field in zip(columns, schema, strict=True)
+            ]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+        yield write
+
+
+WRITERS = {"jsonl": json_writer, "binary": binary_writer, "parquet": parquet_writer}
+"""Format -> function that writes it."""
+
+
+def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
+    """Yield the pairs of Parquet files and JSON lines, which have ``a`` and ``b``.
+
+    ``-`` is JSON lines on standard input.
+
+    Raises
+    ------
+    InputError
+        A file can't be read, or a line isn't such an object.
+    """
+    if paths.count("-") > 1:
+        raise InputError("-: standard input can be read only once")
+    for path in paths:
+        if path.endswith(".parquet"):
+            yield from _parquet_pairs(path)
+            continue
+        for number, line in lines(path):
+            yield _pair(line, f"{path}, line {number}")
+
+
+def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
+    with reading_parquet(path), opened(path) as file:
+        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            ParquetFile,
+        )
+
+        parquet = ParquetFile(file)
+        if not {"a", "b"} <= {*parquet.schema_arrow.names}:
+            raise InputError(f'{path}: holds no pairs, which are in columns "a" and "b"')
+        for batch in parquet.iter_batches(_BATCH, columns=["a", "b"]):
+            yield from zip(*(batch.column(name).to_pylist() for name in "ab"), strict=True)
+
+
+def _pair(line: bytes, where: str) -> tuple[Name, Name]:
+    try:
+        item = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not a line of JSON ({error})") from error
+    names = (item.get("a"), item.get("b")) if isinstance(item, dict) else ()
+    match names:
+        case (str() | int() as a, str() | int() as b):
+            return a, b
+    raise InputError(f'{where}: not a pair, an object with "a" and "b"')

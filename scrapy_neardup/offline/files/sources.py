@@ -1,0 +1,242 @@
+"""What fingerprints are read from: rows by their numbers, a range at a time.
+
+Rule of this room: a `Source` has rows, numbered from 0: a fingerprint each, and perhaps a
+name and a page id. It reads what it is asked for and no more. A source that is a file is
+cheap to send to another process: the path travels, and the file is opened there once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import InputError, StoreMismatchError
+from scrapy_neardup.offline.readers.remote import stamp
+from scrapy_neardup.urls import identity
+
+Name = int | str
+"""Name of a row: its page or URL, a page id in hexadecimal, or its number."""
+
+_OPEN_FILES = 64
+"""Maximum number of files held open."""
+
+
+class Source(ABC):
+    """Rows with fingerprints, as many as its length."""
+
+    schema: Mapping[str, Any] | None = None
+    """Parameters that make the fingerprints comparable with others; None if they weren't
+    recorded."""
+    has_names: bool = False
+    """Whether rows have names other than their numbers."""
+    shape: Mapping[str, int] | None = None
+    """What makes their records and features comparable (`stored.Spool`); None: they have none."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """Return the fingerprints of rows `start` to `stop`.
+
+        Raises
+        ------
+        InputError
+            The file can't be read, or it is damaged.
+        """
+
+    def names(self, start: int, stop: int) -> Sequence[Name]:
+        """Return what these rows are called."""
+        return range(start, stop)
+
+    def names_of(self, rows: NDArray[np.int64]) -> list[Name]:
+        """Return what rows are called that are no range; shape (n,)."""
+        distinct, places = np.unique(rows, return_inverse=True)
+        names = [self.names(row, row + 1)[0] for row in distinct.tolist()]
+        return [names[place] for place in places.tolist()]
+
+    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+        """Return their page ids: those recorded, or else those of their names."""
+        if not self.has_names:
+            return None
+        from scrapy_neardup.analysis import page_id  # noqa: PLC0415  (it imports lxml)
+
+        names = self.names(start, stop)
+        return np.array([page_id(identity(str(name))) for name in names], np.uint64)
+
+    def record(self, row: int) -> bytes:
+        """Return the record of a row, where they have records."""
+        raise LookupError(f"row {row} has no record")
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """Return a column of the features of all rows; shape (n,), 0 for none."""
+        raise LookupError(f"there is no feature {column}")
+
+    def parts(self, start: int, size: int) -> Iterator[RowRange]:
+        """Yield all rows from `start` on, `size` at a time."""
+        for first in range(start, len(self), size):
+            yield RowRange(first, self, first, min(first + size, len(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Some rows of a source, to be read in any process.
+
+    Parameters
+    ----------
+    row
+        The number that the whole collection gives to the first of them.
+    source, start, stop
+        What to read.
+    """
+
+    row: int
+    source: Source
+    start: int
+    stop: int
+
+    def read(self) -> NDArray[np.uint64]:
+        """Return the fingerprints."""
+        return self.source.fingerprints(self.start, self.stop)
+
+
+class FileSource(Source):
+    """A source that is opened by its path, also in other processes."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.stamp = stamp(path)
+        self.options: tuple[Any, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (type(self), self.path, self.stamp, *self.options)
+
+
+class Chain(Source):
+    """Several sources as one, their rows numbered on.
+
+    Raises
+    ------
+    StoreMismatchError
+        Their fingerprints were made with different parameters.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._starts = [0, *accumulate(map(len, sources))]
+        self.schema = common_schema(sources)
+        self.has_names = any(source.has_names for source in sources)
+        self.shape = common_shape(sources)
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def parts(self, start: int, size: int) -> Iterator[RowRange]:
+        """See `Source.parts`; a part never reaches into another file."""
+        for source, first in zip(self._sources, self._starts, strict=False):
+            for part in source.parts(max(start - first, 0), size):
+                yield RowRange(part.row + first, part.source, part.start, part.stop)
+
+    def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
+        """See `Source.fingerprints`."""
+        found = [source.fingerprints(*rows) for source, rows in self._within(start, stop)]
+        return np.concatenate([np.empty(0, np.uint64), *found])
+
+    def names(self, start: int, stop: int) -> Sequence[Name]:
+        """See `Source.names`; rows without a name have their number in the whole."""
+        if not self.has_names:
+            return range(start, stop)
+        names: list[Name] = []
+        for source, rows in self._within(start, stop):
+            first = start + len(names)
+            names += (
+                source.names(*rows)
+                if source.has_names
+                else range(first, first + rows[1] - rows[0])
+            )
+        return names
+
+    def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
+        """See `Source.ids`; None if any of the sources has none."""
+        found = [source.ids(*rows) for source, rows in self._within(start, stop)]
+        known = [ids for ids in found if ids is not None]
+        return np.concatenate(known) if known and len(known) == len(found) else None
+
+    def record(self, row: int) -> bytes:
+        """See `Source.record`."""
+        number = bisect_right(self._starts, row) - 1
+        return self._sources[number].record(row - self._starts[number])
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """See `Source.features`; files whose pages have none count."""
+        found = [
+            source.features(column)
+            if source.shape and source.shape.get("features")
+            else np.zeros(len(source), np.uint64)
+            for source in self._sources
+        ]
+        return np.concatenate([np.empty(0, np.uint64), *found])
+
+    def _within(self, start: int, stop: int) -> Iterator[tuple[Source, tuple[int, int]]]:
+        number = max(bisect_right(self._starts, start) - 1, 0)
+        while number < len(self._sources) and self._starts[number] < stop:
+            source, first = self._sources[number], self._starts[number]
+            if len(source):
+                yield source, (max(start - first, 0), min(stop - first, len(source)))
+            number += 1
+
+
+def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
+    """Return the parameters with which the fingerprints of all `sources` were made.
+
+    Raises
+    ------
+    StoreMismatchError
+        Not all of them that say so were made with the same ones.
+    """
+    schemas = [source.schema for source in sources if source.schema is not None]
+    for schema in schemas[1:]:
+        if schema != schemas[0]:
+            differing = sorted(
+                key for key in {*schema, *schemas[0]} if schema.get(key) != schemas[0].get(key)
+            )
+            raise StoreMismatchError(
+                "the inputs can't be compared: their fingerprints were made with another "
+                + ", ".join(f"{key} ({schemas[0].get(key)!r}, {schema.get(key)!r})"
+                            for key in differing)
+            )  # fmt: skip
+    return schemas[0] if schemas else None
+
+
+def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
+    """Return what makes the records of all `sources` comparable; None unless all have them.
+
+    Raises
+    ------
+    StoreMismatchError
+        Not all of those that have records have the same ones.
+    """
+    found: dict[str, int] = {}
+    for source in sources:
+        for key, value in (source.shape or {}).items():
+            if found.setdefault(key, value) != value:
+                raise StoreMismatchError(
+                    f"the inputs can't be compared: of their features and sketches, {key} is"
+                    f" {found[key]} and {value}"
+                )
+    return found if all(source.shape for source in sources if len(source)) else None
+
+
+@lru_cache(maxsize=_OPEN_FILES)
+def _reopened(kind: type[FileSource], path: str, found: tuple[int, str], *options: Any) -> Source:
+    if stamp(path) != found:
+        raise InputError(f"{path}: was changed while it was read")
+    return kind(path, *options)

@@ -1,0 +1,228 @@
+"""What a store keeps of pages, as `scan` prints it and as packed files hold it.
+
+Rule of this module: the form of it is said here once: that of the keys of a line, and that of the
+record behind a row.
+
+=============  ==================================================================================
+key of a line  what
+=============  ==================================================================================
+``evidence``   digests of title and headings, and of pictures and embedded data: 8 hexadecimal
+               digits each
+``features``   {"K,S,R": its min-wise features, 16 hexadecimal digits each}
+``path``       its address without parameters, as another feature
+``sketch``     {"TEXTxNAMED": base64 of what `scrapy_neardup.decision.evidence` says}
+=============  ==================================================================================
+
+What a page hasn't is null.
+"""
+
+from __future__ import annotations
+
+from array import array
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from mmap import ACCESS_READ, mmap
+from tempfile import TemporaryFile
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
+from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.offline.files.featurefiles import read_filter, spelt
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores.packed import SHAPE
+from scrapy_neardup.stores.records import PACKED
+from scrapy_neardup.tables.packed import PackedIndex
+from scrapy_neardup.verdict import Page
+
+
+class Stored(NamedTuple):
+    """What a store keeps of a page, besides its id, fingerprint and address.
+
+    Parameters
+    ----------
+    title, content, features, evidence
+        As those of a `Page`.
+    shape
+        What makes features and evidence comparable: `scrapy_neardup.stores.packed.SHAPE`, without
+        what this page doesn't tell.
+    """
+
+    title: int
+    content: int
+    features: tuple[int, ...]
+    evidence: bytes
+    shape: Mapping[str, int] = MappingProxyType({})
+
+
+def printed(page: Page | None, parameters: Parameters) -> dict[str, Any]:
+    """Return the keys of a line on this page; None stands for one that wasn't judged."""
+    if page is None:
+        return dict.fromkeys(("evidence", "features", "path", "sketch"))
+    return spelt_out(
+        Stored(page.title, page.content, page.features, page.evidence),
+        Filter(*parameters.features) if parameters.method != "simhash" else None,
+        parameters.sketch if parameters.min_resemblance else None,
+    )
+
+
+def spelt_out(
+    stored: Stored, kind: Filter | None, sketch: tuple[int, int] | None
+) -> dict[str, Any]:
+    """Return the keys of a line.
+
+    Parameters
+    ----------
+    kind
+        Broder's k, s and r; None where pages have no features but the path.
+    sketch
+        Bits of the two sketches; None where pages have none.
+    """
+    digits = [f"{feature:016x}" for feature in stored.features]
+    return {
+        "evidence": f"{stored.title:08x}{stored.content:08x}",
+        "features": {spelt(kind): digits[: kind.features]} if digits and kind else None,
+        "path": digits[-1] if digits and sketch else None,
+        "sketch": {f"{sketch[0]}x{sketch[1]}": b64encode(stored.evidence).decode()}
+        if sketch
+        else None,
+    }
+
+
+def read_stored(line: Mapping[str, Any]) -> Stored:
+    """Return what the keys of a line say.
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError, AttributeError
+        They say something else.
+    """
+    digests = int(line["evidence"], 16)
+    shape: dict[str, int] = {}
+    features: list[int] = []
+    evidence, sketch = b"", line.get("sketch")
+    if sketch is not None:
+        ((size, text),) = sketch.items()
+        text_bits, named_bits = map(int, size.split("x"))
+        evidence = b64decode(text, validate=True)
+        if len(evidence) not in (HEAD_SIZE, stored_size((text_bits, named_bits))):
+            raise ValueError(f"its sketch has {len(evidence)} bytes")
+        shape = {"text_bits": text_bits, "named_bits": named_bits}
+    else:
+        shape = {"text_bits": 0, "named_bits": 0}
+    if line.get("features"):
+        ((written, digits),) = line["features"].items()
+        kind = read_filter(written)
+        features = [int(each, 16) for each in digits]
+        if len(features) != kind.features:
+            raise ValueError(f"{len(features)} features aren't {written}")
+        shape |= {"features": len(features), "feature_size": kind.size}
+        shape["shared_features"] = kind.shared
+    if line.get("path"):
+        features.append(int(line["path"], 16))
+        shape |= {"features": len(features), "feature_size": shape.get("feature_size", 0)}
+    if not 0 <= max(digests, *features, 0) < 1 << 64 or min(digests, *features, 0) < 0:
+        raise ValueError("evidence or a feature is out of its range")
+    return Stored(digests >> 32, digests & 0xFFFFFFFF, tuple(features), evidence, shape)
+
+
+class Spool:
+    """Records and features of the pages of a source, on disk until they are packed.
+
+    It is a context manager: pages are added inside of the block, and read behind it.
+
+    Attributes
+    ----------
+    shape
+        What makes them comparable, as far as the pages added say.
+    """
+
+    def __init__(self) -> None:
+        self.shape: dict[str, int] = {}
+        self._files = TemporaryFile(), TemporaryFile()  # noqa: SIM115  (closed by __exit__)
+        self._ends = array("Q", (0,))
+        self._columns = 0
+        self._records: mmap | bytes = b""
+        self._features = np.empty((0, 0), np.uint64)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        records, features = self._files
+        with records, features:
+            records.flush()
+            features.flush()
+            if len(self):
+                self._records = mmap(records.fileno(), 0, access=ACCESS_READ)
+            if len(self) and self._columns:
+                shape = len(self), self._columns
+                self._features = np.memmap(features, np.dtype("<u8"), "r", shape=shape)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, fingerprint: int, stored: Stored) -> None:
+        """Add a page.
+
+        Raises
+        ------
+        ValueError
+            Its features or its sketch are of another kind than those of the pages before.
+        """
+        for key, value in stored.shape.items():
+            if self.shape.setdefault(key, value) != value and key in SHAPE:
+                raise ValueError(f"{key} is {value}, and {self.shape[key]} of the pages before it")
+        records, features = self._files
+        if stored.features and not self._columns:
+            self._columns = len(stored.features)
+            features.write(bytes(8 * self._columns * len(self)))
+        if self._columns:
+            values = stored.features or (0,) * self._columns
+            features.write(np.array(values, "<u8").tobytes())
+        record = record_of(fingerprint, stored)
+        records.write(record)
+        self._ends.append(self._ends[-1] + len(record))
+
+    def record(self, row: int) -> bytes:
+        """Return the record of the page at `row`."""
+        return self._records[self._ends[row] : self._ends[row + 1]]
+
+    def features(self, column: int) -> NDArray[np.uint64]:
+        """Return a column of the features, shape (n,), uint64; 0 for none."""
+        return np.ascontiguousarray(self._features[:, column])
+
+
+def record_of(fingerprint: int, stored: Stored) -> bytes:
+    """Return the record of a page, as it stands in a packed file."""
+    return PACKED.pack(fingerprint, stored.title, stored.content) + stored.evidence
+
+
+def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
+    """Return what returns the keys of a line on the page of a row; it has none without records.
+
+    Notes
+    -----
+    Holds the features of all rows.
+    """
+    records = index.records
+    if records is None:
+        return lambda _: {}
+    shape = records.shape
+    columns = [postings.column(len(index)) for postings in records.postings]
+    sketch = (shape["text_bits"], shape["named_bits"]) if shape["text_bits"] else None
+    kind = None
+    if size := shape.get("feature_size"):
+        kind = Filter(shape["features"] - bool(sketch), size, shape["shared_features"])
+
+    def line(row: int) -> dict[str, Any]:
+        record = records[row]
+        _, title, content = PACKED.unpack_from(record)
+        features = tuple(int(column[row]) for column in columns)
+        stored = Stored(title, content, features if any(features) else (), record[PACKED.size :])
+        return spelt_out(stored, kind, sketch) | {"schema": index.schema}
+
+    return line

@@ -1,0 +1,1 @@
+"""What is done with whole collections: scan, load, pairs, the nearest pages."""

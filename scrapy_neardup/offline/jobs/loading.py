@@ -1,0 +1,153 @@
+"""Pages into a store before a crawl.
+
+Rule of this room: a page is treated as in a crawl, through `Store.check_and_add`, so
+that a loaded store is one that a crawl could have left. A page that is there already is
+SEEN: loading again, or going on after a failure, changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from scrapy_neardup.analysis import AnalysedPage, page_id, scope_of
+from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
+from scrapy_neardup.detector import Detector
+from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
+from scrapy_neardup.offline.files.storedpages import Stored, read_stored
+from scrapy_neardup.offline.jobs.scanning import Analysed, judge
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores import Matching
+from scrapy_neardup.stores.packed import SHAPE
+from scrapy_neardup.urls import Address, identity, redact
+from scrapy_neardup.verdict import Decision, Page
+
+
+def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
+    """Yield the pages of JSON lines that scan printed; ``-`` is standard input.
+
+    Lines of pages that weren't judged are left out.
+
+    Raises
+    ------
+    InputError
+        A line is something else.
+    StoreMismatchError
+        A fingerprint was made with other parameters.
+    ConfigurationError
+        The parameters ask for more than a line says of its page.
+
+    Notes
+    -----
+    The text is gone, and with it what the pages of its site share: titles that say nothing, or
+    differ, are outweighed by equal text alone, as on a site that nothing is known of.
+    """
+    if str(parameters.scope).endswith("language"):
+        raise ConfigurationError(
+            "what scan prints doesn't say languages: load the pages themselves, or use a --scope"
+            " without language"
+        )
+    schema = parameters.schema()
+    with ExitStack() as stack:
+        stack.enter_context(reading(path))
+        file = sys.stdin.buffer if path == "-" else stack.enter_context(Path(path).open("rb"))
+        for number, line in enumerate(file, 1):
+            if line.isspace():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                row = json.loads(line)
+                if row["fingerprint"] is None:
+                    continue
+                _compare(row["schema"], schema, where)
+                yield row["page"], _page(row, parameters)
+            except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+                raise InputError(
+                    f"{where}: not a page as scan prints it ({type(error).__name__}: {error})"
+                ) from error
+
+
+def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
+    name, tokens = row["page"], row["tokens"]
+    fingerprint, stored = int(row["fingerprint"], 16), read_stored(row)
+    if type(tokens) is not int or not 0 <= fingerprint < 1 << 64:
+        raise ValueError("tokens or fingerprint is out of its range")
+    exact = tokens < parameters.min_tokens
+    _check_stored(stored, parameters.matching, exact=exact)
+    return AnalysedPage(
+        id=page_id(identity(name)),
+        fingerprint=fingerprint,
+        exact=exact,
+        scope=scope_of(name, parameters.scope, ""),
+        title=stored.title,
+        content=stored.content,
+        url=redact(name),
+        tokens=tokens,
+        features=stored.features,
+        evidence=stored.evidence,
+        address=Address.of(name),
+    )
+
+
+def _check_stored(stored: Stored, matching: Matching, *, exact: bool) -> None:
+    """Refuse a page whose features or sketch aren't what the store compares.
+
+    Raises
+    ------
+    ValueError
+        Saying what it has and what it must have.
+    """
+    wanted = {key: getattr(matching, key) for key in SHAPE}
+    if exact:
+        wanted = {key: wanted[key] for key in ("text_bits", "named_bits")}
+    for key, value in wanted.items():
+        if stored.shape.get(key, 0) != value:
+            raise ValueError(
+                f"of its features and sketch, {key} is {stored.shape.get(key, 0)} and must be"
+                f" {value}; scan with the options of load"
+            )
+    size = HEAD_SIZE if exact else stored_size(matching.sketch or (0, 0))
+    if matching.sketch and len(stored.evidence) != size:
+        raise ValueError(f"its sketch has {len(stored.evidence)} bytes and must have {size}")
+
+
+def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], where: str) -> None:
+    if theirs != ours:
+        differing = "; ".join(
+            f"{key} is {theirs.get(key)!r} there and {ours.get(key)!r} here"
+            for key in sorted({*theirs, *ours})
+            if theirs.get(key) != ours.get(key)
+        )
+        raise StoreMismatchError(
+            f"{where}: its fingerprint was made with other parameters: {differing}. Give the"
+            " options that scan had"
+        )
+
+
+async def load_batch(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
+    """Judge `pages` and confirm those that are new, all at the same time.
+
+    Stores that answer at once keep their order. In a store across a network it is open
+    which of two near-duplicates of one batch is kept; that one of them is, isn't.
+
+    Raises
+    ------
+    StoreError
+        The store failed; some of the pages may be in it.
+    """
+    verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
+    return Counter(verdict.decision for verdict in verdicts)
+
+
+def batches(pages: Iterator[Analysed], size: int) -> Iterator[list[Analysed]]:
+    """Yield `pages`, `size` at a time."""
+    while batch := list(islice(pages, size)):
+        yield batch

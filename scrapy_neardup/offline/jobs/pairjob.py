@@ -1,0 +1,241 @@
+"""All near-duplicate pairs of one collection, or of a new one and an existing one.
+
+Exact, and bounded in memory whatever the size of the collections. Blocks of one collection are
+held as queries (see `scrapy_neardup.tables.batch`), and what they are compared with streams
+past them, part by part, in as many processes as wanted, here or on a Dask cluster. The result
+depends on none of this.
+
+Equal fingerprints are what makes results explode: a login wall that was met 100,000 times is
+five billion pairs. A job stops where there are more than `max_pairs`, or it *groups* equal
+ones: the first stands for the others of its block, which a pair at distance 0 ties to it.
+That is linear, and connects the same pages as all pairs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.offline.execution.daskcluster import Cluster
+from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.files.sources import RowRange, Source, common_schema
+from scrapy_neardup.tables.batch import BatchSearch, Pairs
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+BLOCK_ROWS = 1 << 21
+"""Number of queries at a time: 350 MB of tables per process for k = 3."""
+PART_ROWS = 1 << 19
+"""Number of fingerprints that a process scans at a time: about a tenth of a second's work."""
+CLUSTER_PART_ROWS = 1 << 23
+"""Number of fingerprints that a task scans on a Dask cluster: 64 MB (Manku et al. 2007, 3.3)."""
+CLUSTER_BLOCK_ROWS = 1 << 20
+"""Number of queries at a time there: 8 MB in the task graph, 180 MB of tables in a process."""
+MAX_PAIRS = 100_000_000
+"""Default of the maximum number of pairs."""
+
+
+class Found(NamedTuple):
+    """The pairs of one part, sorted by `b`, then `a`.
+
+    Parameters
+    ----------
+    a, b
+        Shape (n,), int64: rows. Of one collection a < b; of two, `a` is in the new one.
+    distances
+        Shape (n,), uint8.
+    scanned
+        How many rows were scanned for them.
+    """
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    distances: NDArray[np.uint8]
+    scanned: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What the processes need to know."""
+
+    max_distance: int
+    itself: bool
+    group_equal: bool
+    max_pairs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairJob:
+    """What to compare, and how.
+
+    Parameters
+    ----------
+    collection
+        The collection, or the new one of two.
+    existing
+        What to compare it with; None: with itself.
+    max_distance
+        k, 0 to 8.
+    group_equal
+        Compare each fingerprint of a block of `collection` once, and tie its equals to it.
+    max_pairs
+        Stop where there are more; 0 for no limit.
+    jobs
+        Processes.
+    work
+        What runs the tasks: processes of this machine, or of a cluster.
+
+    Raises
+    ------
+    StoreMismatchError
+        The fingerprints of the two were made with different parameters.
+    """
+
+    collection: Source
+    existing: Source | None = None
+    max_distance: int = 3
+    group_equal: bool = False
+    max_pairs: int = MAX_PAIRS
+    jobs: int = 1
+    block_rows: int = BLOCK_ROWS
+    part_rows: int = PART_ROWS
+    work: Parallel = parallel
+
+    def __post_init__(self) -> None:
+        if self.existing is not None:
+            if self.group_equal:
+                raise ConfigurationError("NEARDUP_GROUP_EQUAL is for one collection, not for two")
+            common_schema([self.collection, self.existing])
+
+    @property
+    def to_scan(self) -> int:
+        """How many rows will be scanned, those that are scanned again counted again."""
+        rows, step = len(self.collection), self.block_rows
+        if self.existing is not None:
+            return len(self.existing) * -(-rows // step)
+        return sum(rows - start for start in range(0, rows, step))
+
+    def run(self) -> Generator[Found]:
+        """Yield the pairs, part by part, in an order that doesn't depend on `jobs`.
+
+        Raises
+        ------
+        InputError
+            A file is damaged, or changed meanwhile.
+        ConfigurationError
+            There are more than `max_pairs`.
+        NeardupError
+            A process died.
+        """
+        rows = len(self.collection)
+        options = _Options(
+            self.max_distance, self.existing is None, self.group_equal, self.max_pairs
+        )
+        count = 0
+        for start in range(0, rows, self.block_rows):
+            queries = self.collection.fingerprints(start, min(start + self.block_rows, rows))
+            if self.existing is None:
+                scanned, parts = rows - start, self.collection.parts(start, self.part_rows)
+            else:
+                scanned, parts = len(self.existing), self.existing.parts(0, self.part_rows)
+            for found in self.work(
+                _Block.scan,
+                parts,
+                jobs=min(self.jobs, max(-(-scanned // self.part_rows), 1)),
+                start=_Block,
+                arguments=(options, queries, start, scanned),
+            ):
+                count += len(found.a)
+                _check(count, self.max_pairs)
+                yield found
+
+
+class _Block:
+    """In each process: the queries of a block, and what is asked of them."""
+
+    def __init__(
+        self, options: _Options, queries: NDArray[np.uint64], first: int, scanned: int
+    ) -> None:
+        self._options = options
+        self._first = first
+        self._search = BatchSearch(queries, options.max_distance, scanned=scanned)
+        self._is_first = np.zeros(len(queries), np.bool_)
+        self._is_first[self._search.first_rows] = True
+
+    def scan(self, part: RowRange) -> Found:
+        """Return the pairs of a part with the queries."""
+        values = part.read()
+        found: list[Pairs] = []
+        count = 0
+        for near in self._search.scan(values):
+            for pairs in self._rows(near, part.row - self._first):
+                found.append(pairs)
+                count += len(pairs.scanned)
+                _check(count, self._options.max_pairs)
+        if not found:
+            empty = np.empty(0, np.int64)
+            return Found(empty, empty, np.empty(0, np.uint8), len(values))
+        scanned, rows, distances = map(np.concatenate, zip(*found, strict=True))
+        order = np.lexsort((rows, scanned))
+        a, b = rows[order] + self._first, scanned[order] + part.row
+        return Found(a, b, distances[order], len(values))
+
+    def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
+        """Yield the pairs of rows that are to be reported.
+
+        Of one collection each is, once: with the later row as the scanned one, which is so
+        many rows `ahead` of its place in the part.
+        """
+        if not self._options.itself:
+            yield from self._search.expand(near)
+            return
+        scanned = near.scanned + ahead
+        if not self._options.group_equal:
+            yield from self._search.expand(near, below=scanned)
+            return
+        rows = self._search.first_rows[near.queries]
+        # A later one of equals is tied to the first, which alone has other neighbours.
+        inside = scanned < len(self._is_first)
+        later = inside & ~self._is_first[np.where(inside, scanned, 0)]
+        kept = (scanned > rows) & (~later | (near.distances == 0))
+        yield Pairs(near.scanned[kept], rows[kept], near.distances[kept])
+
+
+def _check(count: int, most: int) -> None:
+    if most and count > most:
+        raise ConfigurationError(
+            f"there are more than NEARDUP_MAX_PAIRS {most:,} pairs; many equal pages make many:"
+            " try NEARDUP_GROUP_EQUAL, a smaller NEARDUP_MAX_DISTANCE, or allow more"
+        )
+
+
+def on_cluster(client: Client, job: PairJob) -> PairJob:
+    """Return `job` as one that the workers of `client` run.
+
+    Its files must be where all of the workers can read them: on a shared or remote file
+    system. Of two collections the smaller one is held in tables and the other streams past
+    it, so where there are more queries Q than existing fingerprints F, blocks of F are
+    indexed (Abedjan and Flach's formulation).
+
+    The pairs are those of the same job on one machine; with ``group_equal`` those may be
+    others, as blocks differ, that connect the same rows.
+    """
+    sizes: dict[str, Any] = {
+        "block_rows": min(job.block_rows, CLUSTER_BLOCK_ROWS),
+        "part_rows": max(job.part_rows, CLUSTER_PART_ROWS),
+    }
+    if job.existing is None or len(job.collection) <= len(job.existing):
+        return replace(job, work=Cluster(client), **sizes)
+    work = Cluster(client, after=_turned)
+    return replace(job, collection=job.existing, existing=job.collection, work=work, **sizes)
+
+
+def _turned(found: Found) -> Found:
+    order = np.lexsort((found.b, found.a))
+    return Found(found.b[order], found.a[order], found.distances[order], found.scanned)

@@ -1,0 +1,129 @@
+"""A collection judged page by page, as a crawl would judge it.
+
+Rule of this room: reading and fingerprinting are pure and run in any number of
+processes (`analysed`); judging is one store's business, in the order of the input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
+
+from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.detector import Detector
+from scrapy_neardup.errors import InputError, TooComplexError
+from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.text import Content, looks_like_html, parse_html
+from scrapy_neardup.urls import identity
+from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
+
+Analysed = tuple[str, Page | Verdict]
+"""Name of a record's page, and what a store needs to know of it, or why it can't be judged."""
+
+_BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
+"""Maximum pages, and maximum bytes, sent to another process at once: a message costs as much as a
+short page."""
+
+
+def read(record: Record, analyser: Analyser) -> Content | Verdict:
+    """Return what a record says, or the verdict that it can't be judged."""
+    if record.is_too_long:
+        return _unjudged(record, Reason.TOO_LONG)
+    if not record.html:
+        return Content(text=record.text or "")
+    if not looks_like_html(record.html, record.content_type, record.page):
+        return _unjudged(record, Reason.NOT_HTML)
+    try:
+        return analyser.read(parse_html(record.html, record.encoding))
+    except InputError as error:
+        is_complex = isinstance(error, TooComplexError)
+        return _unjudged(
+            record, Reason.TOO_COMPLEX if is_complex else Reason.UNPARSABLE, str(error)
+        )
+    except Exception as error:  # noqa: BLE001  (whatever it is, the pages behind it are read)
+        return _unjudged(record, Reason.UNPARSABLE, f"{type(error).__name__}: {error}")
+
+
+def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
+    """Return the `Page` of a record, or the verdict that it can't be judged.
+
+    Its id is the one that a crawl gives to its URL, or else that of the place where it was
+    found.
+    """
+    content = read(record, analyser)
+    if isinstance(content, Verdict):
+        return content
+    return analyser.page(content, page_id=_id(record), url=record.page)
+
+
+def _id(record: Record) -> int:
+    return page_id(identity(record.url or record.page))
+
+
+def _unjudged(record: Record, reason: Reason, detail: str = "") -> Verdict:
+    return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=_id(record), detail=detail)
+
+
+def analysed(
+    records: Iterable[Record], analyser: Analyser, *, jobs: int = 1, work: Parallel = parallel
+) -> Generator[Analysed]:
+    """Analyse `records` in `jobs` processes, or where `work` does, and yield the results in order.
+
+    Reads ahead by a bounded number of records, and by none for one job. An `InputError`
+    of `records` is raised after the results of all records before it.
+
+    Raises
+    ------
+    NeardupError
+        One of the processes died.
+    """
+    failures: list[InputError] = []
+    is_alone = work is parallel and jobs == 1
+    batches = _batches(_until_failure(records, failures), pages=1 if is_alone else _BATCH_PAGES)
+    found = work(
+        _analyse_batch, batches, jobs=jobs, start=Analyser, arguments=(analyser.parameters,)
+    )
+    with closing(found):
+        for results in found:
+            yield from results
+    if failures:
+        raise failures[0]
+
+
+async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
+    """Judge an analysed page; a new one is confirmed at once, as nothing else is done with it.
+
+    Raises
+    ------
+    StoreError
+        The store failed.
+    """
+    verdict = await detector.decide(page)
+    if verdict.decision is Decision.NEW:
+        await detector.store.confirm(verdict.page_id)
+    return verdict
+
+
+def _until_failure(records: Iterable[Record], failures: list[InputError]) -> Iterator[Record]:
+    try:
+        yield from records
+    except InputError as error:
+        failures.append(error)
+
+
+def _batches(records: Iterable[Record], *, pages: int) -> Iterator[list[Record]]:
+    batch: list[Record] = []
+    size = 0
+    for record in records:
+        batch.append(record)
+        size += len(record.html or record.text or "")
+        if len(batch) == pages or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _analyse_batch(analyser: Analyser, records: list[Record]) -> list[Analysed]:
+    return [(record.page, analyse(record, analyser)) for record in records]

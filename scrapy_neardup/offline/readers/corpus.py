@@ -1,0 +1,154 @@
+"""The pages of collections on disk, one `Record` at a time.
+
+Rule of this room: bytes in, records out; nothing here looks at what a page says. What
+can't be read is an `InputError` that names the file (and the line); nothing is skipped
+for being broken.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from stat import S_ISREG
+from typing import IO, NamedTuple
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.lines import decompressed
+from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading
+from scrapy_neardup.offline.readers.remote import is_remote, opened, stamp
+from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
+from scrapy_neardup.offline.readers.warc import require_warcio, warc_pages
+from scrapy_neardup.text import looks_like_html
+
+__all__ = ["Corpus", "Record"]
+
+_SNIFFED = 1 << 14
+"""Number of leading bytes examined of a file whose name doesn't say what it is."""
+
+RecordReader = Callable[[IO[bytes], str, Columns], Iterator[Record]]
+
+
+def html_page(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
+    """Yield the one page of an HTML file."""
+    html = file.read(MAX_PAGE + 1)
+    yield Record(page=printable(path), html=html if len(html) <= MAX_PAGE else None)
+
+
+_READERS: dict[tuple[str, ...], RecordReader] = {
+    (".html", ".htm", ".xhtml", ".xht", ".shtml"): html_page,
+    (".jsonl", ".ndjson"): json_lines,
+    (".warc",): warc_pages,
+    (".parquet",): parquet_pages,
+}
+"""Endings of file names, without ``.gz`` -> function that reads such a file."""
+
+
+class Corpus:
+    """The pages of several inputs, in the order given.
+
+    Parameters
+    ----------
+    inputs
+        Folders (every file in them, at any depth, that is named like HTML or looks like
+        it, sorted by path), HTML files, WARC files, JSON lines, or ``-``: JSON lines on
+        standard input. Files may be compressed with gzip.
+    columns
+        What the columns of Parquet files, and the keys of JSON lines, are called.
+
+    Raises
+    ------
+    InputError
+        An input is missing, or is none of these; while iterating: it is damaged.
+
+    Notes
+    -----
+    Holds the paths of all files, and one page at a time.
+    """
+
+    def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
+        self._columns = columns
+        if inputs.count("-") > 1:
+            raise InputError("-: standard input can be read only once")
+        self._sources: list[_Source] = []
+        for path in inputs:
+            self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]
+        if any(source.reader is warc_pages for source in self._sources):
+            require_warcio()
+        sizes = [source.size for source in self._sources]
+        self._size = 0 if None in sizes else sum(size or 0 for size in sizes)
+        self._passed = 0
+        self._file: IO[bytes] | None = None
+
+    @property
+    def share(self) -> float | None:
+        """How much of the input was read, in [0, 1]; None where its size isn't known."""
+        if not self._size:
+            return None
+        under_way = self._file.tell() if self._file and not self._file.closed else 0
+        return min((self._passed + under_way) / self._size, 1)
+
+    def __iter__(self) -> Iterator[Record]:
+        for path, reader, size in self._sources:
+            if path == "-":
+                yield from reader(sys.stdin.buffer, path, self._columns)
+                continue
+            with reading(path), opened(path) as file:
+                self._file = file
+                yield from reader(decompressed(file), path, self._columns)
+            self._passed += size or 0
+
+
+class _Source(NamedTuple):
+    path: str
+    reader: RecordReader
+    size: int | None
+    """Number of bytes; None for an input whose end isn't known, such as a pipe."""
+
+
+def _single(path: str) -> _Source:
+    """Return the source at `path`, told by its name or else by how it begins."""
+    if path == "-":
+        return _Source(path, json_lines, None)
+    if is_remote(path):
+        return _Source(path, _named(path) or _unknown(path), stamp(path)[0])
+    with reading(path):
+        status = Path(path).stat()
+    if not S_ISREG(status.st_mode):
+        return _Source(path, json_lines, None)  # a pipe begins only once: no look ahead
+    return _Source(path, _named(path) or _sniffed(path) or _unknown(path), status.st_size)
+
+
+def _unknown(path: str) -> RecordReader:
+    endings = ", ".join(ending for group in _READERS for ending in group)
+    raise InputError(f"{path}: doesn't look like HTML, and its name ends in none of {endings}")
+
+
+def _folder(folder: str) -> list[_Source]:
+    """Return the HTML files in and below `folder`, sorted by path."""
+    found = (
+        Path(place, name) for place, _, names in os.walk(folder, onerror=_fail) for name in names
+    )
+    pages = [
+        _Source(path, html_page, Path(path).stat().st_size)
+        for path in sorted(str(path) for path in found if path.is_file())
+        if (_named(path) or _sniffed(path)) is html_page
+    ]
+    if not pages:
+        raise InputError(f"{folder}: no HTML file in this folder; name other files one by one")
+    return pages
+
+
+def _fail(error: OSError) -> None:
+    raise InputError(f"{error.filename}: can't be read: {error.strerror}") from error
+
+
+def _named(path: str) -> RecordReader | None:
+    name = path.lower().removesuffix(".gz")
+    return next((reader for group, reader in _READERS.items() if name.endswith(group)), None)
+
+
+def _sniffed(path: str) -> RecordReader | None:
+    with reading(path), Path(path).open("rb") as file:
+        return html_page if looks_like_html(file.read(_SNIFFED)) else None

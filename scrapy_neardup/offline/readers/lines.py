@@ -1,0 +1,68 @@
+"""Lines of files, wherever they are and whether or not they are compressed.
+
+Rule of this room: bytes out; what a line says is another's business.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from gzip import GzipFile
+from io import BufferedReader
+from typing import IO, Any, cast
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import opened
+
+LONGEST_LINE = 1 << 24
+"""Maximum bytes of a line; a file with a longer line isn't a file of lines."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that aren't blank, numbered from 1; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        It can't be read.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(reading(path))
+        file = sys.stdin.buffer if path == "-" else decompressed(stack.enter_context(opened(path)))
+        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), 1):
+            if not line.isspace():
+                yield number, line
+
+
+def numbered_lines(path: str, longest: int) -> Iterator[tuple[int, bytes]]:
+    """Yield all lines of a file, numbered from 1; see `bounded_lines`."""
+    with reading(path), opened(path) as file:
+        yield from bounded_lines(decompressed(file), path, longest)
+
+
+def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of an open file, numbered from 1.
+
+    Raises
+    ------
+    InputError
+        A line has `longest` bytes: what follows is no file of lines.
+    """
+    for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
+        if len(line) == longest:
+            raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
+        yield number, line
+
+
+def decompressed(file: IO[bytes]) -> IO[bytes]:
+    """Return what a file holds, behind its compression with gzip if there is any."""
+    # A pipe can't be read twice; what fsspec opens may have no peek of its own.
+    buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
+    if buffered.peek(2).startswith(_GZIP_MAGIC):
+        return cast("IO[bytes]", GzipFile(fileobj=buffered))
+    return buffered

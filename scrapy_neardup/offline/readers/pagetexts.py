@@ -1,0 +1,96 @@
+"""What the pages of collections say, as words or as hashes of shingles.
+
+Rule of this room: a page's text is read as `scan` reads it; what can't be read has no tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.fingerprints import features, token_hashes
+from scrapy_neardup.joins import words
+from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.options import View
+from scrapy_neardup.text import Extractor, looks_like_html, parse_html
+
+Unit = Literal["word", "char", "line"]
+
+_UNITS: dict[Unit, Callable[[str], list[bytes]]] = {
+    "word": words,
+    "char": lambda text: [each.encode() for each in b" ".join(words(text)).decode()],
+    "line": lambda text: [line.encode() for each in text.splitlines() if (line := each.strip())],
+}
+
+
+class Texts:
+    """The texts of records, read once, and what is to be known of them afterwards.
+
+    Parameters
+    ----------
+    records
+        A `Corpus`, for example.
+    view, ignore
+        What of a page counts: ``"main"`` or ``"full"``, and CSS selectors of what doesn't.
+
+    Attributes
+    ----------
+    names
+        What the pages read so far are called.
+    tokens
+        How many tokens each of them has.
+    """
+
+    def __init__(
+        self, records: Iterable[Record], view: View = "main", ignore: Sequence[str] = ()
+    ) -> None:
+        self._records = records
+        self._extractor = Extractor(mode=view, ignore=tuple(ignore))
+        self.names: list[str] = []
+        self.tokens: list[int] = []
+
+    def words(self) -> Iterator[list[bytes]]:
+        """Yield the words of every page."""
+        return self.units("word")
+
+    def units(self, unit: Unit) -> Iterator[list[bytes]]:
+        """Yield the words of every page; its words' characters, a space between two; or its lines.
+
+        Words are those that fingerprints see; lines are without the white space around them, and
+        those that are blank are left out.
+        """
+        for record, text in self.texts():
+            found = _UNITS[unit](text)
+            self._remember(record, len(found))
+            yield found
+
+    def shingle_hashes(self, size: int) -> Iterator[NDArray[np.uint64]]:
+        """Yield the hashes of every page's shingles of `size` words; distinct, increasing."""
+        for record, text in self.texts():
+            hashes = token_hashes(text)
+            self._remember(record, len(hashes))
+            yield features(hashes, shingle_size=size)[0]
+
+    def _remember(self, record: Record, tokens: int) -> None:
+        self.names.append(record.page)
+        self.tokens.append(tokens)
+
+    def texts(self) -> Iterator[tuple[Record, str]]:
+        """Yield the records, each with its text."""
+        for record in self._records:
+            yield record, self._text(record)
+
+    def _text(self, record: Record) -> str:
+        if not record.html:
+            return record.text or ""
+        if not looks_like_html(record.html, record.content_type, record.page):
+            return ""
+        try:
+            root = parse_html(record.html, record.encoding)
+        except InputError:
+            return ""
+        return self._extractor.extract(root).text

@@ -1,0 +1,262 @@
+"""Pages in files that have columns: JSON lines and Parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.lines import bounded_lines
+from scrapy_neardup.offline.readers.parquet import page_sizes, reading_parquet
+from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable
+from scrapy_neardup.urls import redact
+
+MAX_LINE = 2 * MAX_PAGE
+"""Maximum bytes of a JSON line; a file with a longer line isn't a file of lines."""
+_BATCH_PAGES, _BATCH_BYTES = 256, MAX_PAGE
+"""Maximum number, and bytes, of the pages of a Parquet file that are read at a time."""
+_MAX_DATA_PAGE = 8 * MAX_PAGE
+"""Maximum bytes, decompressed, of a data page or dictionary of a Parquet file; pyarrow puts 1,024
+rows into one, however long they are."""
+
+_LONG = object()
+"""A value that is too long to be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Names of columns; ``metadata.url`` is the field ``url`` of the column ``metadata``.
+
+    Parameters
+    ----------
+    html, text
+        The page: HTML, or else its text. A file needs one of them; None: there is none.
+    url
+        Its URL; a file without such a column has none.
+    id
+        What a page is called; None: its URL, or else its place.
+    others
+        What else is to be read of each page.
+    """
+
+    html: str | None = "html"
+    text: str | None = "text"
+    url: str = "url"
+    id: str | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """The columns of which a file needs one."""
+        return tuple(name for name in (self.html, self.text) if name)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The columns that were asked for by name, all of which a file needs."""
+        return (*((self.id,) if self.id else ()), *self.others)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        return tuple(dict.fromkeys((*self.contents, self.url, *self.required)))
+
+    def quoted(self) -> str:
+        """Return the names of the contents as an error message has them."""
+        return " or ".join(f'"{name}"' for name in self.contents)
+
+
+USUAL = Columns()
+"""What `scrapy-neardup scan` reads."""
+
+
+def json_lines(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
+    """Yield the pages of JSON lines: objects with ``html`` or ``text``, and maybe ``url``.
+
+    Blank lines are passed over; a page without a URL is called ``PATH:LINE``.
+
+    Raises
+    ------
+    InputError
+        For a line that isn't such an object.
+    """
+    for number, line in bounded_lines(file, path, MAX_LINE):
+        if not line.isspace():
+            yield json_record(line, number, path, columns)
+
+
+def json_record(line: bytes, number: int, path: str, columns: Columns = USUAL) -> Record:
+    """Return the page of a JSON line, the lines numbered from 1.
+
+    Raises
+    ------
+    InputError
+        It isn't an object with the columns.
+    """
+    where = f"{path}, line {number}"
+    try:
+        item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not a line of JSON ({error})") from error
+    if not isinstance(item, dict):
+        raise InputError(f"{where}: not an object with {columns.quoted()}")
+    values = {
+        name: value for name in columns.names if (value := _inside(item, name)) is not _MISSING
+    }
+    if not values.keys() & set(columns.contents):
+        raise InputError(f"{where}: not an object with {columns.quoted()}")
+    for name in columns.required:
+        if name not in values:
+            raise InputError(f'{where}: has no "{name}"')
+    return _record(values, columns, where, path, number)
+
+
+_MISSING = object()
+
+
+def _inside(item: Mapping[str, Any], name: str) -> Any:
+    """Return a key's value, or a field of it: ``a.b``."""
+    if name in item:
+        return item[name]
+    outer, _, inner = name.partition(".")
+    value = item.get(outer)
+    return _inside(value, inner) if inner and isinstance(value, dict) else _MISSING
+
+
+def _record(
+    item: Mapping[str, Any], columns: Columns, where: str, path: str, number: int
+) -> Record:
+    url = _string(item, columns.url, where)
+    html = _string(item, columns.html, where) if columns.html else None
+    text = _string(item, columns.text, where) if columns.text else None
+    name = item.get(columns.id) if columns.id else None
+    content: dict[str, Any] = {}
+    if len(html or text or "") <= MAX_PAGE:
+        content = {
+            "html": None if html is None else html.encode(),
+            "text": (text or "") if html is None else None,
+            "encoding": "utf-8",
+        }
+    return Record(
+        page=redact(url) if url else f"{printable(path)}:{number}",
+        url=url,
+        row=number - 1,
+        id=None if name is None else str(name),
+        values={name: item.get(name) for name in columns.others} if columns.others else None,
+        **content,
+    )
+
+
+def _string(item: Mapping[str, Any], key: str, where: str) -> str | None:
+    value = item.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InputError(f'{where}: "{key}" is no string but {type(value).__name__}')
+    if len(value) > MAX_PAGE:
+        return value  # nobody reads it
+    # JSON can spell half a surrogate pair, which no other encoding can.
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def parquet_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
+    """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
+
+    Raises
+    ------
+    InputError
+        pyarrow isn't installed, or the file has no such column.
+    """
+    with reading_parquet(path):
+        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            ParquetFile,
+        )
+
+        parquet = ParquetFile(file)
+        wanted = _present(parquet, path, columns)
+        contents = set(columns.contents)
+        number = 0
+        for group in range(parquet.num_row_groups):
+            if not parquet.metadata.row_group(group).num_rows:
+                continue  # it has no pages
+            rows, bounded = _bounded(file, parquet.metadata.row_group(group), wanted)
+            is_left_out = not contents & set(bounded)
+            # Threads would read ahead.
+            for batch in parquet.iter_batches(
+                rows, row_groups=[group], columns=bounded, use_threads=False
+            ):
+                found = {name: _values(_column(batch, name)) for name in bounded}
+                for row in range(batch.num_rows):
+                    number += 1
+                    item = {name: values[row] for name, values in found.items()}
+                    short = {name: value for name, value in item.items() if value is not _LONG}
+                    record = _record(short, columns, f"{path}, row {number}", path, number)
+                    is_long = is_left_out or len(short) < len(item)
+                    yield replace(record, html=None, text=None) if is_long else record
+
+
+def _present(parquet: Any, path: str, columns: Columns) -> list[str]:
+    """Return the columns of a file that are to be read, in its order.
+
+    Raises
+    ------
+    InputError
+        One is missing.
+    """
+    schema = parquet.schema
+    known = [schema.column(number).path for number in range(len(schema.names))]
+    top = ", ".join(parquet.schema_arrow.names)
+    if not set(columns.contents) & set(known):
+        raise InputError(f"{path}: has no column {columns.quoted()} but {top}")
+    for name in columns.required:
+        if name not in known:
+            raise InputError(f'{path}: has no column "{name}" but {top}')
+    return [name for name in known if name in columns.names]
+
+
+def _column(batch: Any, name: str) -> Any:
+    """Return a column of a batch, or a field of one."""
+    from pyarrow import compute  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+
+    if name in batch.schema.names:
+        return batch.column(name)
+    outer, *inner = name.split(".")
+    return compute.struct_field(batch.column(outer), inner)
+
+
+def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, list[str]]:
+    """Return how many rows of a row group to read at a time, and which columns.
+
+    No row is longer than the largest page of its column, which is decompressed whole. A column
+    with too large a page is left unread.
+    """
+    rows, columns = _BATCH_PAGES, []
+    for column in map(group.column, range(group.num_columns)):
+        if column.path_in_schema in wanted:
+            size = max(page_sizes(file, column), default=0)
+            if size <= _MAX_DATA_PAGE:
+                columns.append(column.path_in_schema)
+                rows = min(rows, max(1, _BATCH_BYTES // max(size, 1)))
+    return rows, columns
+
+
+def _values(column: Any) -> list[Any]:
+    """Return the values of a column of a Parquet file; of more than `MAX_PAGE` bytes, `_LONG`.
+
+    A string could take four times the bytes of its value.
+    """
+    from pyarrow import compute, types  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+
+    texts = column.dictionary if types.is_dictionary(column.type) else column
+    if not (types.is_string(texts.type) or types.is_large_string(texts.type)):
+        return list(column.to_pylist())
+    lengths = compute.binary_length(texts)
+    if (compute.max(lengths).as_py() or 0) <= MAX_PAGE:
+        return list(column.to_pylist())
+    if texts is not column:
+        lengths = lengths.take(column.indices)
+    return [
+        _LONG if (length or 0) > MAX_PAGE else column[row].as_py()
+        for row, length in enumerate(lengths.to_pylist())
+    ]

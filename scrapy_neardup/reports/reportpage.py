@@ -1,0 +1,237 @@
+"""The report on audits: what is counted, what deserves a look, and the drops themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from functools import cached_property
+from typing import Any
+
+from scrapy_neardup.reports import explanations
+from scrapy_neardup.reports.auditlines import Entry
+from scrapy_neardup.reports.columns import columns, shown_drops
+from scrapy_neardup.reports.differences import KEEPS_THEM
+from scrapy_neardup.reports.mirroredfolders import mirrors
+from scrapy_neardup.reports.page import page
+from scrapy_neardup.reports.review import crowds, drops_to_look_at, kept_patterns
+from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
+from scrapy_neardup.reports.texts import lines_with_texts
+from scrapy_neardup.verdict import Decision
+
+_BARS = 72
+"""Number of bars of the picture over time."""
+
+_LONGEST = 200
+"""Maximum characters of an address or title that are printed."""
+_DIGEST, _NAMED = 8, 3
+"""Maximum number of patterns, and of groups whose difference is named, in a digest."""
+
+_FINDINGS = {
+    "titles": "repeat a page of another title or heading",
+    "near": "are near the threshold",
+    "learnt": "were decided with something learnt",
+}
+
+_ROWS = 200
+"""Maximum number of hosts and patterns that are listed; the others are summed up in one row."""
+
+
+class Report:
+    """The page about a `Summary`, which is complete.
+
+    Parameters
+    ----------
+    summary
+        What the audits say.
+    sources
+        What they are called.
+    only_from_drops
+        Addresses that only pages which repeat others lead to, where a trial has found out.
+    """
+
+    def __init__(
+        self,
+        summary: Summary,
+        sources: Sequence[str],
+        *,
+        only_from_drops: Sequence[str] | None = None,
+    ) -> None:
+        self._summary = summary
+        self._sources = sources
+        self._only_from_drops = only_from_drops
+        self._findings = drops_to_look_at(summary)
+        self._numbers = shown_drops(summary, self._findings)
+
+    @cached_property
+    def lines(self) -> list[int]:
+        """The lines whose texts `pieces` is to be given, in increasing order."""
+        return lines_with_texts(self._summary, self._numbers, self._findings)
+
+    def pieces(self, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
+        """Yield the page.
+
+        Parameters
+        ----------
+        texts
+            Line -> what `texts.text_of` returns of it, for those of `lines`.
+        """
+        places = {line: number for number, line in enumerate(texts)}
+        return page(
+            "Near-duplicate report",
+            scripts=_SCRIPTS,
+            early={"summary": self._counts()},
+            late={
+                "drops": columns(self._summary, self._numbers, places),
+                "texts": list(texts.values()),
+            },
+        )
+
+    def headline(self) -> str:
+        """Return what the page says first, as a line of text."""
+        made = self._summary.decisions
+        pages, repeated = made.total(), made[Decision.DUPLICATE]
+        share = f"{repeated / pages:.1%}" if pages else "none"
+        return (
+            f"{counted(pages, 'page')}: {repeated:,} repeat another ({share}),"
+            f" {made[Decision.UNJUDGED]:,} not judged"
+        )
+
+    def digest(self) -> list[str]:
+        """Return what the page says in all, as lines of text."""
+        lines = [f"{self.headline()}."]
+        if unjudged := self._summary.unjudged.most_common(_DIGEST):
+            why = "; ".join(f"{number:,} {explanations.UNJUDGED.get(reason, reason)}"
+                            for reason, number in unjudged)  # fmt: skip
+            lines.append(f"Not judged, and so kept: {why}.")
+        drops = [row for row in _largest(self._summary.patterns) if row[0] and row[1 + REPEATED]]
+        for pattern, kept, repeated, unjudged in drops[:_DIGEST]:
+            lines.append(f"{repeated:9,} of {kept + repeated + unjudged:,}  {printable(pattern)}")
+        if len(drops) > _DIGEST:
+            lines.append(f"{'…':>9}")
+        lines += [
+            f"{printable(each.folder)} repeats {printable(each.of)}:"
+            f" {each.repeated:,} of {counted(each.pages, 'page')}."
+            for each in mirrors(self._summary)[:_DIGEST]
+        ]
+        lines += [
+            f"Worth a look: {counted(count, 'page')} that repeat {printable(of)} differ in"
+            f" {printable(difference)}. If they are different pages to you, set {KEEPS_THEM}."
+            for of, count, difference in self._differences()[:_NAMED]
+        ]
+        looks = [f"{each.count:,} {_FINDINGS[each.name]}" for each in self._findings]
+        looks += [
+            f"{count:,} pages of {printable(pattern)} repeat {printable(of)}"
+            for pattern, of, count in self._crowds()[:1]
+        ]
+        lines += [f"Worth a look: {look}." for look in looks]
+        return lines
+
+    def _counts(self) -> dict[str, Any]:
+        summary = self._summary
+        rows = {number: row for row, number in enumerate(self._numbers)}
+        first, step, bars = summary.timeline(_BARS)
+        return {
+            "sources": list(self._sources),
+            "pages": summary.decisions.total(),
+            "decisions": summary.decisions,
+            "actions": summary.actions.most_common(),
+            "shown": len(self._numbers),
+            "groups": len({drop.of_id for drop in summary.drops}),
+            "links": summary.links,
+            "words": {"rules": explanations.RULES, "unjudged": explanations.UNJUDGED},
+            "crawls": [_crawl(entry) for entry in summary.crawls],
+            "mirrors": [astuple(mirror) for mirror in mirrors(summary)],
+            "orphaned": summary.orphaned,
+            "orphans": summary.orphans,
+            "onlyFromDrops": self._only_from_drops,
+            "rules": summary.rules.most_common(_ROWS),
+            "unjudged": summary.unjudged.most_common(_ROWS),
+            "distances": sorted(summary.distances.items()),
+            "hosts": self._hosts(),
+            "patterns": _largest(self._summary.patterns),
+            "time": {"first": first, "step": step, "bars": bars},
+            "findings": [
+                {
+                    "name": finding.name,
+                    "count": finding.count,
+                    "rows": [rows[number] for number in finding.drops if number in rows],
+                }
+                for finding in self._findings
+            ],
+            "crowds": self._crowds(),
+            "differences": self._differences(),
+            "kept": kept_patterns(summary),
+        }
+
+    def _hosts(self) -> list[list[Any]]:
+        counts: dict[str, list[int]] = {}
+        for (host, outcome), number in self._summary.hosts.items():
+            counts.setdefault(host, [0, 0, 0])[outcome] += number
+        return _largest(counts)
+
+    def _crowds(self) -> list[list[Any]]:
+        return [
+            [crowd.pattern, self._kept_names[crowd.of_id], crowd.count]
+            for crowd in crowds(self._summary)[:_ROWS]
+        ]
+
+    def _differences(self) -> list[list[Any]]:
+        """Return rows of a kept page, how many repeat it, and in what they differ."""
+        sizes = Counter(drop.of_id for drop in self._summary.drops)
+        rows: list[list[Any]] = [
+            [self._kept_names.get(of_id, f"page {of_id:016x}"), sizes[of_id], difference]
+            for of_id, difference in self._summary.differences.items()
+        ]
+        return sorted(rows, key=lambda row: row[1], reverse=True)[:_ROWS]
+
+    @cached_property
+    def _kept_names(self) -> dict[int, str]:
+        """Page id -> the address of a page that others repeat."""
+        kept = self._summary.kept
+        return {
+            drop.of_id: kept[drop.of_id].page if drop.of_id in kept else drop.of
+            for drop in self._summary.drops
+        }
+
+
+_SCRIPTS = (
+    "shown", "data", "charts", "overview", "difference", "reordered", "pair", "view", "export",
+    "list", "report",
+)  # fmt: skip
+"""Modules in ``assets/``, each after those that it needs."""
+
+
+def _crawl(entry: Entry) -> dict[str, Any]:
+    """Return what the page says of a crawl: texts alone."""
+    names = ("version", "scrapy", "bot", "spider", "store", "preset")
+    return {
+        **{name: str(entry.get(name) or "") for name in names},
+        "time": entry["time"],
+        "settings": [f"{name} = {value}" for name, value in entry["settings"].items()],
+    }
+
+
+def counted(number: int, thing: str) -> str:
+    """Return `number` of `thing`, in words."""
+    plural = "es" if thing.endswith("s") else "s"
+    return f"{number:,} {thing}{plural if number != 1 else ''}"
+
+
+def printable(text: str) -> str:
+    """Return `text` as a terminal may show it: control characters replaced, one line."""
+    shown = "".join(
+        character if character.isprintable() else "\ufffd" for character in text[:_LONGEST]
+    )
+    return shown + "…" if len(text) > _LONGEST else shown
+
+
+def _largest(counts: dict[str, list[int]]) -> list[list[Any]]:
+    """Return rows of a name, pages kept, repeated and not judged; those with most drops first."""
+    ordered = sorted(
+        counts.items(), key=lambda item: (item[1][REPEATED], item[1][KEPT]), reverse=True
+    )
+    rows = [[name, *numbers] for name, numbers in ordered[:_ROWS]]
+    if rest := [numbers for _, numbers in ordered[_ROWS:]]:
+        rows.append([None, *map(sum, zip(*rest, strict=True))])
+    return rows
