@@ -2,12 +2,16 @@
 
 import gc
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 from tried import pytest_terminal_summary  # noqa: F401  (here processes that run no test find it)
 
 # Several processes run tests, and start others: numpy needs no threads in any of them.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Where a shell ignores interrupts (nohup, many runners of CI), all that it starts would, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test depends on how fast a machine is, or on what else it does at the time.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -17,9 +17,8 @@ from keyword import iskeyword
 import click
 
 from scrapy_neardup import __version__
-from scrapy_neardup.cli.common import escaped, failure
+from scrapy_neardup.cli.common import Interrupted, escaped, failure
 from scrapy_neardup.errors import NeardupError
-from scrapy_neardup.interrupts import insistent
 
 VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
@@ -77,8 +76,9 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Run the verb; an error raised on purpose becomes one line and an exit status."""
         try:
-            with insistent():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("Interrupted.") from None
         except BrokenPipeError:
             raise  # click ends quietly: the reader of our output has closed it
         except (NeardupError, OSError) as error:
@@ -114,5 +114,6 @@ def main() -> None:
     Results go to standard output, progress and summaries to standard error.
 
     Exit status: 0 it worked, 1 something failed at run time (a store went away, the
-    reader of a pipe left), 2 an option or an input can't be used; the message names it.
+    reader of a pipe left), 2 an option or an input can't be used; the message names it, 130 it
+    was interrupted (Ctrl-C; a second one ends it at once).
     """

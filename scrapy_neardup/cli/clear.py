@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import click
 
 from scrapy_neardup.cli.common import Unusable
 from scrapy_neardup.cli.flags import setting_option
-from scrapy_neardup.cli.loops import run
 from scrapy_neardup.stores.admin import store_admin
 
 
@@ -21,12 +22,12 @@ def clear(*, uri: str, namespace: str, yes: bool) -> None:
     namespaces stay, and so do other keys of a Redis. A file keeps its size: pages to come
     take the room.
     """
-    pages = run(_pages(uri, namespace))
+    pages = asyncio.run(_pages(uri, namespace))
     if pages is None:
         raise Unusable(f"--namespace {namespace!r} isn't there; stats lists them")
     if not yes:
         click.confirm(f"Forget the {pages:,} pages of {namespace!r}?", abort=True, err=True)
-    run(_clear(uri, namespace))
+    asyncio.run(_clear(uri, namespace))
     click.echo(f"{pages:,} pages of {namespace!r} forgotten")
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from io import TextIOWrapper
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -36,6 +36,16 @@ class Unusable(click.ClickException):
     """An option or an input can't be used: exit status 2, as for click's own usage errors."""
 
     exit_code = 2
+
+
+class Interrupted(click.ClickException):
+    """The user has ended the run: the exit status of shells for that, and what there is of it."""
+
+    exit_code = 130
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message; it is no error."""
+        click.echo(f"\n{self.format_message()}", file, err=True)
 
 
 def failure(error: NeardupError | OSError) -> click.ClickException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,6 @@ from scrapy_neardup import __version__
 from scrapy_neardup._speed import IS_PURE, NAMES, load
 from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.cli.flags import name_value_pairs
-from scrapy_neardup.cli.loops import run
 from scrapy_neardup.errors import ConfigurationError
 
 _NEEDED = "scrapy", "twisted", "lxml", "numpy"
@@ -62,7 +62,7 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
     from scrapy_neardup.crawl.checkup import check_project  # noqa: PLC0415  (it imports Scrapy)
 
     try:
-        found = run(check_project(spider, settings))
+        found = asyncio.run(check_project(spider, settings))
     except ConfigurationError as error:
         raise Unusable(str(error)) from error
     click.echo("\n".join(_section(f"Project ({found.project})", found.facts.items())))

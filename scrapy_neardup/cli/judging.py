@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from asyncio import Runner
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from scrapy_neardup.cli.flags import is_given, setting_option, together
-from scrapy_neardup.cli.loops import Runner, running
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
 from scrapy_neardup.options import Judging, options_of
 from scrapy_neardup.parameters import Parameters
@@ -43,7 +43,7 @@ def opened_store(
         schema=parameters.schema(),
         matching=parameters.matching,
     )
-    with running() as runner:
+    with Runner() as runner:
         try:
             runner.run(store.open())
         except StoreUnavailableError:

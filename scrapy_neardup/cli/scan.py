@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import click
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
-from scrapy_neardup.cli.common import Progress, escaped, output
+from scrapy_neardup.cli.common import Interrupted, Progress, escaped, output
 from scrapy_neardup.cli.flags import (
     given,
     jobs_option,
@@ -166,13 +166,11 @@ def _interruption_explained(
     try:
         yield
     except KeyboardInterrupt:
-        if counts:
-            lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
-            kept = "" if uri.startswith("memory:") else ", and the store has them"
-            click.echo(
-                f"\nInterrupted after {counts.total():,} pages: {escaped(lines)}{kept}.", err=True
-            )
-        raise
+        lines = "their lines are written" if path == "-" else f"nothing is written to {path}"
+        kept = "" if uri.startswith("memory:") else ", and the store has them"
+        raise Interrupted(
+            f"Interrupted after {counts.total():,} pages: {escaped(lines)}{kept}."
+        ) from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import asdict
 from typing import Any
@@ -10,7 +11,6 @@ import click
 
 from scrapy_neardup.cli.common import Unusable, escaped
 from scrapy_neardup.cli.flags import setting_option
-from scrapy_neardup.cli.loops import run
 from scrapy_neardup.stores.admin import store_admin
 
 
@@ -24,7 +24,7 @@ def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     Of a store in Redis also its memory and its busiest buckets; it may be in use meanwhile.
     A file of SQLite is locked as long as a crawl has it open.
     """
-    result = run(_collected(uri, namespace))
+    result = asyncio.run(_collected(uri, namespace))
     click.echo(json.dumps(result, indent=2) if as_json else _text(result))
 
 

@@ -1,76 +1,98 @@
-"""Interrupts at the moments that a real signal hits once in a thousand times."""
+"""Ctrl-C ends a verb quietly, says what is written, and leaves no process behind."""
 
+import signal
 import subprocess
 import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-LOOP = """
-import asyncio, socket
-made = socket.socketpair
-def interrupted(*arguments):
-    interrupt_main()
-    return made(*arguments)
-socket.socketpair = interrupted
-"""
-
-TASK = """
+SUPPORT = Path(__file__).parents[1] / "support"
+WAITS = """
 import asyncio
-made = asyncio.BaseEventLoop.create_task
-def interrupted(*arguments, **names):
-    asyncio.BaseEventLoop.create_task = made
-    interrupt_main()
-    return made(*arguments, **names)
-asyncio.BaseEventLoop.create_task = interrupted
-"""
-
-PROCESS = """
-from multiprocessing.context import SpawnProcess
-started = SpawnProcess.start
-def interrupted(self):
-    started(self)
-    interrupt_main()
-SpawnProcess.start = interrupted
-"""
-
-DROPPED = """
-import time, weakref
-from scrapy_neardup.offline.readers.corpus import Corpus
-def interrupted(self):
-    called = weakref.ref(self.__class__(["pages.jsonl"]), lambda _: interrupt_main())
-    time.sleep(60)
-    yield
-Corpus.__iter__ = interrupted
+from scrapy_neardup.stores.embedded.memory import MemoryStore
+async def waits(*_):
+    print(flush=True)
+    await asyncio.sleep(60)
 """
 
 
-@pytest.mark.parametrize(
-    ("moment", "call"),
-    [
-        (LOOP, ["scan", "pages.jsonl"]),
-        (LOOP, ["stats", "--store", "sqlite:pages.db"]),
-        (TASK, ["scan", "pages.jsonl"]),
-        (TASK, ["stats", "--store", "sqlite:pages.db"]),
-        (PROCESS, ["scan", "pages.jsonl", "--jobs", "2"]),
-        (DROPPED, ["scan", "pages.jsonl"]),
-    ],
-    ids=["a loop is made", "a loop is made (stats)", "a task is made", "a task is made (stats)",
-         "a process has started", "Python drops it"],
-)  # fmt: skip
-def test_it_ends_a_verb_quietly(moment, call, tmp_path):
-    (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n')
-    code = (
-        "import sys\n"
-        "from _thread import interrupt_main  # as a signal that another thread takes\n"
-        "from scrapy_neardup.cli import main\n"
-        f"{moment}\n"
-        "main(sys.argv[1:])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-W", "always", "-c", code, *call],
-        capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
+@contextmanager
+def running(code, *arguments, folder):
+    """Start Python in a session of its own, and wait for a line of it."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "always", "-c", code, *arguments], cwd=folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        env={"PYTHONPATH": str(SUPPORT)},
     )  # fmt: skip
-    assert (result.returncode, result.stdout, result.stderr.split()) == (1, "", ["Aborted!"])
+    try:
+        process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def main(code):
+    return f"import sys\n{code}\nfrom scrapy_neardup.cli import main\nmain(sys.argv[1:])"
+
+
+@pytest.mark.parametrize("place", ["open", "close"])
+def test_it_ends_a_store_that_does_not_answer(place, tmp_path):
+    (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n')
+    code = main(f"{WAITS}\nMemoryStore.{place} = waits")
+    with running(code, "scan", "pages.jsonl", "--output", "out", folder=tmp_path) as process:
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        assert (process.returncode, error.strip()) == (130, "Interrupted.")
+    assert not (tmp_path / "out").exists()
+
+
+STUBBORN = """
+async def stubborn(*_):
+    print(flush=True)
+    try:
+        await asyncio.sleep(60)
+    finally:
+        print(flush=True)
+        await asyncio.sleep(60)
+MemoryStore.open = stubborn
+"""
+
+
+def test_a_second_one_ends_what_is_being_tidied_up(tmp_path):
+    with running(main(WAITS + STUBBORN), "scan", "-", folder=tmp_path) as process:
+        process.send_signal(signal.SIGINT)
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+BUSY = """
+from scrapy_neardup.offline.execution.pool import parallel
+from pool_tasks import sleep, start
+for pid in parallel(sleep, [0, 60, 60, 60], jobs=2, start=start, arguments=(0,)):
+    print(pid, flush=True)
+"""
+
+
+def test_a_second_one_ends_processes_that_are_busy(tmp_path):
+    with running(BUSY, folder=tmp_path) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        if not children.exists():
+            pytest.skip("needs /proc")
+        pids = children.read_text().split()
+        assert len(pids) > 1
+        commands = [Path(f"/proc/{pid}/cmdline") for pid in pids]
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1)  # for tasks that have begun
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=30)
+        assert error.rstrip().endswith("KeyboardInterrupt")
+        left = [command.read_text() for command in commands if command.exists()]
+        assert not [command for command in left if "spawn_main" in command]
 
 
 PAGES_FIRST = """
@@ -92,12 +114,11 @@ Progress.update = interrupted
 ])  # fmt: skip
 def test_a_scan_says_what_there_is_of_it(options, said, tmp_path):
     (tmp_path / "pages.jsonl").write_text('{"text": "one two three four five six"}\n' * 3)
-    code = f"import sys\nfrom scrapy_neardup.cli import main\n{PAGES_FIRST}\nmain(sys.argv[1:])"
     result = subprocess.run(
-        [sys.executable, "-c", code, "scan", "pages.jsonl", *options],
+        [sys.executable, "-c", main(PAGES_FIRST), "scan", "pages.jsonl", *options],
         capture_output=True, text=True, check=False, cwd=tmp_path, timeout=60,
     )  # fmt: skip
-    assert result.returncode == 1
-    assert [line for line in result.stderr.splitlines() if line] == [said, "Aborted!"]
+    assert result.returncode == 130
+    assert result.stderr.strip() == said
     assert len(result.stdout.splitlines()) == (0 if "--output" in options else 2)
     assert not (tmp_path / "out").exists()

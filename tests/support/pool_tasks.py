@@ -2,12 +2,18 @@
 
 import os
 import signal
+import time
 
 from scrapy_neardup.errors import ConfigurationError
 
 
 def start(base):
     return base
+
+
+def sleep(_, seconds):
+    time.sleep(seconds)
+    return os.getpid()
 
 
 def add(base, task):

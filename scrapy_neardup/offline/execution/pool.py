@@ -1,7 +1,7 @@
-"""Work in several processes: a function over tasks, results in their order.
+"""Functions over tasks in several processes, results in their order.
 
-Rule of this room: nothing is forked (the parent may have threads), nothing outlives the
-parent, and no more results wait than a few for each process.
+Nothing is forked, as the parent may have threads; no process outlives the parent; and no more
+results wait than a few for each process.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 from scrapy_neardup.errors import NeardupError
-from scrapy_neardup.interrupts import held
 
 if sys.platform != "win32":
     from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
@@ -58,6 +57,9 @@ def parallel(
 ) -> Generator[Result]:
     """Yield ``function(state, task)`` for each task, in order.
 
+    If it is ended early, by an interrupt for example, tasks that have begun are finished; a second
+    interrupt ends the processes at once.
+
     Parameters
     ----------
     jobs
@@ -76,11 +78,12 @@ def parallel(
             yield function(state, task)
         return
     waiting: deque[Future[Result]] = deque()
-    with held():  # or semaphores may be left behind
-        pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (start, arguments))
+    others = {*active_children()}
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (start, arguments))
     try:
         for task in tasks:
-            waiting.append(_submit(pool, function, task))
+            with _deaf_to_interrupts():
+                waiting.append(pool.submit(_run, function, task))
             if len(waiting) > jobs * _AHEAD:
                 yield waiting.popleft().result()
         while waiting:
@@ -90,23 +93,16 @@ def parallel(
             f"one of {jobs} processes was killed, perhaps for want of memory; use fewer --jobs"
         ) from error
     finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _submit(
-    pool: ProcessPoolExecutor, function: Callable[[Any, Task], Result], task: Task
-) -> Future[Result]:
-    """Hand a task over.
-
-    An interrupt waits until that is done: a pool whose processes are half started can't be ended.
-    """
-    with held(), _inherited_deafness():
-        return pool.submit(_run, function, task)
+        try:
+            pool.shutdown(cancel_futures=True)
+        finally:  # left by a second interrupt, or by one while the pool was made
+            for process in {*active_children()} - others:
+                process.kill()
 
 
 @contextmanager
-def _inherited_deafness() -> Iterator[None]:
-    """Make processes that are started here deaf to interrupts from their birth."""
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Have processes that are started here inherit a mask: a Ctrl-C is the parent's business."""
     if sys.platform == "win32":
         yield
         return
