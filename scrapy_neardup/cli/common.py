@@ -73,13 +73,7 @@ def escaped(message: str) -> str:
 
 @contextmanager
 def output(path: str) -> Iterator[TextIO]:
-    """Yield a text file for results; ``-`` is standard output, any other is written aside.
-
-    Raises
-    ------
-    InputError
-        Nothing can be written at `path`.
-    """
+    """Yield a text file for results; ``-`` is standard output, any other is written aside."""
     if path == "-":
         yield sys.stdout
         return

@@ -174,25 +174,13 @@ def given(names: Collection[str]) -> list[str]:
 
 
 def refuse_given(what: str, unused: Collection[str]) -> None:
-    """Fail if one of these options is given, which can't be combined with `what`.
-
-    Raises
-    ------
-    click.UsageError
-        Naming the option.
-    """
+    """Fail if one of these options is given, which can't be combined with `what`."""
     for option in given(unused):
         raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
 
 
 def size_in_bytes(value: str) -> int:
-    """Return the bytes that people write as 500MB or 4GB (thousands), or 1GiB.
-
-    Raises
-    ------
-    click.BadParameter
-        It is no size.
-    """
+    """Return the bytes that people write as 500MB or 4GB (thousands), or 1GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
     if not found:
         raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")

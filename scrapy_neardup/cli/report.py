@@ -68,11 +68,6 @@ def write_report(
 
     Audits are read twice: for the counts, and for the texts of the pairs that are shown. The
     page calls them by their paths, or all of them `name`.
-
-    Raises
-    ------
-    InputError
-        A file can't be read, is no audit, or nothing can be written at `path`.
     """
     summary = Summary()
     with output(path) as results:

@@ -148,13 +148,7 @@ def try_(
 
 
 def _report_file(path: str | None, *, overwrite: bool) -> Path:
-    """Return where to write the report.
-
-    Raises
-    ------
-    ConfigurationError
-        There is a file at `path`, and it isn't to be replaced.
-    """
+    """Return where to write the report."""
     if path is None:
         others = (Path(f"report-{number}.html") for number in count(2))
         names = chain([Path("report.html")], others)

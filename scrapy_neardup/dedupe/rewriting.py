@@ -91,7 +91,7 @@ class RowWriter:
 
     def flush(self) -> None:
         """Write the rows that wait, if there are any."""
-        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
 
         if any(batch.num_rows for batch in self._waiting):
             self._writer.write_table(pa.Table.from_batches(self._waiting, self.schema))
@@ -109,10 +109,7 @@ def parquet_writer(
     more
         Fields of columns that are written besides.
     """
-    from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
-        ParquetFile,
-        ParquetWriter,
-    )
+    from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
 
     parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
     schema = parquet.schema_arrow

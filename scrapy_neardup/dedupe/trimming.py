@@ -100,7 +100,7 @@ class Trimmer:
 
     def _parquet(self, path: str, target: IO[bytes], places: Integers, counts: Integers) -> None:
         with reading_parquet(path), opened(path) as file:
-            import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
+            import pyarrow as pa  # noqa: PLC0415
 
             marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
             with parquet_writer(file, target, (marks,) if self._mark else ()) as (parquet, writer):

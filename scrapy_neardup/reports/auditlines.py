@@ -81,11 +81,6 @@ def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> It
         Name of the file in an error.
     skip_torn
         Skip lines that aren't JSON: a machine that crashed may have torn one.
-
-    Raises
-    ------
-    InputError
-        A line isn't a line of an audit, or the file is empty.
     """
     number = 0
     for number, line in enumerate(lines, 1):

@@ -1,1 +1,1 @@
-"""Clusters of collections larger than memory."""
+"""Clusters of collections larger than memory, and pages that contain others."""

@@ -1,7 +1,4 @@
-"""Which pages of a collection hold another one (Broder 1997: containment).
-
-Rule of this module: pages are sets of 64-bit shingle hashes; reading and judging them is done.
-"""
+"""Pages of a collection that contain others (Broder 1997: containment)."""
 
 from __future__ import annotations
 
@@ -15,24 +12,19 @@ from scrapy_neardup.joins import hashed, self_join
 from scrapy_neardup.joins.measures import open_measure
 
 MIN_SAMPLE = 16
-"""Minimum number of sampled shingles of a page of which it is said that another one holds it."""
+"""Minimum number of sampled shingles of a page that is said to be contained in another."""
 
 
 class Holding:
-    """Pages, until it is asked which of them hold which.
+    """The pages of a collection, as sets of shingle hashes, and which of them contain which.
 
     Parameters
     ----------
     threshold
-        Least share of a page's shingles that are in the page that holds it.
+        Minimum share of a page's shingles that the page containing it has; above 0, up to 1.
     modulus
         1: all shingles count, and shares are exact. m: those that m divides count, Broder's V_m,
         and shares are estimates with a standard error of sqrt(C * (1 - C) * m / n) for n shingles.
-
-    Raises
-    ------
-    ConfigurationError
-        The threshold is not above 0, up to 1, or the modulus not positive.
 
     Notes
     -----
@@ -54,7 +46,7 @@ class Holding:
             self._sketches.append(sketch)
 
     def held(self) -> dict[int, list[tuple[int, float]]]:
-        """Return by page the pages that it holds, and how much of each; all by their numbers."""
+        """Return, by page, the pages that it contains and the share of each, as numbers."""
         pairs = self_join(hashed(self._sketches), self._threshold, measure="containment")
         least = 1 if self._modulus == 1 else MIN_SAMPLE
         found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)

@@ -1,17 +1,16 @@
-"""Clusters of collections larger than memory: Broder's four phases, on disk.
+"""Clusters of pages that resemble each other: Broder's four phases, on disk.
 
-Rule of this room: DuckDB holds and sorts whatever grows with the number of shingles or pairs,
-within the memory that it is given and in a directory that is gone afterwards; Python's own
-memory holds some 30 bytes a page. DuckDB is imported here only (extra ``offline``).
+DuckDB (extra ``offline``) holds and sorts whatever grows with the number of shingles or pairs, in
+the memory that it is given and a temporary directory; Python holds some 30 bytes a page.
 
 The phases of Broder, Glassman, Manasse, Zweig, "Syntactic clustering of the Web" (WWW 1997,
-section 4), and how they are done here:
+section 4), as they are done here:
 
 1. *Sketch* every page (the caller does, with `fingerprints.resemblance.mod_sketch`). Pages
    with equal sketches are one page from here on.
-2. *List* all (shingle, page), sorted. Shingles of more than `common` pages are left out: they
-   are templates and licences, and bring pairs by the square of their number. The resemblance
-   of pages that have some is that of their other shingles.
+2. *List* all (shingle, page), sorted. Shingles of more than `common` pages are left out:
+   templates and licences, whose pairs grow by the square of their number. The resemblance of
+   pages that have some is that of their other shingles.
 3. *Count* the shingles that pairs of pages share, joining the list with itself. Broder et al.
    counted every pair that shares one. Here prefix and positional filters (`joins`) first
    leave the few that can reach the threshold: the same clusters, sooner.
@@ -50,7 +49,7 @@ _FETCHED = 1 << 20
 
 
 class Clustering(NamedTuple):
-    """What `cluster_on_disk` found."""
+    """The result of `cluster_on_disk`."""
 
     labels: Integers
     """First page of each page's cluster, shape (pages,), int64."""
@@ -73,24 +72,16 @@ def cluster_on_disk(
     Parameters
     ----------
     sketches
-        uint64, distinct, one array a page, in the order in which pages were seen; they are
-        read once. An empty one resembles none.
+        uint64, distinct, one array a page, in the order of the pages; read once. An empty one
+        resembles none.
     threshold
-        The least resemblance, above 0 and at most 1.
+        Minimum resemblance, above 0 and at most 1.
     common
         Shingles of more pages than this are left out.
     memory
-        What DuckDB may take, with its unit: ``"500MB"``, ``"4GB"``.
+        For DuckDB, with its unit: ``"500MB"``, ``"4GB"``.
     directory
-        Where a directory is made for the database and what DuckDB spills, and removed in
-        the end; None is the system's directory for temporary files.
-
-    Raises
-    ------
-    ConfigurationError
-        For an argument that can't be used, or without DuckDB.
-    NeardupError
-        Memory or disk were not enough.
+        Where the temporary directory is made; None is the system's place for them.
 
     Notes
     -----
@@ -166,7 +157,7 @@ _COUNT = """
 
 @contextmanager
 def _database(memory: str, directory: str | Path | None) -> Iterator[DuckDBPyConnection]:
-    """Yield a database in a directory of its own, which is removed in the end."""
+    """Yield a database in a temporary directory of its own."""
     try:
         import duckdb  # noqa: PLC0415  (an extra, and 50 ms)
     except ImportError:

@@ -1,13 +1,12 @@
-"""Clusters by shared features of collections larger than memory: sorted runs on disk.
+"""Clusters of pages that share features, larger than memory: sorted runs on disk.
 
-Rule of this room: the list of (mega-shingle, page) is what grows, and it lies in files. A
-*run* is the list of some pages, sorted by digest and cut at the leading byte. A range of
-leading bytes is then read from all runs, sorted, and what has equal digests is connected. In
-memory are a run or a range, and 8 bytes a page for the clusters. A run and a range are units
-of work for any engine; `scrapy_neardup.offline.daskfeatures` has them done elsewhere.
+The list of (mega-shingle, page) is what grows, and it lies in files. A *run* is the list of some
+pages, sorted by digest and cut at the leading byte. A range of leading bytes is then read from all
+runs and sorted, and pages with equal digests are connected. In memory are a run or a range, and 8
+bytes a page for the clusters.
 
-Broder 2000, section 4; the phases are those of Broder et al. 1997, section 4, whose third one,
-counting what pairs share, falls away: see `mega_shingles`.
+Broder 2000, section 4; the phases are those of Broder et al. 1997, section 4, without the third
+one, counting what pairs share: see `mega_shingles`.
 """
 
 from __future__ import annotations
@@ -48,12 +47,7 @@ _ROW = 256
 class Run(NamedTuple):
     """A sorted file of entries.
 
-    Parameters
-    ----------
-    path
-        Where it is, for whatever fsspec opens.
-    cuts
-        ``cuts[b]``: the number of its entries whose leading byte is below b; CUTS + 1 of them.
+    ``cuts[b]`` is the number of its entries whose leading byte is below b; CUTS + 1 of them.
     """
 
     path: str
@@ -69,7 +63,7 @@ class Range(NamedTuple):
 
 
 def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
-    """Write the run of some pages, all or nothing.
+    """Write the run of some pages.
 
     Parameters
     ----------
@@ -79,11 +73,6 @@ def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
         Shape (n,), int64: their numbers.
     shared
         See `mega_shingles`.
-
-    Raises
-    ------
-    InputError
-        Nothing can be written at `path`.
     """
     parts = list(mega_shingles(features, shared))
     entries = np.empty(len(parts) * len(pages), POSTING)
@@ -100,25 +89,13 @@ def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
 
 
 def connected_in(part: Range) -> tuple[Integers, Integers]:
-    """Return pairs of pages that connect those with equal digests, without circles.
-
-    Raises
-    ------
-    InputError
-        A run can't be read.
-    """
+    """Return pairs of pages that connect those with equal digests, without circles."""
     entries = entries_of(part)
     return forest(*tied(entries["digest"], entries["page"].astype(np.int64)))
 
 
 def entries_of(part: Range) -> NDArray[np.void]:
-    """Return the entries of a range, those of each run sorted by digest.
-
-    Raises
-    ------
-    InputError
-        A run can't be read.
-    """
+    """Return the entries of a range, those of each run sorted by digest."""
     found = [np.empty(0, POSTING)]
     for path, cuts in part.runs:
         start, stop = cuts[part.low], cuts[part.high]
@@ -145,32 +122,19 @@ def feature_clusters_on_disk(
     memory: int = 1 << 28,
     directory: str | Path | None = None,
 ) -> Integers:
-    """Return the connected components of pages that share features.
+    """Return the connected components of pages that share features: the first page of each, int64.
 
     Parameters
     ----------
     pages
-        uint64, arrays of shape (any number, k): the features of pages in their order; they are
-        read once.
+        uint64, arrays of shape (any number, k): the features of pages in their order; read once.
     shared
         r: minimum number of features that connected pages share.
     memory
         Bytes for what is sorted at a time; 8 a page for the clusters come on top.
     directory
-        Where a directory is made for the runs, and removed in the end; None is the system's
-        one for temporary files. They take 16 * C(k, r) bytes a page.
-
-    Returns
-    -------
-    labels
-        int64, one a page: the first page that each is connected with.
-
-    Raises
-    ------
-    ConfigurationError
-        For an argument that can't be used.
-    InputError
-        The disk is full.
+        Where a temporary directory is made for the runs; None is the system's place for them. They
+        take 16 * C(k, r) bytes a page.
     """
     memory = whole_number("memory", memory, least=1 << 20)
     try:

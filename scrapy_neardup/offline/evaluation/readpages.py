@@ -31,13 +31,7 @@ def read_pages(records: Iterable[Record], analyser: Analyser) -> Iterator[ReadPa
 
 
 def audited_pages(entries: Iterable[Entry]) -> Iterator[ReadPage]:
-    """Yield the pages of audits with texts, each once: title, headings and text.
-
-    Raises
-    ------
-    InputError
-        There is no text in any of them.
-    """
+    """Yield the pages of audits with texts, each once: title, headings and text."""
     names: set[str] = set()
     for entry in entries:
         if "text" in entry and entry["page"] not in names:

@@ -1,7 +1,7 @@
-"""Which pages of a collection are worth an exact comparison, and a sample of these.
+"""A sample of the pages of a collection that are worth an exact comparison.
 
-Rule of this module: what is drawn is single pages, and the collection that each is compared with
-stays whole. Of pairs within a sample of one page in three, one in nine would be left.
+Single pages are drawn, and each is compared with the whole collection. Of pairs within a sample of
+one page in three, one in nine would be left.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _DOUBTED = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What sketches say of the pages of a collection.
+    """Estimates from the sketches of all pages.
 
     Parameters
     ----------
     alike
-        How much each page seems to resemble the nearest of all earlier ones; shape (n,), float64.
+        Estimated resemblance of each page to the nearest of all earlier ones; shape (n,), float64.
     groups
         The first page of the group of pages that look alike; shape (n,), int64.
     """
@@ -49,15 +49,7 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Pages of a collection.
-
-    Parameters
-    ----------
-    numbers
-        Which, ascending; shape (m,), int64.
-    weights
-        How many pages each stands for; shape (m,), float64.
-    """
+    """Numbers of pages, ascending, int64, and how many pages each stands for, float64."""
 
     numbers: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -99,7 +91,7 @@ def foresee(texts: Texts) -> Foreseen:
 
 
 def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -> Sample:
-    """Draw pages of which it matters what they truly resemble.
+    """Draw pages whose true resemblance matters.
 
     Parameters
     ----------
@@ -131,16 +123,16 @@ def draw(seen: Foreseen, dropped: NDArray[np.bool_], size: int, seed: int = 0) -
 def estimated(
     among: NDArray[np.bool_], foreseen: NDArray[np.bool_], sample: Sample, found: NDArray[np.bool_]
 ) -> float:
-    """Return an estimate of how many pages of a collection are so.
+    """Estimate the number of pages of a collection that have a property.
 
     Parameters
     ----------
     among
         The pages that are asked about, shape (n,).
     foreseen
-        Those that seem to be so, shape (n,).
+        Those that seem to have it, shape (n,).
     found
-        The pages of the sample that are so, shape (m,).
+        The pages of the sample that have it, shape (m,).
 
     Notes
     -----

@@ -1,12 +1,12 @@
-"""Which pages truly repeat others: the exact resemblance of what they say, without templates.
+"""Which pages truly repeat others: the exact resemblance of their texts, without templates.
 
-Rule of this module: the truth is exact. It doesn't know by which features, sketches or thresholds
-the filter finds a page; only what it calls content is common to both.
+It is independent of the filter's features, sketches and thresholds; only what counts as
+content is common to both.
 
 A line (a block of a page, or a line of a plain text) is a *template's* if it is on seven tenths of
 the pages of a folder. It counts as one word then, the same one for all lines of templates: pages
-that nothing but their template tells apart are the same, and what little a page says of its own
-isn't outweighed by what all pages say.
+that differ in their template alone are the same, and the little text of a page's own isn't
+outweighed by what all pages have.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What is right, for each page of a sample.
+    """The exact answer for each page of a sample.
 
     Parameters
     ----------
     best
         The largest resemblance to an earlier page, 0 for less than 0.8; shape (m,), float64.
     nearest
-        Which page of the collection that is, -1 for none; shape (m,), int64.
+        That page of the collection, -1 for none; shape (m,), int64.
     """
 
     best: NDArray[np.float64]
@@ -71,10 +71,7 @@ class Truth:
 
 
 class Texts:
-    """What the pages of a collection say, in a temporary file: 8 bytes a word.
-
-    A context manager: the file goes at its end.
-    """
+    """The texts of a collection's pages in a temporary file, 8 bytes a word; a context manager."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile()  # noqa: SIM115  (`__exit__` closes it)
@@ -103,13 +100,7 @@ class Texts:
         self._ends.append(self._ends[-1] + len(packed))
 
     def learn_template(self, kept: NDArray[np.bool_]) -> None:
-        """Learn the lines of templates.
-
-        Parameters
-        ----------
-        kept
-            The pages that show them, shape (n,): copies of a page share its content as well.
-        """
+        """Learn the lines of templates from the pages `kept`, shape (n,): copies share content."""
         self._file.flush()
         for members in self._folders.values():
             pages = [number for number in members if kept[number]]
@@ -121,9 +112,9 @@ class Texts:
             self._template.update(names[counts >= least].tolist())
 
     def shingles(self, number: int) -> Hashes:
-        """Return the distinct shingles of what a page says, shape (n,), templates being a word.
+        """Return the distinct shingles of a page, shape (n,), with one word a template's line.
 
-        A page that says almost nothing else is equal only to one with all of its words.
+        A page with almost no other text is equal only to one with all of its words.
         """
         counts, named, lines, tokens = self._page(number)
         parts, own = [], 0
@@ -140,10 +131,7 @@ class Texts:
         return features(np.concatenate(parts), shingle_size=SHINGLE)[0]
 
     def _page(self, number: int) -> tuple[Hashes, Hashes, Hashes, Hashes]:
-        """Return the numbers of words of a page's lines, whether each is furniture, and the words.
-
-        Before the words come the names of the lines.
-        """
+        """Return a page's words, and of its lines the numbers of words, flags and digests."""
         start, stop = self._ends[number : number + 2]
         packed = np.frombuffer(os.pread(self._file.fileno(), stop - start, start), np.uint64)
         lines = int(packed[0])
@@ -161,7 +149,7 @@ def truth_of(
     sample
         Numbers of pages, ascending, shape (m,).
     progress
-        Is told how many pages they have been compared with.
+        Is called with the number of pages that they have been compared with.
 
     Notes
     -----
@@ -200,9 +188,9 @@ def _pieces(texts: Texts, stop: int) -> Iterator[tuple[int, list[Hashes]]]:
 
 
 def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
-    """Return whether each line of a page is furniture, the page's words, and how many each has.
+    """Return whether each line of a page is boilerplate, the page's words, and how many each has.
 
-    A line that is named as furniture is none if it alone says what the title or a heading says.
+    A line in an element named as boilerplate is none if it alone has the title or a heading.
     """
     lines = [
         (line, block.form is Form.NAMED)

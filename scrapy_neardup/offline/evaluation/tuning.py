@@ -1,8 +1,7 @@
-"""How good the filter is on pages at hand, with one configuration and another.
+"""Precision and recall of several configurations on pages at hand.
 
-Rule of this module: each configuration judges all pages in the order of the collection, as a
-crawl would, so that nothing is left to chance but what the pages are held against: `truth`, for a
-sample of them (`sampling`).
+Each configuration judges all pages in the order of the collection, as a crawl would; only the
+truth that they are held against (`truth`) is that of a sample (`sampling`).
 """
 
 from __future__ import annotations
@@ -39,22 +38,12 @@ _EXPECTED = 100_000
 """Number of pages that the tables are made for; more take longer."""
 
 Progress = Callable[[int, str], None]
-"""Function that is told how many pages are done, and of what."""
+"""Function that is called with the number of pages that are done, and in which step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Settings to be measured.
-
-    Parameters
-    ----------
-    varied
-        What differs from the default, and its value: ``("NEARDUP_TITLES", "strict")``.
-    settings
-        The lines of a settings file; none for the default.
-    parameters
-        What they mean.
-    """
+    """Settings to be measured, what they change of the default, and their parameters."""
 
     varied: tuple[str, str]
     settings: dict[str, Any]
@@ -72,21 +61,19 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a configuration does to a collection.
+    """The effect of a configuration on a collection.
 
     Parameters
     ----------
-    configuration
-        The configuration.
     precision, recall
         The share of drops that are right, and of duplicates that are dropped; estimated.
     dropped, lost
-        How many pages are dropped, and how many of them with content lost, the latter estimated.
+        Number of dropped pages, and an estimate of those whose content is lost.
     matches
         The page that each page is dropped for, -1 for those that aren't, -2 where it isn't known;
         shape (n,), int64.
     differences
-        Number of a page -> what those differ in that are dropped for it, where that is little.
+        Number of a page -> how those that are dropped for it differ, where they differ in little.
     """
 
     configuration: Configuration
@@ -105,14 +92,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What was found out about a collection.
+    """All results on a collection.
 
     Parameters
     ----------
     names
         Of all pages.
     sample, truth
-        The pages that were compared with all others, and what they were found to be.
+        The pages that were compared with all others, and the truth about them.
     groups
         Of each page of the sample the group of pages that look alike; shape (m,), int64.
     outcomes
@@ -127,7 +114,7 @@ class Measured:
 
 
 def configurations() -> Iterator[Configuration]:
-    """Yield the default, and what differs from it in one setting."""
+    """Yield the default, and configurations that differ from it in one setting."""
     yield _configuration("NEARDUP_PRESET", "best", {})
     for preset in list(PRESETS)[1:]:
         yield _configuration("NEARDUP_PRESET", preset, {"NEARDUP_PRESET": preset})
@@ -145,7 +132,7 @@ def configurations() -> Iterator[Configuration]:
 def measure(
     pages: Iterable[ReadPage], size: int, seed: int = 0, progress: Progress = lambda *_: None
 ) -> Measured:
-    """Judge a collection with each of the `configurations`, and find out about a sample.
+    """Judge a collection with each of the `configurations`, and compare a sample exactly.
 
     Parameters
     ----------
@@ -179,9 +166,9 @@ def measure(
 def chosen(outcomes: list[Outcome]) -> Outcome:
     """Return the outcome to choose: the default, unless another is clearly better.
 
-    Better is what finds more, beyond the interval of the default's recall, and neither loses more
-    pages nor is less precise; or, where the default loses more than one drop in a hundred, what
-    loses fewest.
+    That is one that finds more, beyond the interval of the default's recall, and neither loses
+    more pages nor is less precise; or, where the default loses more than one drop in a hundred,
+    the one that loses fewest.
     """
     default = outcomes[0]
     rivals = [
@@ -200,8 +187,8 @@ def chosen(outcomes: list[Outcome]) -> Outcome:
 def share(part: float, whole: float, observations: int) -> Share:
     """Return the share `part` / `whole` with its interval (Wilson 1927).
 
-    `observations` is how many independent ones it rests on: groups, as the pages of one are
-    dropped or kept for the same reasons. With none nothing is known.
+    `observations` is the number of independent ones: of groups, as the pages of one are dropped or
+    kept for the same reasons. With none nothing is known.
     """
     if not (whole and observations):
         return Share(1.0, 0.0, 1.0)
@@ -213,7 +200,7 @@ def share(part: float, whole: float, observations: int) -> Share:
 
 @dataclass(slots=True)
 class _Run:
-    """What one configuration has dropped so far."""
+    """The drops of one configuration so far."""
 
     configuration: Configuration
     matches: list[int] = field(default_factory=list)
@@ -222,7 +209,7 @@ class _Run:
     _groups: Groups = field(default_factory=Groups)
 
     def add(self, page: ReadPage, said: str, verdict: Verdict) -> None:
-        """Note the verdict on the next page, which says `said`."""
+        """Note the verdict on the next page."""
         match = verdict.match
         if not verdict.is_duplicate or match is None:
             self.matches.append(-2 if verdict.is_duplicate else -1)
@@ -267,7 +254,7 @@ async def _judged(
 
 
 def _read_as(parameters: Parameters) -> Parameters:
-    """Return what all configurations have in common that make the same `Page` of a page."""
+    """Return the part of the parameters that decides which `Page` is made of a page."""
     confirmed = Parameters().min_resemblance if parameters.min_resemblance else 0
     return replace(parameters, titles="learn", max_distance=0, min_resemblance=confirmed)
 

@@ -1,1 +1,1 @@
-"""Where work runs: processes of this machine, or of a Dask cluster; and in how much memory."""
+"""Where work runs: processes of this machine or a Dask cluster, and within how much memory."""

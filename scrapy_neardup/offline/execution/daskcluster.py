@@ -40,15 +40,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def connected(address: str) -> Iterator[Client]:
-    """Yield a client of the scheduler at `address` (``tcp://HOST:8786``).
-
-    Raises
-    ------
-    ConfigurationError
-        Dask isn't installed, or the address can't be one.
-    NeardupError
-        No scheduler answers there.
-    """
+    """Yield a client of the scheduler at `address` (``tcp://HOST:8786``)."""
     try:
         from distributed import Client  # noqa: PLC0415  (an extra)
     except ImportError as error:
@@ -79,14 +71,14 @@ def workers(address: str | None) -> Iterator[Parallel]:
 
 
 class Cluster:
-    """The worker processes of a Dask cluster, to be used as `pool.parallel` is.
+    """The worker processes of a Dask cluster, used as `pool.parallel` is.
 
     Parameters
     ----------
     client
         Connected with the scheduler.
     after
-        What the workers do with each result before they send it.
+        Applied to each result by the worker, before it is sent.
     """
 
     def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
@@ -102,13 +94,7 @@ class Cluster:
         start: Callable[..., State],
         arguments: tuple[Any, ...],
     ) -> Generator[Result]:
-        """Yield ``function(state, task)`` for each task, in order.
-
-        Raises
-        ------
-        NeardupError
-            A task took several workers with it, all workers are gone, or the scheduler is.
-        """
+        """Yield ``function(state, task)`` for each task, in order."""
         from distributed import KilledWorker  # noqa: PLC0415  (an extra)
 
         client = self._client
@@ -143,7 +129,7 @@ class Cluster:
             client.cancel([*waiting, made])  # type: ignore[no-untyped-call]
 
     def _result(self, future: Any) -> Any:
-        """Return what a task came to; without workers Dask itself would wait for ever."""
+        """Wait for a result; without workers Dask itself would wait for ever."""
         attended = monotonic()
         while True:
             try:
@@ -172,7 +158,7 @@ def _run(
     made: bytes,
     task: Any,
 ) -> Any:
-    """Do one task; one at a time in a process, as open files aren't shared by threads."""
+    """Do one task; one at a time in a process, as threads can't share open files."""
     with _lock:
         result = function(_state(key, made), task)
     return result if after is None else after(result)

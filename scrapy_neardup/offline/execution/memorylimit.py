@@ -1,4 +1,4 @@
-"""How much of the memory of a job is left for its data."""
+"""How much of a job's memory is left for its data."""
 
 from __future__ import annotations
 
@@ -13,20 +13,12 @@ _UNKNOWN = 100 << 20
 
 
 def left_of(memory: int, held: int) -> int:
-    """Return how many bytes a step may take.
-
-    Parameters
-    ----------
-    memory
-        Bytes that the process may have in all.
-    held
-        Bytes that will be held beside.
-    """
+    """Return how many of a process's `memory` bytes a step may take that holds `held` more."""
     return max(_LEAST, memory - _resident() - held)
 
 
 def _resident() -> int:
-    """Return the bytes that this process has in memory."""
+    """Return the resident bytes of this process."""
     if sys.platform != "linux":
         return _UNKNOWN
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])

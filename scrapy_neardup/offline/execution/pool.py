@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 
 class Parallel(Protocol):
-    """What runs a function over tasks; `parallel` does it on one machine."""
+    """A function that runs another over tasks, as `parallel` does on one machine."""
 
     def __call__(
         self,
@@ -65,12 +65,7 @@ def parallel(
     jobs
         Processes; with 1, the work is done in this one.
     start, arguments
-        What makes the state of a process, once, and what it is called with.
-
-    Raises
-    ------
-    NeardupError
-        One of the processes died.
+        ``start(*arguments)`` is the state of a process, made once.
     """
     if jobs == 1:
         state = start(*arguments)

@@ -15,16 +15,10 @@ from scrapy_neardup.offline.readers.remote import is_remote, opened
 
 @contextmanager
 def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Yield a binary file that takes the place of `path` when the block ends well.
+    """Yield a temporary file that replaces `path` when the block ends well; else `path` stays.
 
-    If it doesn't, `path` stays what it was. A new file has the permissions that the user's umask
-    leaves, one that takes the place of another has that one's. What is no regular file (a pipe,
-    ``/dev/null``) is written to directly.
-
-    Raises
-    ------
-    InputError
-        Nothing can be written at `path`, or not all of it.
+    A new file has the permissions that the umask leaves, one that replaces another has that one's.
+    A pipe or a device (``/dev/null``) is written to directly.
     """
     target = Path(os.path.realpath(path))
     direct = target.exists() and not target.is_file()
@@ -43,7 +37,7 @@ def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _made(aside: Path, target: Path) -> IO[bytes]:
-    """Return a new file at `aside`, with the permissions of `target` if that exists."""
+    """Return a new file, with the permissions of `target` if that exists."""
     aside.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
     file = aside.open("xb")
     with suppress(FileNotFoundError):
@@ -53,13 +47,7 @@ def _made(aside: Path, target: Path) -> IO[bytes]:
 
 @contextmanager
 def written(target: str) -> Iterator[IO[bytes]]:
-    """Yield a binary file at `target`, a path whose folder is made, or a URL.
-
-    Raises
-    ------
-    InputError
-        Nothing can be written there.
-    """
+    """Yield a file at a URL, or at a path whose folder is made, as `written_aside` does."""
     if is_remote(target):
         with opened(target, "wb") as file:  # a store of objects shows it when it is complete
             yield file

@@ -38,11 +38,6 @@ class FeatureFiles:
         Broder's k, s and r, as the first file says; None where no page has features.
     names, tokens
         Of the pages read so far.
-
-    Raises
-    ------
-    InputError
-        A file can't be read, says nothing of features, or has others than those before it.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -83,24 +78,12 @@ def spelt(kind: Filter) -> str:
 
 @cache
 def read_filter(written: str) -> Filter:
-    """Return the filter that `spelt` wrote.
-
-    Raises
-    ------
-    ValueError, TypeError
-        It is something else.
-    """
+    """Return the filter that `spelt` wrote."""
     return Filter(*map(int, written.split(",")))
 
 
 def _page(line: bytes, where: str) -> _Page | None:
-    """Return the features of a line's page; None where it has none.
-
-    Raises
-    ------
-    InputError
-        The line isn't one of `scan`.
-    """
+    """Return the features of a line's page; None where it has none."""
     try:
         item = json.loads(line)
         if not item["features"]:

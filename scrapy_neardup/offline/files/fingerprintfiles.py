@@ -1,7 +1,7 @@
 """Fingerprints in files: raw, packed, JSON lines, Parquet.
 
-Rule of this room: as in `scrapy_neardup.offline.files.sources`. In memory are: nothing of raw and
-packed files, a row group of a Parquet file, and of JSON lines the fingerprints and names.
+In memory are: nothing of raw and packed files, a row group of a Parquet file, and of JSON lines
+the fingerprints and names.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PackedFile(FileSource):
         return self.index.fingerprints(start, stop)
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
-        """See `Source.names`; where a URL is missing, the page id stands for it."""
+        """See `Source.names`; the page id stands for a missing URL."""
         rows = self.index.rows
         if not self.has_names:
             return range(start, stop)
@@ -154,21 +154,9 @@ class ArraySource(Source):
 def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
     """Read JSON lines as ``scrapy-neardup scan`` prints them; ``-`` is standard input.
 
-    Parameters
-    ----------
-    stored
-        Whether to read what a store keeps of the pages, too; it lies on disk meanwhile.
-
-    Returns
-    -------
-    ArraySource
-        One for each line with a ``fingerprint`` (16 hexadecimal digits), called after its
-        ``page``. Lines whose fingerprint is null (pages that weren't judged) are left out.
-
-    Raises
-    ------
-    InputError
-        A line is something else, or made in another way than those before it.
+    A row is a line with a ``fingerprint`` (16 hexadecimal digits), named by its ``page``; pages
+    that weren't judged, whose fingerprint is null, are left out. With `stored`, what a store keeps
+    of the pages is read, too; it lies on disk meanwhile.
     """
     fingerprints: list[int] = []
     schemas: list[Any] = []
@@ -223,7 +211,7 @@ def _is_hex(digits: str) -> bool:
 
 
 def open_source(path: str, *, column: str = "fingerprint", stored: bool = False) -> Source:
-    """Return the fingerprints in a file, told by how it begins or what it is called.
+    """Open the fingerprints of a file, whose format its beginning or its name says.
 
     Parameters
     ----------
@@ -231,14 +219,9 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         A packed file, a Parquet file, JSON lines (``.jsonl``, ``.ndjson``; ``-`` for
         standard input), or raw little-endian uint64 (``.u64``, ``.bin``, ``.raw``).
     column
-        Where a Parquet file has its fingerprints.
+        Of the fingerprints in a Parquet file.
     stored
         See `scanned_lines`.
-
-    Raises
-    ------
-    InputError
-        It is none of these, or can't be read.
     """
     if path == "-":
         return scanned_lines(path, stored=stored)

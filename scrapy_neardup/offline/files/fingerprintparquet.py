@@ -31,7 +31,7 @@ _HELD_GROUPS = 16
 
 
 class ParquetSource(FileSource):
-    """A Parquet file with a column of 64-bit integers.
+    """A Parquet file with a column of 64-bit integers; the last row groups read are held.
 
     Parameters
     ----------
@@ -40,15 +40,6 @@ class ParquetSource(FileSource):
         integers) holds their ids.
     column
         Its fingerprints, uint64 or int64.
-
-    Raises
-    ------
-    InputError
-        pyarrow isn't installed, the file has no such column, or a row group is too large.
-
-    Notes
-    -----
-    Holds the columns of the last few row groups that were read.
     """
 
     def __init__(self, path: str, column: str) -> None:
@@ -56,9 +47,7 @@ class ParquetSource(FileSource):
         self.options = (column,)
         self._column = column
         with reading_parquet(path):
-            from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
-                ParquetFile,
-            )
+            from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
             self._file = ParquetFile(opened(path) if is_remote(path) else path)
             columns = self._file.schema_arrow.names

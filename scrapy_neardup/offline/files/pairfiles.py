@@ -58,18 +58,10 @@ def binary_writer(file: IO[bytes], collection: Source, other: Source) -> Iterato
 
 @contextmanager
 def parquet_writer(file: IO[bytes], collection: Source, other: Source) -> Iterator[Write]:
-    """Write columns ``a``, ``b`` (names as strings, or else row numbers) and ``distance``.
-
-    Raises
-    ------
-    InputError
-        pyarrow isn't installed.
-    """
+    """Write columns ``a``, ``b`` (names as strings, or else row numbers) and ``distance``."""
     try:
-        import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
-        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            ParquetWriter,
-        )
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
+        from pyarrow.parquet import ParquetWriter  # noqa: PLC0415
     except ImportError as error:
         raise InputError(
             "--format parquet needs the package pyarrow: pip install 'scrapy-neardup[parquet]'"
@@ -99,19 +91,11 @@ def parquet_writer(file: IO[bytes], collection: Source, other: Source) -> Iterat
 
 
 WRITERS = {"jsonl": json_writer, "binary": binary_writer, "parquet": parquet_writer}
-"""Format -> function that writes it."""
+"""Format -> its writer."""
 
 
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
-    """Yield the pairs of Parquet files and JSON lines, which have ``a`` and ``b``.
-
-    ``-`` is JSON lines on standard input.
-
-    Raises
-    ------
-    InputError
-        A file can't be read, or a line isn't such an object.
-    """
+    """Yield the pairs (``a``, ``b``) of Parquet files and JSON lines; ``-`` is standard input."""
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")
     for path in paths:
@@ -124,9 +108,7 @@ def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
 
 def _parquet_pairs(path: str) -> Iterator[tuple[Name, Name]]:
     with reading_parquet(path), opened(path) as file:
-        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            ParquetFile,
-        )
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
         parquet = ParquetFile(file)
         if not {"a", "b"} <= {*parquet.schema_arrow.names}:

@@ -1,8 +1,7 @@
-"""What fingerprints are read from: rows by their numbers, a range at a time.
+"""Sources of fingerprints: rows by their numbers, a range at a time.
 
-Rule of this room: a `Source` has rows, numbered from 0: a fingerprint each, and perhaps a
-name and a page id. It reads what it is asked for and no more. A source that is a file is
-cheap to send to another process: the path travels, and the file is opened there once.
+A row, numbered from 0, has a fingerprint, and perhaps a name and a page id. Only what is asked for
+is read. A source that is a file is cheap to send to another process, which opens its path once.
 """
 
 from __future__ import annotations
@@ -33,32 +32,25 @@ class Source(ABC):
     """Rows with fingerprints, as many as its length."""
 
     schema: Mapping[str, Any] | None = None
-    """Parameters that make the fingerprints comparable with others; None if they weren't
-    recorded."""
+    """Parameters that made the fingerprints; None if they weren't recorded."""
     has_names: bool = False
     """Whether rows have names other than their numbers."""
     shape: Mapping[str, int] | None = None
-    """What makes their records and features comparable (`stored.Spool`); None: they have none."""
+    """Makes their records and features comparable (`storedpages.Spool`); None: they have none."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def fingerprints(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """Return the fingerprints of rows `start` to `stop`.
-
-        Raises
-        ------
-        InputError
-            The file can't be read, or it is damaged.
-        """
+        """Return the fingerprints of rows `start` to `stop`."""
 
     def names(self, start: int, stop: int) -> Sequence[Name]:
-        """Return what these rows are called."""
+        """Return the names of these rows."""
         return range(start, stop)
 
     def names_of(self, rows: NDArray[np.int64]) -> list[Name]:
-        """Return what rows are called that are no range; shape (n,)."""
+        """Return the names of rows in any order; shape (n,)."""
         distinct, places = np.unique(rows, return_inverse=True)
         names = [self.names(row, row + 1)[0] for row in distinct.tolist()]
         return [names[place] for place in places.tolist()]
@@ -88,15 +80,7 @@ class Source(ABC):
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Some rows of a source, to be read in any process.
-
-    Parameters
-    ----------
-    row
-        The number that the whole collection gives to the first of them.
-    source, start, stop
-        What to read.
-    """
+    """Some rows of a source, readable in any process; `row` numbers the first of them."""
 
     row: int
     source: Source
@@ -121,13 +105,7 @@ class FileSource(Source):
 
 
 class Chain(Source):
-    """Several sources as one, their rows numbered on.
-
-    Raises
-    ------
-    StoreMismatchError
-        Their fingerprints were made with different parameters.
-    """
+    """Several sources as one, their rows numbered on; made with the same parameters."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
@@ -195,13 +173,7 @@ class Chain(Source):
 
 
 def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
-    """Return the parameters with which the fingerprints of all `sources` were made.
-
-    Raises
-    ------
-    StoreMismatchError
-        Not all of them that say so were made with the same ones.
-    """
+    """Return the parameters of the fingerprints of all `sources`, which must not differ."""
     schemas = [source.schema for source in sources if source.schema is not None]
     for schema in schemas[1:]:
         if schema != schemas[0]:
@@ -217,12 +189,9 @@ def common_schema(sources: Sequence[Source]) -> Mapping[str, Any] | None:
 
 
 def common_shape(sources: Sequence[Source]) -> Mapping[str, int] | None:
-    """Return what makes the records of all `sources` comparable; None unless all have them.
+    """Return the shape of the records of all `sources`, which must not differ.
 
-    Raises
-    ------
-    StoreMismatchError
-        Not all of those that have records have the same ones.
+    None unless all of them have records.
     """
     found: dict[str, int] = {}
     for source in sources:

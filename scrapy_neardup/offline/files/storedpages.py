@@ -1,10 +1,7 @@
-"""What a store keeps of pages, as `scan` prints it and as packed files hold it.
-
-Rule of this module: the form of it is said here once: that of the keys of a line, and that of the
-record behind a row.
+"""What a store keeps of pages: in the lines that `scan` prints, and in packed files.
 
 =============  ==================================================================================
-key of a line  what
+key of a line  value, null if the page has none
 =============  ==================================================================================
 ``evidence``   digests of title and headings, and of pictures and embedded data: 8 hexadecimal
                digits each
@@ -12,8 +9,6 @@ key of a line  what
 ``path``       its address without parameters, as another feature
 ``sketch``     {"TEXTxNAMED": base64 of what `scrapy_neardup.decision.evidence` says}
 =============  ==================================================================================
-
-What a page hasn't is null.
 """
 
 from __future__ import annotations
@@ -40,15 +35,10 @@ from scrapy_neardup.verdict import Page
 
 
 class Stored(NamedTuple):
-    """What a store keeps of a page, besides its id, fingerprint and address.
+    """What a store keeps of a page, as in `Page`, but its id, fingerprint and address.
 
-    Parameters
-    ----------
-    title, content, features, evidence
-        As those of a `Page`.
-    shape
-        What makes features and evidence comparable: `scrapy_neardup.stores.packed.SHAPE`, without
-        what this page doesn't tell.
+    `shape` makes features and evidence comparable: `scrapy_neardup.stores.packed.SHAPE`, as far as
+    this page tells.
     """
 
     title: int
@@ -93,13 +83,7 @@ def spelt_out(
 
 
 def read_stored(line: Mapping[str, Any]) -> Stored:
-    """Return what the keys of a line say.
-
-    Raises
-    ------
-    ValueError, TypeError, KeyError, AttributeError
-        They say something else.
-    """
+    """Return what the keys of a line say, or raise any error if they say something else."""
     digests = int(line["evidence"], 16)
     shape: dict[str, int] = {}
     features: list[int] = []
@@ -132,12 +116,8 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
 class Spool:
     """Records and features of the pages of a source, on disk until they are packed.
 
-    It is a context manager: pages are added inside of the block, and read behind it.
-
-    Attributes
-    ----------
-    shape
-        What makes them comparable, as far as the pages added say.
+    A context manager: pages are added inside of the block, and read after it. `shape` is that of
+    the pages added.
     """
 
     def __init__(self) -> None:
@@ -166,13 +146,7 @@ class Spool:
         return len(self._ends) - 1
 
     def add(self, fingerprint: int, stored: Stored) -> None:
-        """Add a page.
-
-        Raises
-        ------
-        ValueError
-            Its features or its sketch are of another kind than those of the pages before.
-        """
+        """Add a page; a ValueError says if it is of another kind than those before."""
         for key, value in stored.shape.items():
             if self.shape.setdefault(key, value) != value and key in SHAPE:
                 raise ValueError(f"{key} is {value}, and {self.shape[key]} of the pages before it")
@@ -197,16 +171,14 @@ class Spool:
 
 
 def record_of(fingerprint: int, stored: Stored) -> bytes:
-    """Return the record of a page, as it stands in a packed file."""
+    """Return the record of a page in a packed file."""
     return PACKED.pack(fingerprint, stored.title, stored.content) + stored.evidence
 
 
 def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
-    """Return what returns the keys of a line on the page of a row; it has none without records.
+    """Return a function from a row to the keys of a line on its page; `{}` without records.
 
-    Notes
-    -----
-    Holds the features of all rows.
+    It holds the features of all rows.
     """
     records = index.records
     if records is None:

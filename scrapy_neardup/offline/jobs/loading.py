@@ -1,8 +1,7 @@
 """Pages into a store before a crawl.
 
-Rule of this room: a page is treated as in a crawl, through `Store.check_and_add`, so
-that a loaded store is one that a crawl could have left. A page that is there already is
-SEEN: loading again, or going on after a failure, changes nothing.
+They are treated as in a crawl, through `Store.check_and_add`: a crawl could have left the same
+store. A page that is there already is SEEN, so that loading again changes nothing.
 """
 
 from __future__ import annotations
@@ -32,23 +31,12 @@ from scrapy_neardup.verdict import Decision, Page
 
 
 def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
-    """Yield the pages of JSON lines that scan printed; ``-`` is standard input.
-
-    Lines of pages that weren't judged are left out.
-
-    Raises
-    ------
-    InputError
-        A line is something else.
-    StoreMismatchError
-        A fingerprint was made with other parameters.
-    ConfigurationError
-        The parameters ask for more than a line says of its page.
+    """Yield the judged pages of JSON lines that scan printed; ``-`` is standard input.
 
     Notes
     -----
     The text is gone, and with it what the pages of its site share: titles that say nothing, or
-    differ, are outweighed by equal text alone, as on a site that nothing is known of.
+    differ, are outweighed by equal text alone, as on a site of which nothing is known.
     """
     if str(parameters.scope).endswith("language"):
         raise ConfigurationError(
@@ -98,13 +86,7 @@ def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
 
 
 def _check_stored(stored: Stored, matching: Matching, *, exact: bool) -> None:
-    """Refuse a page whose features or sketch aren't what the store compares.
-
-    Raises
-    ------
-    ValueError
-        Saying what it has and what it must have.
-    """
+    """Refuse, with a ValueError, a page whose features or sketch a store can't compare."""
     wanted = {key: getattr(matching, key) for key in SHAPE}
     if exact:
         wanted = {key: wanted[key] for key in ("text_bits", "named_bits")}
@@ -135,13 +117,8 @@ def _compare(theirs: Mapping[str, Any], ours: Mapping[str, str | int | float], w
 async def load_batch(pages: Iterable[Analysed], detector: Detector) -> Counter[Decision]:
     """Judge `pages` and confirm those that are new, all at the same time.
 
-    Stores that answer at once keep their order. In a store across a network it is open
-    which of two near-duplicates of one batch is kept; that one of them is, isn't.
-
-    Raises
-    ------
-    StoreError
-        The store failed; some of the pages may be in it.
+    Stores that answer at once keep their order. Across a network either of two near-duplicates of
+    one batch may be kept; exactly one is.
     """
     verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)

@@ -16,8 +16,7 @@ from scrapy_neardup.options import OPTIONS
 BINS = 256
 """Bins of a sketch, a byte each."""
 LEAST = 0.1
-"""Default of the least resemblance: sketches of documents that have nothing in common may agree in
-some bins by chance."""
+"""Default minimum resemblance: sketches of unrelated documents agree in some bins by chance."""
 _BATCH = 256
 """Number of documents that are sketched at once."""
 
@@ -30,7 +29,7 @@ class Neighbour(NamedTuple):
 
 
 class Index:
-    """Sketches of documents, to be asked which of them resemble a text.
+    """Sketches of documents, and queries for those that resemble a text.
 
     Parameters
     ----------
@@ -81,14 +80,14 @@ class Index:
         top
             Maximum number of them; of equal ones those that came first.
         min_resemblance
-            Least resemblance of each.
+            Minimum resemblance of each.
         """
         return self.query_many([text], top=top, min_resemblance=min_resemblance)[0]
 
     def query_many(
         self, texts: Sequence[str], *, top: int = 10, min_resemblance: float = LEAST
     ) -> list[list[Neighbour]]:
-        """Return for each text what `query` returns."""
+        """Return the result of `query` for each text."""
         top = whole_number("the number of neighbours", top, least=1)
         sketches, has_words = self._sketched(texts)
         found = []

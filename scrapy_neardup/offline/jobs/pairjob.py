@@ -51,7 +51,7 @@ class Found(NamedTuple):
     distances
         Shape (n,), uint8.
     scanned
-        How many rows were scanned for them.
+        Number of rows scanned for them.
     """
 
     a: NDArray[np.int64]
@@ -72,14 +72,14 @@ class _Options:
 
 @dataclass(frozen=True, kw_only=True)
 class PairJob:
-    """What to compare, and how.
+    """A search for pairs.
 
     Parameters
     ----------
     collection
         The collection, or the new one of two.
     existing
-        What to compare it with; None: with itself.
+        The other one; None: the collection itself.
     max_distance
         k, 0 to 8.
     group_equal
@@ -89,12 +89,7 @@ class PairJob:
     jobs
         Processes.
     work
-        What runs the tasks: processes of this machine, or of a cluster.
-
-    Raises
-    ------
-    StoreMismatchError
-        The fingerprints of the two were made with different parameters.
+        Runs the tasks: processes of this machine, or of a cluster.
     """
 
     collection: Source
@@ -115,24 +110,14 @@ class PairJob:
 
     @property
     def to_scan(self) -> int:
-        """How many rows will be scanned, those that are scanned again counted again."""
+        """The number of rows that will be scanned, those scanned again counted again."""
         rows, step = len(self.collection), self.block_rows
         if self.existing is not None:
             return len(self.existing) * -(-rows // step)
         return sum(rows - start for start in range(0, rows, step))
 
     def run(self) -> Generator[Found]:
-        """Yield the pairs, part by part, in an order that doesn't depend on `jobs`.
-
-        Raises
-        ------
-        InputError
-            A file is damaged, or changed meanwhile.
-        ConfigurationError
-            There are more than `max_pairs`.
-        NeardupError
-            A process died.
-        """
+        """Yield the pairs, part by part, in an order that doesn't depend on `jobs`."""
         rows = len(self.collection)
         options = _Options(
             self.max_distance, self.existing is None, self.group_equal, self.max_pairs
@@ -157,7 +142,7 @@ class PairJob:
 
 
 class _Block:
-    """In each process: the queries of a block, and what is asked of them."""
+    """In each process: the queries of a block."""
 
     def __init__(
         self, options: _Options, queries: NDArray[np.uint64], first: int, scanned: int
@@ -187,10 +172,10 @@ class _Block:
         return Found(a, b, distances[order], len(values))
 
     def _rows(self, near: Pairs, ahead: int) -> Iterator[Pairs]:
-        """Yield the pairs of rows that are to be reported.
+        """Yield the pairs of rows to be reported.
 
-        Of one collection each is, once: with the later row as the scanned one, which is so
-        many rows `ahead` of its place in the part.
+        Within one collection each is reported once: with the later row as the scanned one, which
+        is `ahead` rows behind its place in the part.
         """
         if not self._options.itself:
             yield from self._search.expand(near)
@@ -216,15 +201,12 @@ def _check(count: int, most: int) -> None:
 
 
 def on_cluster(client: Client, job: PairJob) -> PairJob:
-    """Return `job` as one that the workers of `client` run.
+    """Return `job` as one that the workers of `client` run, all of which can read its files.
 
-    Its files must be where all of the workers can read them: on a shared or remote file
-    system. Of two collections the smaller one is held in tables and the other streams past
-    it, so where there are more queries Q than existing fingerprints F, blocks of F are
-    indexed (Abedjan and Flach's formulation).
-
-    The pairs are those of the same job on one machine; with ``group_equal`` those may be
-    others, as blocks differ, that connect the same rows.
+    Of two collections the smaller one is held in tables and the other streams past it: where there
+    are more queries Q than existing fingerprints F, blocks of F are indexed (Abedjan and Flach's
+    formulation). The pairs are those of the same job on one machine; with ``group_equal`` others
+    that connect the same rows, as blocks differ.
     """
     sizes: dict[str, Any] = {
         "block_rows": min(job.block_rows, CLUSTER_BLOCK_ROWS),

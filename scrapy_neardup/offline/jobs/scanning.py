@@ -1,7 +1,7 @@
 """A collection judged page by page, as a crawl would judge it.
 
-Rule of this room: reading and fingerprinting are pure and run in any number of
-processes (`analysed`); judging is one store's business, in the order of the input.
+Reading and fingerprinting run in any number of processes (`analysed`); one store judges, in the
+order of the input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 Analysed = tuple[str, Page | Verdict]
-"""Name of a record's page, and what a store needs to know of it, or why it can't be judged."""
+"""Name of a record's page, and the page for a store, or the verdict that it can't be judged."""
 
 _BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
 """Maximum pages, and maximum bytes, sent to another process at once: a message costs as much as a
@@ -27,7 +27,7 @@ short page."""
 
 
 def read(record: Record, analyser: Analyser) -> Content | Verdict:
-    """Return what a record says, or the verdict that it can't be judged."""
+    """Return the content of a record, or the verdict that it can't be judged."""
     if record.is_too_long:
         return _unjudged(record, Reason.TOO_LONG)
     if not record.html:
@@ -48,8 +48,7 @@ def read(record: Record, analyser: Analyser) -> Content | Verdict:
 def analyse(record: Record, analyser: Analyser) -> Page | Verdict:
     """Return the `Page` of a record, or the verdict that it can't be judged.
 
-    Its id is the one that a crawl gives to its URL, or else that of the place where it was
-    found.
+    Its id is the one that a crawl gives to its URL, or else that of the path.
     """
     content = read(record, analyser)
     if isinstance(content, Verdict):
@@ -72,11 +71,6 @@ def analysed(
 
     Reads ahead by a bounded number of records, and by none for one job. An `InputError`
     of `records` is raised after the results of all records before it.
-
-    Raises
-    ------
-    NeardupError
-        One of the processes died.
     """
     failures: list[InputError] = []
     is_alone = work is parallel and jobs == 1
@@ -92,13 +86,7 @@ def analysed(
 
 
 async def judge(page: Page | Verdict, detector: Detector) -> Verdict:
-    """Judge an analysed page; a new one is confirmed at once, as nothing else is done with it.
-
-    Raises
-    ------
-    StoreError
-        The store failed.
-    """
+    """Judge an analysed page; a new one is confirmed at once, as no callback can fail."""
     verdict = await detector.decide(page)
     if verdict.decision is Decision.NEW:
         await detector.store.confirm(verdict.page_id)

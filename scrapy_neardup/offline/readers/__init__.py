@@ -1,1 +1,1 @@
-"""Collections, and what reads them: WARC, JSON lines, Parquet, HTML; here or elsewhere."""
+"""Readers of collections: WARC, JSON lines, Parquet, HTML files, on disk or at a URL."""

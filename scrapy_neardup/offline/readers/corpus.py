@@ -1,8 +1,6 @@
-"""The pages of collections on disk, one `Record` at a time.
+"""The pages of collections on disk, one `Record` at a time, as bytes or text.
 
-Rule of this room: bytes in, records out; nothing here looks at what a page says. What
-can't be read is an `InputError` that names the file (and the line); nothing is skipped
-for being broken.
+Nothing is skipped for being broken.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from scrapy_neardup.text import looks_like_html
 __all__ = ["Corpus", "Record"]
 
 _SNIFFED = 1 << 14
-"""Number of leading bytes examined of a file whose name doesn't say what it is."""
+"""Number of leading bytes examined of a file whose name doesn't tell its format."""
 
 RecordReader = Callable[[IO[bytes], str, Columns], Iterator[Record]]
 
@@ -42,11 +40,11 @@ _READERS: dict[tuple[str, ...], RecordReader] = {
     (".warc",): warc_pages,
     (".parquet",): parquet_pages,
 }
-"""Endings of file names, without ``.gz`` -> function that reads such a file."""
+"""Endings of file names, without ``.gz`` -> reader of such files."""
 
 
 class Corpus:
-    """The pages of several inputs, in the order given.
+    """The pages of several inputs, in the order given; holds all paths, and one page at a time.
 
     Parameters
     ----------
@@ -55,16 +53,7 @@ class Corpus:
         it, sorted by path), HTML files, WARC files, JSON lines, or ``-``: JSON lines on
         standard input. Files may be compressed with gzip.
     columns
-        What the columns of Parquet files, and the keys of JSON lines, are called.
-
-    Raises
-    ------
-    InputError
-        An input is missing, or is none of these; while iterating: it is damaged.
-
-    Notes
-    -----
-    Holds the paths of all files, and one page at a time.
+        Names of the columns of Parquet files, and of the keys of JSON lines.
     """
 
     def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
@@ -83,7 +72,7 @@ class Corpus:
 
     @property
     def share(self) -> float | None:
-        """How much of the input was read, in [0, 1]; None where its size isn't known."""
+        """The share of the input that was read, in [0, 1]; None where its size isn't known."""
         if not self._size:
             return None
         under_way = self._file.tell() if self._file and not self._file.closed else 0
@@ -108,7 +97,7 @@ class _Source(NamedTuple):
 
 
 def _single(path: str) -> _Source:
-    """Return the source at `path`, told by its name or else by how it begins."""
+    """Return the source at `path`, recognised by its name or else by its beginning."""
     if path == "-":
         return _Source(path, json_lines, None)
     if is_remote(path):

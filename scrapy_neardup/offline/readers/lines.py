@@ -1,7 +1,4 @@
-"""Lines of files, wherever they are and whether or not they are compressed.
-
-Rule of this room: bytes out; what a line says is another's business.
-"""
+"""Lines of files, wherever they are and whether or not they are compressed."""
 
 from __future__ import annotations
 
@@ -24,13 +21,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file that aren't blank, numbered from 1; ``-`` is standard input.
-
-    Raises
-    ------
-    InputError
-        It can't be read.
-    """
+    """Yield the lines of a file that aren't blank, numbered from 1; ``-`` is standard input."""
     with ExitStack() as stack:
         stack.enter_context(reading(path))
         file = sys.stdin.buffer if path == "-" else decompressed(stack.enter_context(opened(path)))
@@ -46,13 +37,7 @@ def numbered_lines(path: str, longest: int) -> Iterator[tuple[int, bytes]]:
 
 
 def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of an open file, numbered from 1.
-
-    Raises
-    ------
-    InputError
-        A line has `longest` bytes: what follows is no file of lines.
-    """
+    """Yield the lines of an open file, numbered from 1; one of `longest` bytes is an error."""
     for number, line in enumerate(iter(partial(file.readline, longest), b""), 1):
         if len(line) == longest:
             raise InputError(f"{path}, line {number}: longer than {longest >> 20} MiB")
@@ -60,7 +45,7 @@ def bounded_lines(file: IO[bytes], path: str, longest: int) -> Iterator[tuple[in
 
 
 def decompressed(file: IO[bytes]) -> IO[bytes]:
-    """Return what a file holds, behind its compression with gzip if there is any."""
+    """Return `file`, decompressed if it is compressed with gzip."""
     # A pipe can't be read twice; what fsspec opens may have no peek of its own.
     buffered = file if isinstance(file, BufferedReader) else BufferedReader(cast("Any", file))
     if buffered.peek(2).startswith(_GZIP_MAGIC):

@@ -1,6 +1,6 @@
-"""What the pages of collections say, as words or as hashes of shingles.
+"""The texts of pages, as words, units or hashes of shingles.
 
-Rule of this room: a page's text is read as `scan` reads it; what can't be read has no tokens.
+A page is read as `scan` reads it; one that can't be read has no text.
 """
 
 from __future__ import annotations
@@ -28,21 +28,19 @@ _UNITS: dict[Unit, Callable[[str], list[bytes]]] = {
 
 
 class Texts:
-    """The texts of records, read once, and what is to be known of them afterwards.
+    """The texts of records, read once.
 
     Parameters
     ----------
     records
         A `Corpus`, for example.
     view, ignore
-        What of a page counts: ``"main"`` or ``"full"``, and CSS selectors of what doesn't.
+        The part of a page that counts: ``"main"`` or ``"full"``, without these CSS selectors.
 
     Attributes
     ----------
-    names
-        What the pages read so far are called.
-    tokens
-        How many tokens each of them has.
+    names, tokens
+        Names, and numbers of tokens, of the pages read so far.
     """
 
     def __init__(
@@ -58,10 +56,9 @@ class Texts:
         return self.units("word")
 
     def units(self, unit: Unit) -> Iterator[list[bytes]]:
-        """Yield the words of every page; its words' characters, a space between two; or its lines.
+        """Yield every page's words; its words' characters, a space between words; or its lines.
 
-        Words are those that fingerprints see; lines are without the white space around them, and
-        those that are blank are left out.
+        Words are those of fingerprints; lines are stripped, and blank ones left out.
         """
         for record, text in self.texts():
             found = _UNITS[unit](text)

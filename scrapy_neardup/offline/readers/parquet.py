@@ -44,11 +44,6 @@ def page_sizes(file: IO[bytes], column: Any) -> Iterator[int]:
     column
         Metadata of the column in a row group (``pyarrow.parquet.ColumnChunkMetaData``).
 
-    Raises
-    ------
-    ValueError
-        There is no header where a page should begin.
-
     Notes
     -----
     O(pages): a seek and some 30 bytes each.

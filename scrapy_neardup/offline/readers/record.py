@@ -1,7 +1,4 @@
-"""What a reader of collections gives, and how it fails.
-
-Rule of this room: a `Record` holds bytes or text as found; reading it is another's work.
-"""
+"""A page of a collection before it is parsed, and errors of reading."""
 
 from __future__ import annotations
 
@@ -20,25 +17,25 @@ MAX_PAGE = 1 << 26
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One page of a collection, unread.
+    """A page of a collection, as it was found.
 
     Parameters
     ----------
     page
-        What it is called: its URL, or else where it was found (a path, ``FILE:LINE``).
+        Its name: its URL, or else its path or ``FILE:LINE``.
     url
         Its URL, where one is known.
     html, text
         The page as bytes, or its visible text where that is all there is; one of them, or
         neither where the page is longer than `MAX_PAGE`.
     content_type, encoding
-        What its source says of `html`: a media type in lower case, a charset.
+        Media type, in lower case, and charset of `html`, as its source declares them.
     row
         Number of its row, line or record in its file, from 0.
     id
-        What its file calls it, where a column of ids was named.
+        Its value in the column of ids, where one was named.
     values
-        Other columns that were asked for.
+        Those of other columns that were asked for.
     """
 
     page: str
@@ -58,13 +55,13 @@ class Record:
 
 
 def printable(path: str) -> str:
-    """Return `path` with the bytes that are no UTF-8 (all names are possible) spelt out."""
+    """Return `path` with bytes that aren't UTF-8 spelt out."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Turn what goes wrong while `path` is read into an `InputError` that names it."""
+    """Turn errors while `path` is read into an `InputError` that names it."""
     try:
         yield
     except EOFError:

@@ -1,7 +1,4 @@
-"""Files that are elsewhere: whatever fsspec opens (``s3://``, ``hdfs://``, ``memory://`` ...).
-
-Rule of this room: a path with ``://`` is fsspec's business, any other the system's.
-"""
+"""Files here or elsewhere: fsspec opens a path with ``://`` (``s3://``, ``hdfs://`` ...)."""
 
 from __future__ import annotations
 
@@ -19,13 +16,7 @@ def is_remote(path: str) -> bool:
 
 
 def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
-    """Open a file, wherever it is.
-
-    Raises
-    ------
-    InputError
-        It can't be opened, or what is needed for that isn't installed.
-    """
+    """Open a file, wherever it is."""
     if not is_remote(path):
         with reading(path):
             return Path(path).open(mode)
@@ -34,7 +25,7 @@ def opened(path: str, mode: Literal["rb", "wb"] = "rb") -> IO[bytes]:
 
 
 def stamp(path: str) -> tuple[int, str]:
-    """Return the size of a file in bytes, and what changes when it does."""
+    """Return the size of a file in bytes, and a value that changes when the file does."""
     if is_remote(path):
         system = _file_system(path)
         with reading(path):
@@ -45,13 +36,7 @@ def stamp(path: str) -> tuple[int, str]:
 
 
 def files_below(path: str) -> tuple[str, list[str]]:
-    """Return the full URL of a folder or file, and those of the files in it, or of itself.
-
-    Raises
-    ------
-    InputError
-        There is nothing, or what is needed to look isn't installed.
-    """
+    """Return the full URL of a folder or file, and those of the files in it, or of itself."""
     system = _file_system(path)
     with reading(path):
         found = [str(system.unstrip_protocol(each)) for each in system.find(path)]
@@ -87,7 +72,7 @@ def remove_folder(folder: str) -> None:
 
 
 def remove_parts(folder: str) -> None:
-    """Remove the files that processes were writing in a folder when they were killed."""
+    """Remove the temporary files that killed processes left in a folder."""
     if not is_remote(folder):  # elsewhere a file appears when it is complete
         for path in Path(folder).rglob(".*.part"):
             path.unlink()
@@ -95,7 +80,7 @@ def remove_parts(folder: str) -> None:
 
 def _file_system(path: str) -> Any:
     try:
-        import fsspec  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+        import fsspec  # noqa: PLC0415  (an extra)
 
         return fsspec.core.url_to_fs(path)[0]
     except ImportError as error:

@@ -22,7 +22,7 @@ _MAX_DATA_PAGE = 8 * MAX_PAGE
 rows into one, however long they are."""
 
 _LONG = object()
-"""A value that is too long to be read."""
+"""Stands for a value that is too long to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,9 @@ class Columns:
     url
         Its URL; a file without such a column has none.
     id
-        What a page is called; None: its URL, or else its place.
+        Its name; None: its URL, or else ``FILE:ROW``.
     others
-        What else is to be read of each page.
+        Further values to be read of each page.
     """
 
     html: str | None = "html"
@@ -54,7 +54,7 @@ class Columns:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The columns that were asked for by name, all of which a file needs."""
+        """The columns that were asked for by name; a file needs all of them."""
         return (*((self.id,) if self.id else ()), *self.others)
 
     @property
@@ -74,12 +74,7 @@ USUAL = Columns()
 def json_lines(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
     """Yield the pages of JSON lines: objects with ``html`` or ``text``, and maybe ``url``.
 
-    Blank lines are passed over; a page without a URL is called ``PATH:LINE``.
-
-    Raises
-    ------
-    InputError
-        For a line that isn't such an object.
+    Blank lines are skipped; a page without a URL is called ``PATH:LINE``.
     """
     for number, line in bounded_lines(file, path, MAX_LINE):
         if not line.isspace():
@@ -87,13 +82,7 @@ def json_lines(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator
 
 
 def json_record(line: bytes, number: int, path: str, columns: Columns = USUAL) -> Record:
-    """Return the page of a JSON line, the lines numbered from 1.
-
-    Raises
-    ------
-    InputError
-        It isn't an object with the columns.
-    """
+    """Return the page of a JSON line, the lines numbered from 1."""
     where = f"{path}, line {number}"
     try:
         item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
@@ -161,17 +150,9 @@ def _string(item: Mapping[str, Any], key: str, where: str) -> str | None:
 
 
 def parquet_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Iterator[Record]:
-    """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``.
-
-    Raises
-    ------
-    InputError
-        pyarrow isn't installed, or the file has no such column.
-    """
+    """Yield the pages of a Parquet file with a column ``html`` or ``text``, and maybe ``url``."""
     with reading_parquet(path):
-        from pyarrow.parquet import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            ParquetFile,
-        )
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
 
         parquet = ParquetFile(file)
         wanted = _present(parquet, path, columns)
@@ -197,13 +178,7 @@ def parquet_pages(file: IO[bytes], path: str, columns: Columns = USUAL) -> Itera
 
 
 def _present(parquet: Any, path: str, columns: Columns) -> list[str]:
-    """Return the columns of a file that are to be read, in its order.
-
-    Raises
-    ------
-    InputError
-        One is missing.
-    """
+    """Return the columns of a file that are to be read, in its order."""
     schema = parquet.schema
     known = [schema.column(number).path for number in range(len(schema.names))]
     top = ", ".join(parquet.schema_arrow.names)
@@ -217,7 +192,7 @@ def _present(parquet: Any, path: str, columns: Columns) -> list[str]:
 
 def _column(batch: Any, name: str) -> Any:
     """Return a column of a batch, or a field of one."""
-    from pyarrow import compute  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+    from pyarrow import compute  # noqa: PLC0415  (an extra)
 
     if name in batch.schema.names:
         return batch.column(name)
@@ -229,7 +204,7 @@ def _bounded(file: IO[bytes], group: Any, wanted: Sequence[str]) -> tuple[int, l
     """Return how many rows of a row group to read at a time, and which columns.
 
     No row is longer than the largest page of its column, which is decompressed whole. A column
-    with too large a page is left unread.
+    with too large a page isn't read.
     """
     rows, columns = _BATCH_PAGES, []
     for column in map(group.column, range(group.num_columns)):
@@ -246,7 +221,7 @@ def _values(column: Any) -> list[Any]:
 
     A string could take four times the bytes of its value.
     """
-    from pyarrow import compute, types  # type: ignore[import-untyped]  # noqa: PLC0415  (an extra)
+    from pyarrow import compute, types  # noqa: PLC0415  (an extra)
 
     texts = column.dictionary if types.is_dictionary(column.type) else column
     if not (types.is_string(texts.type) or types.is_large_string(texts.type)):

@@ -1,7 +1,9 @@
 """The HTML pages of a WARC file (ISO 28500), through warcio.
 
-Rule of this room: warcio parses; what it lets pass (a record cut short, a wrong length, a header
-without end) is found here and is an error. Decompression is `gzip`'s, which verifies checksums.
+What warcio lets pass (a record cut short, a wrong length, a header without end) is found here and
+is an error. `gzip` decompresses, as it verifies checksums. What is read and what is decoded of a
+page are both bounded: some hundred kB of gzip hold gigabytes, and one chunk of a chunked body may
+be as large as its file.
 """
 
 from __future__ import annotations
@@ -36,13 +38,7 @@ examined."""
 
 
 def require_warcio() -> None:
-    """Fail before anything is read where WARC files can't be.
-
-    Raises
-    ------
-    InputError
-        warcio isn't installed.
-    """
+    """Fail before anything is read if warcio isn't installed."""
     try:
         import warcio.archiveiterator  # noqa: F401, PLC0415  (an extra)
     except ImportError as error:
@@ -52,17 +48,9 @@ def require_warcio() -> None:
 
 
 def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Record]:
-    """Yield the HTML pages that were answered with status 200, as decoded by HTTP's rules.
+    """Yield the HTML pages that were answered with status 200, decoded by HTTP's rules.
 
-    Parameters
-    ----------
-    file
-        The WARC file, decompressed.
-
-    Raises
-    ------
-    InputError
-        It is no WARC file, or it is damaged or cut short.
+    `file` is the WARC file, decompressed.
     """
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
@@ -86,18 +74,7 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Recor
 
 
 def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
-    """Yield where each record of a WARC file begins, as it is stored.
-
-    Parameters
-    ----------
-    file
-        The WARC file, compressed record by record or not at all.
-
-    Raises
-    ------
-    InputError
-        It is no WARC file, or compressed as a whole.
-    """
+    """Yield the offset of each record of a WARC file, which isn't compressed as a whole."""
     from warcio.archiveiterator import WARCIterator  # noqa: PLC0415  (an extra)
     from warcio.exceptions import ArchiveLoadFailed  # noqa: PLC0415
 
@@ -115,7 +92,7 @@ def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
 
 
 def _page(record: ArcWarcRecord, number: int) -> Record | None:
-    """Return the page of a response record, or None if it holds none."""
+    """Return the page of a response record, or None if it has none."""
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
     from warcio.statusandheaders import StatusAndHeadersParser  # noqa: PLC0415  (an extra)
 
@@ -147,7 +124,7 @@ def _page(record: ArcWarcRecord, number: int) -> Record | None:
 
 
 def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
-    """See that all of a record was there, and nothing behind it."""
+    """Check that a record was complete, and that nothing follows it."""
     records.read_to_end()
     if record.length is None or record.raw_stream.tell() < record.length:
         raise InputError(f"{path}: ends in the middle of a record; was it cut short?")
@@ -156,13 +133,10 @@ def _check_end(records: WARCIterator, record: ArcWarcRecord, path: str) -> None:
 
 
 class _Stream:
-    """A stream whose end is its end: warcio takes an EOFError for the end of the file.
+    """A stream whose end is an error: warcio takes an EOFError for the end of the file.
 
-    Attributes
-    ----------
-    left
-        Bytes that may be read yet, None: as many as there are. warcio reads lines of headers
-        to their ends.
+    `left` bounds the bytes that may still be read, as warcio reads lines of headers to their ends;
+    None: there is no bound.
     """
 
     def __init__(self, file: IO[bytes], path: str) -> None:
@@ -183,12 +157,9 @@ class _Stream:
 
 
 def _body(record: ArcWarcRecord, most: int) -> bytes | None:
-    """Return the decoded body of a response whose HTTP headers were read; None if it is too long.
+    """Return the decoded body of a response whose headers were read; None if it is too long.
 
-    Parameters
-    ----------
-    most
-        Bytes that it may have, as they are stored and when they are decoded.
+    `most` bounds its bytes as they are stored and as they are decoded.
     """
     from warcio.limitreader import LimitReader  # noqa: PLC0415  (an extra)
 
