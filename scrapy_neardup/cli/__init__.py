@@ -1,10 +1,9 @@
 """The ``scrapy-neardup`` command: one module a verb, loaded when it is called.
 
-Rule of this room: a verb parses its options, calls the rooms below and prints; it
-decides nothing. This module and `common` import no numpy, lxml or Scrapy, so that
-``--help`` answers at once. A new verb is a module with a click command named like it
-(``pairs.py``: ``pairs``; with a ``_`` where that is a word of Python), and its line in
-`VERBS`.
+A verb parses its options, calls the packages below and prints. This module and `common` import no
+numpy, lxml or Scrapy, so that ``--help`` answers at once. A new verb is a module with a click
+command named like it (``pairs.py``: ``pairs``; with a ``_`` where that is a word of Python), and
+its line in `VERBS`.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ VERBS = {
     "join": "Find all pairs of similar pages, exactly.",
     "clusters": "Gather pages that resemble each other, or that pairs connect.",
 }
-"""Verb -> what ``scrapy-neardup --help`` says of it."""
+"""Verb -> its line in ``scrapy-neardup --help``."""
 
 
 class Verbs(click.Group):
-    """The group of `VERBS`, and where our errors become exit statuses."""
+    """The group of `VERBS`, which turns our errors into exit statuses."""
 
     # ruff: noqa: ARG002  (click passes a context to each)
 
@@ -68,7 +67,7 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; name the one that was meant where there is none."""
+        """Find the verb; suggest another one if there is none."""
         if args and args[0] not in VERBS and (meant := get_close_matches(args[0], VERBS, n=1)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {meant[0]!r}?")
         return super().resolve_command(ctx, args)
@@ -87,7 +86,7 @@ class Verbs(click.Group):
             raise _escaped(error) from error
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what comes in front of the verb."""
+        """Parse the options before the verb."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -95,7 +94,7 @@ class Verbs(click.Group):
 
 
 def _escaped(error: click.UsageError) -> click.UsageError:
-    """Return an error, which may quote an argument, as a terminal can be given it."""
+    """Return an error, which may quote an argument, for a terminal."""
     message = error.format_message()
     if store := re.search(r"unexpected extra argument \(((?:sqlite|redis|unix)[^ )]*)\)", message):
         message += f". A store is given as an option: --store {store[1]}"

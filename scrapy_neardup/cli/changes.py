@@ -1,4 +1,4 @@
-"""``scrapy-neardup changes``: what is new, gone or changed between two crawls."""
+"""``scrapy-neardup changes``: the pages that are new, gone or changed between two crawls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy-neardup clear``: forget one namespace of a store."""
+"""``scrapy-neardup clear``: remove one namespace of a store."""
 
 from __future__ import annotations
 

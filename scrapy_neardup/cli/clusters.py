@@ -1,4 +1,4 @@
-"""``scrapy-neardup clusters``: pages that hang together, and one to stand for each cluster."""
+"""``scrapy-neardup clusters``: clusters of pages, and the canonical page of each."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ _GROUPS: dict[str, Callable[[str], str]] = {
     "host": lambda name: site(name, "host"),
     "folder": lambda name: name.partition("?")[0].rpartition("/")[0],
 }
-"""What a page belongs to, by its URL or path."""
+"""The host or folder of a page, by its URL or path."""
 
 
 def _clusters(
@@ -293,7 +293,7 @@ def _gathered(sketches: Iterable[Hashes], threshold: float, common: int) -> Inte
 
 
 def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Hashes:
-    """Return a row of features, or, of a page without text, a row that is like no other."""
+    """Return a row of features; a page without text has one like no other."""
     if not len(shingles):
         row = np.frombuffer(token_bytes(8 * kind.features), np.uint64)
     else:

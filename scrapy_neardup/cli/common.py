@@ -1,7 +1,4 @@
-"""What the verbs share: errors to exit statuses, output files, a progress line.
-
-Rule of this module: what only one verb needs stands in that verb's module.
-"""
+"""What several verbs need: errors to exit statuses, output files, a progress line."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from scrapy_neardup.errors import (
     StoreLockedError,
     StoreMismatchError,
 )
-from scrapy_neardup.offline.files.atomic import written_aside
+from scrapy_neardup.offline.files.atomic import atomic_file
 from scrapy_neardup.options import as_flags
 
 if TYPE_CHECKING:
@@ -39,12 +36,12 @@ class Unusable(click.ClickException):
 
 
 class Interrupted(click.ClickException):
-    """The user has ended the run: the exit status of shells for that, and what there is of it."""
+    """The user interrupted the run: 130 is the exit status of shells for that."""
 
     exit_code = 130
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the message; it is no error."""
+        """Print the message, which isn't an error."""
         click.echo(f"\n{self.format_message()}", file, err=True)
 
 
@@ -62,7 +59,7 @@ def failure(error: NeardupError | OSError) -> click.ClickException:
 
 
 def escaped(message: str) -> str:
-    """Return `message` with control characters escaped: a terminal would obey them.
+    """Return `message` with control characters escaped, which a terminal would obey.
 
     Line ends are escaped, too: messages contain names chosen by others.
     """
@@ -73,11 +70,11 @@ def escaped(message: str) -> str:
 
 @contextmanager
 def output(path: str) -> Iterator[TextIO]:
-    """Yield a text file for results; ``-`` is standard output, any other is written aside."""
+    """Yield a text file that appears when it is complete; ``-`` is standard output."""
     if path == "-":
         yield sys.stdout
         return
-    with written_aside(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+    with atomic_file(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
         yield text
 
 
@@ -89,7 +86,7 @@ class Progress:
     wanted
         Whether to show it; None: only if standard error is a terminal, and `results` isn't.
     results
-        Where the results go.
+        The output of the run.
     """
 
     def __init__(self, wanted: bool | None, results: TextIO) -> None:
@@ -126,7 +123,7 @@ class Progress:
             self._draw(count, unit, 1.0)
 
     def note(self, text: str) -> None:
-        """Leave a line of its own where progress is shown."""
+        """Print a line where progress is shown."""
         if self.shown:
             click.echo(text, err=True)
 

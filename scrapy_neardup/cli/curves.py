@@ -1,4 +1,4 @@
-"""What ``scrapy-neardup plan --threshold`` prints: a filter by features, and its curve."""
+"""The output of ``scrapy-neardup plan --threshold``: a filter by features, and its curve."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from scrapy_neardup.parameters import Parameters
 
 _RESEMBLANCES = tuple(percent / 100 for percent in range(50, 101))
 _EVERY = 5
-"""Step between the resemblances in the printed table, in percent; all are printed near 1 and near
-the threshold."""
+"""Percent between the resemblances of the table, which has all near 1 and near the threshold."""
 _BAR = 40
 """Characters of the longest bar."""
 
 
 def print_filter(threshold: float, minima: int, *, as_json: bool) -> None:
-    """Print the filter for a threshold, and how likely it and others accept a resemblance."""
+    """Print the filter for a threshold, and the chance that it and others accept a resemblance."""
     chosen = choose_filter(threshold, minima=minima)
     others = {"the default": Filter(*Parameters().features), "AltaVista's": Filter(6, 14, 2)}
     if as_json:

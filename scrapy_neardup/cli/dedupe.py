@@ -204,7 +204,7 @@ _OF_DOCUMENTS = {
 
 
 def _within(settings: dict[str, Any]) -> TrimOptions | None:
-    """Return what of texts is to be removed, if that is asked for, and take its options out."""
+    """Return the options for parts of texts, if given, and remove them from `settings`."""
     numbers = {unit: number for unit in _UNITS if (number := settings.pop(unit)) is not None}
     flags = {name: settings.pop(name) for name in ("per_host", "but_first", "mark")}
     if not numbers:

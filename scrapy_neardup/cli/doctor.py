@@ -1,4 +1,4 @@
-"""``scrapy-neardup doctor``: what is installed, and what a project's settings make of it."""
+"""``scrapy-neardup doctor``: what is installed, and how a project is set up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXTRAS = {
     "parquet": "pyarrow",
     "language": "py3langid",
 }
-"""Extra -> a distribution that it brings."""
+"""Extra -> one of its distributions."""
 
 
 @click.command()

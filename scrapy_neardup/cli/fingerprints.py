@@ -1,4 +1,4 @@
-"""Inputs and binary results of the verbs on files of fingerprints."""
+"""Inputs and binary results of the verbs for files of fingerprints."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import IO, TextIO, cast
 
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.files.atomic import written_aside
+from scrapy_neardup.offline.files.atomic import atomic_file
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain, Source
 
 
 def open_inputs(paths: Sequence[str], column: str, *, stored: bool = False) -> Source:
-    """Return the fingerprints of all `paths`, with consecutive row numbers.
+    """Open the fingerprints of all `paths`, with consecutive row numbers.
 
-    `stored` asks for what a store keeps of pages, too, where the files say it.
+    With `stored`, what a store keeps of pages is read, too, if the files have it.
     """
     if paths.count("-") > 1:
         raise InputError("-: standard input can be read only once")
@@ -26,12 +26,12 @@ def open_inputs(paths: Sequence[str], column: str, *, stored: bool = False) -> S
 
 @contextmanager
 def binary_output(path: str) -> Iterator[IO[bytes]]:
-    """Yield a binary file for results; ``-`` is standard output, any other is written aside."""
+    """Yield a binary file that appears when it is complete; ``-`` is standard output."""
     if path == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with written_aside(path) as aside:
+    with atomic_file(path) as aside:
         yield aside
 
 

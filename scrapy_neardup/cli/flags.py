@@ -1,8 +1,4 @@
-"""The options that several verbs have in the same words, settings among them.
-
-Rule of this module: decorators, and functions for the options of any verb; an option of a single
-verb stands in that verb's module.
-"""
+"""The options that several verbs have in the same words, settings among them."""
 
 from __future__ import annotations
 
@@ -63,7 +59,7 @@ progress_option = click.option(
 
 
 def together(*options: Callable[[Verb], Verb]) -> Callable[[Verb], Verb]:
-    """Return what adds these options to a verb, in this order."""
+    """Return a decorator that adds these options to a verb, in this order."""
 
     def decorate(verb: Verb) -> Verb:
         for option in reversed(options):
@@ -113,7 +109,7 @@ def setting_option(
 
 
 _FROM_ENVIRONMENT = {"hash_key"}
-"""Options that may be given as environment variables, as others can see a command line."""
+"""Options that may be environment variables, as others can see a command line."""
 
 
 def _type_of(option: Option) -> click.ParamType[Any] | type[str]:
@@ -127,7 +123,7 @@ def _type_of(option: Option) -> click.ParamType[Any] | type[str]:
 
 
 def _of_presets(option: Option) -> str:
-    """Return, as sentences, the defaults of presets that differ."""
+    """Return the defaults of presets that differ, as sentences."""
     return "".join(
         f" With {preset}: {option.kind.spelt(values[option.name])}."
         for preset, values in PRESETS.items()
@@ -146,24 +142,13 @@ def name_value_pairs(
 
 
 def is_given(name: str) -> bool:
-    """Return whether an option of the verb that is running was given, not its default."""
+    """Whether an option of the running verb was given."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not ParameterSource.DEFAULT
 
 
 def given(names: Collection[str]) -> list[str]:
-    """Return which of these options were given on the command line that is running.
-
-    Parameters
-    ----------
-    names
-        Names of their parameters.
-
-    Returns
-    -------
-    list of str
-        As they are written: ``--max-distance``.
-    """
+    """Return the flags (``--max-distance``) on this command line of these parameters."""
     context = click.get_current_context()
     return [
         parameter.opts[0]
@@ -174,13 +159,13 @@ def given(names: Collection[str]) -> list[str]:
 
 
 def refuse_given(what: str, unused: Collection[str]) -> None:
-    """Fail if one of these options is given, which can't be combined with `what`."""
+    """Raise a usage error if one of these options is given, which `what` excludes."""
     for option in given(unused):
         raise click.UsageError(f"{option} can't be combined with {what}: leave it out")
 
 
 def size_in_bytes(value: str) -> int:
-    """Return the bytes that people write as 500MB or 4GB (thousands), or 1GiB."""
+    """Return the bytes that are written as 500MB or 4GB (thousands), or 1GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(i?)B?", value, re.IGNORECASE)
     if not found:
         raise click.BadParameter(f"{value!r} is no size such as 500MB or 4GB")

@@ -1,4 +1,4 @@
-"""What the verbs that compute fingerprints share: the options that say how, and the store."""
+"""Options and the store of the verbs that judge pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ judging_options = together(
 
 
 def judging_parameters(values: Mapping[str, Any]) -> Parameters:
-    """Return what the options of `judging_options` say on the command line that is running."""
+    """Return the parameters that the options of `judging_options` set on this command line."""
     given = {name: values[name] for name in options_of(Judging) if is_given(name)}
     parameters = Parameters.of_preset(values["preset"], **given)
     if "features" in given and parameters.method == "simhash":
@@ -34,7 +34,7 @@ def judging_parameters(values: Mapping[str, Any]) -> Parameters:
 def opened_store(
     uri: str, namespace: str, parameters: Parameters, *, expected_pages: int = 1_000_000
 ) -> Iterator[tuple[Store, Runner]]:
-    """Yield an open store, recording what a crawl would, and what runs its calls."""
+    """Yield an open store, which records what a crawl would, and a runner for its coroutines."""
     store = open_store(
         uri,
         namespace=namespace,

@@ -1,4 +1,4 @@
-"""``scrapy-neardup load``: a collection's fingerprints into a store."""
+"""``scrapy-neardup load``: put a collection's fingerprints into a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy-neardup pack``: fingerprints into a compressed file that can be searched."""
+"""``scrapy-neardup pack``: compress fingerprints into a file that can be searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy-neardup pairs``: all near-duplicate pairs of collections."""
+"""``scrapy-neardup pairs``: all near-duplicate pairs of collections of fingerprints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy-neardup plan``: the tables and the memory that a number of pages needs."""
+"""``scrapy-neardup plan``: tables and memory for a number of pages."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _ROW = 50
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
 _ID, _ROW_NUMBER, _RECORD_END = 8, 4, 8
-"""Bytes of a page id, of a row behind an id or a feature, and of where a record ends, in a packed
-file."""
+"""Bytes, in a packed file, of a page id, of a row behind an id or a feature, and of the end of
+a record."""
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
-    """Return the number that people write as 1_000_000, 10M or 8e9."""
+    """Return the number that is written as 1_000_000, 10M or 8e9."""
     found = re.fullmatch(r"([\d_,]*\.?\d+(?:e\d\d?)?)([kMGT]?)", value)
     if not found:
         raise click.BadParameter(f"{value!r} is no number such as 1_000_000, 10M or 8e9")
@@ -220,8 +220,7 @@ def _tree_bytes(width: int, pages: int, split: int | None) -> float:
 
     256 hashes have 256 buckets each; one of more than `split` entries is cut in two.
     Redis packs a hash (some six bytes a field) as long as no value in it exceeds 64 bytes;
-    then a field costs an entry and a slot of its hash table, two allocations and what these
-    are rounded up by.
+    then a field takes an entry and a slot of its hash table: two rounded allocations.
     """
     entries = pages / (1 << 16)
     halvings = max(ceil(log2(entries / split)), 0) if split else 0
@@ -280,7 +279,7 @@ def _short(number: float) -> str:
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return aligned columns: text to the left, what begins with a digit to the right."""
+    """Return aligned columns: text to the left, numbers to the right."""
     columns = zip(head, *rows, strict=True)
     aligned = []
     for column in columns:

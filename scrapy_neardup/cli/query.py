@@ -1,4 +1,4 @@
-"""``scrapy-neardup query``: which pages of a collection are like these."""
+"""``scrapy-neardup query``: the pages of a collection that are like others."""
 
 from __future__ import annotations
 

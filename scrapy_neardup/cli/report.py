@@ -1,4 +1,4 @@
-"""``scrapy-neardup report``: a web page about what a crawl dropped, and why."""
+"""``scrapy-neardup report``: a web page about the pages that a crawl dropped, and why."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def write_report(
     """Write the report on `audits` to `path`, all or nothing, and return it.
 
     Audits are read twice: for the counts, and for the texts of the pairs that are shown. The
-    page calls them by their paths, or all of them `name`.
+    page names them by their paths, or all of them `name`.
     """
     summary = Summary()
     with output(path) as results:

@@ -162,7 +162,7 @@ def scan(
 def _interruption_explained(
     counts: Counter[tuple[Decision, Reason]], path: str, uri: str
 ) -> Iterator[None]:
-    """Say what there is of the results when the user interrupts the run."""
+    """Say which results are written when the user interrupts the run."""
     try:
         yield
     except KeyboardInterrupt:
@@ -177,7 +177,7 @@ def _interruption_explained(
 def _written(
     results: TextIO, holding: Holding | None
 ) -> Iterator[Callable[[dict[str, object], Page | Verdict], None]]:
-    """Yield what writes the row of a page; with `holding`, when all of them are known."""
+    """Yield a function that writes the row of a page; with `holding`, once all are known."""
     if holding is None:
         yield lambda row, _: click.echo(json.dumps(row), results)
         return

@@ -1,4 +1,4 @@
-"""``scrapy-neardup stats``: what a store holds."""
+"""``scrapy-neardup stats``: the content of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scrapy-neardup try``: what the filter would drop on a site, without dropping it."""
+"""``scrapy-neardup try``: a dry run on a site."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def try_(
 
 
 def _report_file(path: str | None, *, overwrite: bool) -> Path:
-    """Return where to write the report."""
+    """Return the path of the report; one that exists is only replaced with `overwrite`."""
     if path is None:
         others = (Path(f"report-{number}.html") for number in count(2))
         names = chain([Path("report.html")], others)

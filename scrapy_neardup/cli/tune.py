@@ -1,4 +1,4 @@
-"""``scrapy-neardup tune``: how good the filter is on one's own pages, and with which settings."""
+"""``scrapy-neardup tune``: how good the filter is on your own pages, and with which settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scrapy_neardup.reports.reportpage import counted, printable
 from scrapy_neardup.reports.tuned import pieces
 
 _PRINTED, _LISTED = 5, 100
-"""Maximum pairs to look at that are printed, and that the report shows."""
+"""Maximum number of pairs to review that are printed, and that the report shows."""
 
 
 @click.command()
@@ -146,7 +146,7 @@ def _headline(choice: Outcome) -> str:
 
 
 def _warnings(measured: Measured, choice: Outcome) -> list[str]:
-    """Return what to look at before pages are dropped."""
+    """Return what to review before pages are dropped."""
     told = []
     if choice.loses_content:
         told.append(

@@ -1,4 +1,4 @@
-"""``scrapy-neardup unpack``: what a packed file holds."""
+"""``scrapy-neardup unpack``: the content of a packed file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scrapy_neardup.stores.packfile import open_packed, read_packed
 from scrapy_neardup.tables.packed import PackedIndex
 
 _AT_ONCE = 1 << 17
-"""Number of fingerprints that are decoded at a time."""
+"""Number of fingerprints decoded at a time."""
 
 
 @click.command()

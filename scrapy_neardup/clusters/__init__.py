@@ -1,4 +1,4 @@
-"""From pairs or features to clusters: connected components, a page to stand for each, greedy ones.
+"""Clusters of pages: connected components of pairs or of shared features, or greedy ones.
 
 A page is a number, its index in the order in which pages were seen; the label of a cluster is
 that of its first page. Clustering that doesn't fit into memory is in

@@ -1,4 +1,4 @@
-"""One page to stand for its cluster, by a rule that anybody can repeat."""
+"""The canonical page of a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def canonical(
     urls: Sequence[str] | None = None,
     lengths: Sequence[int] | Integers | None = None,
 ) -> Integers:
-    """Return for every page the one that stands for its cluster.
+    """Return for every page the canonical one of its cluster; int64, of the shape of `labels`.
 
     Parameters
     ----------
@@ -37,15 +37,10 @@ def canonical(
     lengths
         Numbers of tokens, one a page, for ``"longest-text"``.
 
-    Returns
-    -------
-    pages
-        int64, of the shape of `labels`: numbers of pages.
-
     Raises
     ------
     ConfigurationError
-        For an unknown rule, or one that lacks what it needs.
+        The rule is unknown, or what it needs is missing.
     """
     if rule not in get_args(CanonicalRule):
         known = ", ".join(map(repr, get_args(CanonicalRule)))

@@ -18,24 +18,14 @@ Integers = NDArray[np.int64]
 
 
 def feature_clusters(features: Hashes, shared: int) -> Integers:
-    """Return the connected components of pages that share features.
+    """Return the connected components of pages that share features: the first page of each.
 
     Parameters
     ----------
     features
         Shape (n, k), uint64: a row for each page (`Filter.features_of`).
     shared
-        r: minimum number of features that connected pages share.
-
-    Returns
-    -------
-    labels
-        Shape (n,), int64: the first page that each is connected with.
-
-    Raises
-    ------
-    ConfigurationError
-        See `mega_shingles`.
+        r: minimum number of features that connected pages share; see `mega_shingles`.
 
     Notes
     -----
@@ -48,12 +38,9 @@ def feature_clusters(features: Hashes, shared: int) -> Integers:
 
 
 def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
-    """Return pairs of pages that tie all those of one digest to one of them.
+    """Return pairs that connect all pages of one digest with one of them.
 
-    Parameters
-    ----------
-    digests, pages
-        Shape (n,): the list of (digest, page), in any order.
+    `digests` and `pages` are the list of (digest, page) in any order, shape (n,).
     """
     order = np.argsort(digests, kind="stable")
     digests, pages = digests[order], pages[order]
@@ -66,24 +53,14 @@ def tied(digests: Hashes, pages: Integers) -> tuple[Integers, Integers]:
 def feature_pairs(
     features: Hashes, shared: int, *, max_pairs: int = 0
 ) -> tuple[Integers, Integers, Integers]:
-    """Return all pairs of pages that share features.
+    """Return all pairs of pages that share features, sorted: ``i < j``, and how many they share.
 
     Parameters
     ----------
     features, shared
         See `feature_clusters`.
     max_pairs
-        Maximum number of pairs, above which an error is raised; 0: no limit.
-
-    Returns
-    -------
-    i, j, count
-        int64, sorted: numbers of pages, ``i < j``, and how many features they share.
-
-    Raises
-    ------
-    ConfigurationError
-        See `mega_shingles`; or there are too many pairs.
+        Maximum number of pairs, above which a `ConfigurationError` is raised; 0: no limit.
 
     Notes
     -----

@@ -1,10 +1,9 @@
-"""Clusters in one pass and little memory: pages gather around the first of their kind.
+"""Greedy clusters, in one pass and little memory: pages join the first page of their kind.
 
-The alternative that Broder gives for collections whose pairs are too many ("On the
-resemblance and containment of documents", 1997): only one sketch a cluster is kept, that of
-the page that began it, and a page joins the cluster whose first page it resembles most, or
-begins one. The result depends on the order of the pages, and a chain of resemblances does
-not draw distant pages together as it does in connected components.
+Broder's alternative for collections with too many pairs ("On the resemblance and containment of
+documents", 1997): only one sketch a cluster is kept, that of its first page, and a page joins the
+cluster whose first page it resembles most, or begins one. The result depends on the order of the
+pages, and a chain of resemblances doesn't join distant pages as in connected components.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from scrapy_neardup.joins.measures import jaccard
 Hashes = NDArray[np.uint64]
 
 COMMON = 1000
-"""Maximum number of leaders that a shingle may lead to. Shingles of more pages lead everywhere;
-Broder et al. left them out, too."""
+"""Maximum number of leaders listed under a shingle, as Broder et al. left common ones out, too."""
 
 _BITS = 1024
 """Bits of the bitmap of a sketch."""
@@ -33,7 +31,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Leader(NamedTuple):
-    """The page that a page gathers around, and how much they resemble each other."""
+    """The first page of a page's cluster, and their resemblance."""
 
     number: int
     resemblance: float
@@ -41,12 +39,12 @@ class Leader(NamedTuple):
 
 @dataclass(slots=True)
 class _Kept:
-    """What is kept of a leader."""
+    """A leader's sketch and its bitmap."""
 
     sketch: Hashes
     bits: int
     reach: int = 0
-    """Number of its hashes that were read in order to list it under those that aren't common."""
+    """Number of its hashes that were read to list it under those that aren't common."""
 
 
 class GreedyClusters:
@@ -55,22 +53,17 @@ class GreedyClusters:
     Parameters
     ----------
     threshold
-        Minimum resemblance with the first page of a cluster, above 0 and at most 1.
+        Minimum resemblance to the first page of a cluster, above 0 and at most 1.
     common
-        Maximum number of leaders listed under a shingle. One with more is no longer looked up, as
-        it leads everywhere; it still counts for the resemblance.
-
-    Raises
-    ------
-    ConfigurationError
-        For an argument out of range.
+        Maximum number of leaders listed under a shingle. One with more is no longer looked up; it
+        still counts for the resemblance.
 
     Notes
     -----
     A page is compared with the leaders that share one of its smallest hashes among their own
     smallest ones (the prefix filtering principle: sketches are ordered by hash, common ones last).
-    So each page meets its best leader, unless the share ``1 - threshold`` of its hashes, or of the
-    leader's, isn't free of common ones, as of a page that is almost all template.
+    So each page finds its best leader, unless almost all of its hashes, or of the leader's, are
+    common: more than a share of `threshold` of them.
 
     Memory: for a leader 8 bytes a hash, some 100 for each of the prefix, and 300.
     """
@@ -84,7 +77,7 @@ class GreedyClusters:
         self._pages = 0
 
     def add(self, sketch: Hashes) -> Leader:
-        """Put the next page into the cluster that it fits best.
+        """Add the next page to the cluster that fits best.
 
         Parameters
         ----------
@@ -95,8 +88,8 @@ class GreedyClusters:
         Returns
         -------
         Leader
-            The first page of its cluster: of several that resemble it equally the earliest;
-            the page itself, with resemblance 1, where it begins one.
+            The first page of its cluster, of several equally near ones the earliest; the page
+            itself, with resemblance 1, where it begins one.
         """
         number = self._pages
         self._pages += 1
@@ -130,7 +123,7 @@ class GreedyClusters:
         return best
 
     def _list(self, waiting: list[tuple[int, int]]) -> None:
-        """List each leader under this number of further hashes of its own."""
+        """List each leader under a number of further hashes of its own."""
         while waiting:
             number, more = waiting.pop()
             leader = self._leaders[number]

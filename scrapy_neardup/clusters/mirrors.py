@@ -15,21 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_GROUPS = 1_000
-"""Maximum number of groups of one cluster. What more of them have in common, such as an error
-page, makes no mirrors."""
+"""Maximum number of groups of one cluster; a page that more have, as errors are, is left out."""
 
 
 class Mirror(NamedTuple):
-    """Two groups that have clusters in common.
+    """Two groups that have clusters in common; a is the one whose first page comes first.
 
-    Parameters
-    ----------
-    a, b
-        The groups; a is that whose first page comes first.
-    pages_a, pages_b
-        How many of each one's pages are in these clusters.
-    share_a, share_b
-        The same as a share of all of its pages.
+    `pages_a` and `pages_b` count the pages of each in these clusters, `share_a` and `share_b` are
+    their shares of all its pages.
     """
 
     a: str
@@ -50,9 +43,9 @@ def mirrors(
     labels
         int64, one a page: equal within a cluster.
     groups
-        What each page belongs to, one a page.
+        The group of each page.
     least
-        Least share of the pages of either group.
+        Minimum share of the pages of either group.
 
     Notes
     -----

@@ -20,22 +20,21 @@ _BATCH = 1 << 16
 class UnionFind:
     """Disjoint sets of the numbers below a count, joined by pairs, many at a time.
 
-    Trees in one int64 array, whose root is the smallest number of its set: the label of a
-    cluster is its first member, whatever the order of the pairs.
+    Trees in one array, whose root is the smallest number of its set: the label of a cluster is its
+    first member, whatever the order of the pairs.
 
     Parameters
     ----------
     count
-        Size of the range of numbers; `grow` enlarges it.
+        Number of numbers; `grow` adds more.
     dtype
-        Type of the array: a smaller one than int64 takes less memory, and somewhat longer.
+        Of the array: one smaller than int64 takes less memory, and a little longer.
 
     Notes
     -----
     Finding halves the paths that it walks, which keeps them short for any rule of linking
-    (Tarjan & van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). Linking
-    to the smaller number rather than to the larger tree is what lets all roots of an array
-    link at once: it can't close a cycle. 8 bytes a number.
+    (Tarjan & van Leeuwen, "Worst-case analysis of set union algorithms", JACM 1984). As each root
+    links to a smaller number, all roots of an array can link at once without closing a cycle.
     """
 
     def __init__(self, count: int = 0, dtype: DTypeLike = np.int64) -> None:
@@ -45,7 +44,7 @@ class UnionFind:
         return len(self._parent)
 
     def grow(self, count: int) -> None:
-        """Have `count` numbers, the new ones each in a set of its own."""
+        """Grow to `count` numbers, each new one in a set of its own."""
         self._parent = np.append(
             self._parent, np.arange(len(self), count, dtype=self._parent.dtype)
         )
@@ -78,17 +77,9 @@ class UnionFind:
 
 
 def cluster(i: Integers, j: Integers, count: int) -> Integers:
-    """Return the connected components that pairs make of `count` numbers.
+    """Return the connected components of `count` numbers: the smallest number of each one's.
 
-    Parameters
-    ----------
-    i, j
-        int64, of one shape: the two ends of each pair, below `count`.
-
-    Returns
-    -------
-    labels
-        int64, of shape (count,): the smallest number that each is connected with.
+    `i` and `j` are the two ends of each pair; int64, of one shape.
     """
     sets = UnionFind(count)
     sets.union_many(i, j)
@@ -110,18 +101,7 @@ def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integ
 
 
 def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
-    """Return pairs that connect the same numbers as the given pairs, without cycles.
-
-    Parameters
-    ----------
-    i, j
-        int64, of one shape: the two ends of each pair, any numbers from 0.
-
-    Returns
-    -------
-    i, j
-        Fewer pairs than numbers: the smallest number of each component with each of its others.
-    """
+    """Return fewer pairs that connect the same numbers: the smallest of each with its others."""
     numbers, places = np.unique(np.concatenate((i, j)), return_inverse=True)
     labels = cluster(places[: len(i)], places[len(i) :], len(numbers))
     linked = np.flatnonzero(labels != np.arange(len(numbers)))

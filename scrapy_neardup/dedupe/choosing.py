@@ -1,4 +1,4 @@
-"""From the sketches of all documents to what is decided about them, in bounded memory."""
+"""From the sketches of all documents to the decisions about them, in bounded memory."""
 
 from __future__ import annotations
 
@@ -21,17 +21,11 @@ from scrapy_neardup.offline.readers.remote import is_remote
 Integers = NDArray[np.int64]
 
 _DOCUMENT_BYTES = 10
-"""Bytes that are held of every document: what was decided, and its component."""
+"""Bytes held of every document: its decision and its component."""
 
 
 def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
-    """Decide about all documents, and write down what was decided.
-
-    Parameters
-    ----------
-    folder
-        Where that goes, and what doesn't fit into memory meanwhile.
-    """
+    """Decide about all documents, and write the decisions to `folder`, as temporary files."""
     decisions = Decisions(len(files))
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as place:
@@ -61,7 +55,7 @@ def _local(folder: str) -> str | None:
 
 
 def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
-    """Return the bytes that are compared of a document, on average."""
+    """Return the number of bytes that are compared of a document, on average."""
     if options.confirm != "exact":
         return BINS
     tokens = sum(int(heads["tokens"].sum(dtype=np.int64)) for _, heads in files.windows())
@@ -82,7 +76,7 @@ def _judged(files: SketchFiles) -> Iterator[tuple[Integers, NDArray[np.void]]]:
 
 
 def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
-    """Note which documents have the text of another, which ranks before them."""
+    """Note the documents whose text is that of another one, which ranks before them."""
     buckets = Buckets(f"{folder}/equal", memory)
     for documents, heads in _judged(files):
         buckets.add(heads["digest"][:, None].copy(), documents, 1)
@@ -100,7 +94,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
 def _distinct(
     files: SketchFiles, decisions: Decisions
 ) -> Iterator[tuple[Integers, NDArray[np.void]]]:
-    """Yield the documents that have the text of no other that ranks before them."""
+    """Yield the documents whose text is that of no other one that ranks before them."""
     for documents, heads in _judged(files):
         is_distinct = decisions.kept[documents] == documents
         yield documents[is_distinct], heads[is_distinct]

@@ -1,9 +1,9 @@
 """Documents that have something in common, a connected component at a time, on disk.
 
-What documents have in common is a *bucket*: a number that several of them have. The list of
-(bucket, document) is what grows; it lies in sorted runs (`sortedruns`), of which a range
-at a time is read. What is in no bucket with another document is dropped there; the rest is dealt
-to files by connected component, so that each file can be decided alone, in memory.
+Whatever documents have in common is a *bucket*: a number. The list of (bucket, document) grows
+with them and lies in sorted runs (`sortedruns`), of which a range at a time is read. Documents
+that share no bucket are left out there; the others are distributed to files by connected
+component, so that each file can be decided alone, in memory.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ Integers = NDArray[np.int64]
 Postings = NDArray[np.void]
 
 _ENTRY_BYTES = 224
-"""Bytes that deciding takes for each entry, its share of the sketches not counted."""
+"""Bytes for deciding about each entry, without its share of the sketches."""
 _MAX_PARTS = 512
-"""Maximum number of files that components are dealt to."""
+"""Maximum number of files of components."""
 _LABELLED = 1 << 16
-"""Number of entries that are dealt at once."""
+"""Number of entries that are distributed at once."""
 
 
 class Buckets:
-    """A list of (bucket, document) that grows, on disk.
+    """A growing list of (bucket, document), in files of a folder.
 
     Parameters
     ----------
     folder
-        Where files are written.
+        Of the files.
     memory
         Bytes of memory to work in.
     """
@@ -59,12 +59,7 @@ class Buckets:
     def add(self, features: Hashes, documents: Integers, shared: int) -> None:
         """Put documents into a bucket for each choice of `shared` of their features.
 
-        Parameters
-        ----------
-        features
-            Shape (n, k), uint64.
-        documents
-            Shape (n,), int64: their numbers.
+        `features` has shape (n, k), uint64; `documents` shape (n,), int64: their numbers.
         """
         self._waiting.append((features, documents))
         self._held += len(documents) * comb(features.shape[1], shared) * POSTING.itemsize * 4
@@ -72,7 +67,7 @@ class Buckets:
             self.flush(shared)
 
     def flush(self, shared: int) -> None:
-        """Write what waits to be written; the documents have one number of features."""
+        """Write all that was added since; these documents have one number of features."""
         if self._waiting:
             features, documents = map(np.concatenate, zip(*self._waiting, strict=True))
             path = f"{self._folder}/{len(self._runs):06}.run"
@@ -100,13 +95,13 @@ def components(
     parts
         See `Buckets.common`.
     documents
-        How many documents there are.
+        Number of all documents.
     folder
-        Where files are written.
+        Of temporary files.
     memory
         Bytes of memory to work in; a component is yielded whole, however large it is.
     document_bytes
-        Bytes that deciding takes for each document.
+        Bytes for deciding about each document.
     """
     sets = UnionFind(documents, number_type(documents))
     path = Path(folder, "common")
@@ -132,7 +127,7 @@ def components(
 
 
 def _deal(path: Path, files: list[Path], sets: UnionFind) -> None:
-    """Deal the entries of a file to several, by the components of their documents."""
+    """Distribute the entries of a file to several, by the components of their documents."""
     opened = [each.open("wb") for each in files]
     try:
         with path.open("rb") as file:

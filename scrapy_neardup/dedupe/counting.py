@@ -1,7 +1,7 @@
-"""Which units of all texts go: those that many documents have, or that were there before.
+"""The units of all texts to be removed: those of many documents, or those that occurred before.
 
-The list of (digest, place) lies on disk in sorted runs (`sortedruns`), of which a range
-is read at a time. The answer is exact, as far as 64-bit digests are.
+The list of (digest, position) lies on disk in sorted runs (`sortedruns`), of which a range is read
+at a time. The result is exact, as far as 64-bit digests are.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from scrapy_neardup.urls import site
 Integers = NDArray[np.int64]
 
 UNIT_BITS = 24
-"""A place is the number of a document, then that of a unit in it; later units aren't counted."""
+"""A position is the number of a document, then that of a unit in it, if that is small enough."""
 MAX_UNITS = 1 << UNIT_BITS
 _ENTRIES = 1 << 20
 """Number of entries of a run."""
 
 
 class CountTask(NamedTuple):
-    """A shard, and where its runs go: a path without ending."""
+    """A shard, and the path, without ending, of its runs."""
 
     shard: Shard
     target: str
 
 
 class Listed(NamedTuple):
-    """What came of a shard: its number of rows, and its runs."""
+    """The number of rows of a shard, and its runs."""
 
     rows: int
     runs: list[Run]
 
 
 class Lister:
-    """What lists the units of shards; one a process."""
+    """Lists the units of shards; one a process."""
 
     def __init__(self, kind: Unit, size: int, columns: Columns, per_host: bool) -> None:
         self._kind, self._size, self._columns, self._per_host = kind, size, columns, per_host
 
     def write(self, task: CountTask) -> int:
-        """Write the runs of a shard, whose places are those of its rows; return their number."""
+        """Write the runs of a shard, with positions in its rows; return their number."""
         runs: list[Run] = []
         waiting: list[tuple[NDArray[np.uint64], Integers]] = []
         rows = held = 0
@@ -82,25 +82,25 @@ def _write(waiting: list[tuple[NDArray[np.uint64], Integers]], path: str) -> Run
 
 
 def done_name(target: str) -> str:
-    """Return the path of the file that says that the units of a shard are listed."""
+    """Return the path of the file that shows that the units of a shard are listed."""
     return f"{target}.json"
 
 
 def read_listed(target: str) -> Listed:
-    """Return what came of a shard."""
+    """Return the result for a shard."""
     rows, runs = read_json(done_name(target))
     return Listed(rows, [Run(path, tuple(cuts)) for path, cuts in runs])
 
 
 def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool) -> Integers:
-    """Return the places of units of a range that go.
+    """Return the positions of units of a range that are to be removed.
 
     Parameters
     ----------
     first_rows
         Number of the first document of each run's shard, shape (runs,).
     more_than
-        Units of more documents than this go; 0: those that are anywhere before.
+        Units of more documents than this are removed; 0: those that occurred anywhere before.
     but_first
         Whether they stay in the first document that has them.
     """
@@ -134,7 +134,7 @@ def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
 
 
 def by_shard(places: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
-    """Yield the number of each shard, and which of these places are its; rows of its own."""
+    """Yield the number of each shard, and the positions in it, by its own rows."""
     places = np.sort(places)
     edges = np.searchsorted(places, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
     for shard, (low, high) in enumerate(pairwise(edges.tolist())):
@@ -143,13 +143,7 @@ def by_shard(places: Integers, first_rows: Integers) -> Iterator[tuple[int, Inte
 
 
 def check_kind(shard: Shard) -> None:
-    """Fail for a shard whose texts can't be written.
-
-    Raises
-    ------
-    InputError
-        It is neither Parquet nor JSON lines.
-    """
+    """Raise an `InputError` for a shard that is neither Parquet nor JSON lines."""
     if shard.kind not in {"parquet", "json"}:
         raise InputError(
             f"{shard.paths[0]}: parts of texts are removed from Parquet and JSON lines only"

@@ -1,9 +1,9 @@
 """Which documents are removed, and for which.
 
-Documents are looked at in the order in which they rank. One is removed if it resembles a document
-that is kept and shares a bucket with it; of several the one that it resembles most, then the one
-that ranks first. So a removed document always resembles the very one that is kept for it: there
-are no chains, in which A resembles B, and B C, but A not C.
+Documents are decided in the order of their rank. One is removed if it resembles a kept document
+with which it shares a bucket; of several the one that it resembles most, then the one that
+ranks first. So a removed document always resembles the one that is kept for it: there are no
+chains, in which A resembles B, and B C, but A not C.
 """
 
 from __future__ import annotations
@@ -24,14 +24,9 @@ MAX_KEPT = 64
 
 
 class Removed(NamedTuple):
-    """Documents to be removed.
+    """Documents to be removed: their numbers, those of the documents kept for them, resemblances.
 
-    Parameters
-    ----------
-    documents, kept
-        Shape (n,), int64: their numbers, and those of the documents kept for them.
-    resemblances
-        Shape (n,), float64.
+    All have shape (n,).
     """
 
     documents: Integers
@@ -40,10 +35,10 @@ class Removed(NamedTuple):
 
 
 class Comparison(Protocol):
-    """What compares documents, by their places in the order in which they rank."""
+    """Compares documents, given by their positions in the order of rank."""
 
     def resemblances(self, document: int, others: Integers) -> NDArray[np.float64]:
-        """Return how much a document resembles each of some others."""
+        """Return the resemblances of a document and some others."""
 
 
 class BySketch:
@@ -75,7 +70,7 @@ class ByShingles:
 
 
 def ordered(documents: Integers, files: SketchFiles) -> Integers:
-    """Return documents in the order in which they rank."""
+    """Return documents in the order of their rank."""
     return documents[np.lexsort((documents, files.heads(documents)["rank"]))]
 
 
@@ -93,11 +88,11 @@ def decide(
     buckets, documents
         Shape (entries,): which document is in which bucket; no entry twice.
     order
-        The documents in the order in which they rank; int64, distinct.
+        The documents in the order of their rank; int64, distinct.
     comparison
-        Compares them by their places in that order.
+        Compares them by their positions in that order.
     least
-        The minimum resemblance; 0: whatever shares a bucket is a duplicate.
+        Minimum resemblance; 0: all that share a bucket are duplicates.
 
     Notes
     -----

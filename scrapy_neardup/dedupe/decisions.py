@@ -1,6 +1,6 @@
-"""What was decided of each document: two numbers, in memory and then in files.
+"""The decision about each document: two numbers, in memory and then in files.
 
-While it is decided, they take 6 bytes a document (10 from 4 billion documents on).
+In memory they take 6 bytes a document (10 from 4 billion documents on).
 """
 
 from __future__ import annotations
@@ -30,13 +30,7 @@ def number_type(documents: int) -> np.dtype[np.unsignedinteger]:
 
 
 class Decisions:
-    """For each document which one is kept for it: itself, or another.
-
-    Parameters
-    ----------
-    documents
-        How many there are; until more is known all of them are kept.
-    """
+    """For each document the one that is kept for it, at first itself."""
 
     def __init__(self, documents: int) -> None:
         self.kept = np.arange(documents, dtype=number_type(documents))
@@ -53,7 +47,7 @@ class Decisions:
         self._shares[found.documents] = np.rint(found.resemblances * _MOST)
 
     def settle(self) -> None:
-        """Lead documents whose equal was removed to the one that is kept for that."""
+        """Replace the equal of a document, if that was removed, by the one that is kept for it."""
         for start in range(0, len(self.kept), _STEP):
             kept = self.kept[start : start + _STEP]
             through = self.kept[kept]
@@ -62,7 +56,7 @@ class Decisions:
             kept[:] = through
 
     def write(self, folder: str) -> None:
-        """Write all of it; the file that says that it is complete comes last."""
+        """Write them; the file that shows that they are complete comes last."""
         with written(f"{folder}/{_SHARES}") as file:
             file.write(self._shares.data)
         with written(f"{folder}/{_KEPT}") as file:
@@ -70,14 +64,14 @@ class Decisions:
 
 
 def are_written(folder: str) -> bool:
-    """Whether all was decided."""
+    """Whether all decisions are written."""
     return exists(f"{folder}/{_KEPT}")
 
 
 def read_decisions(
     folder: str, documents: int, start: int, stop: int
 ) -> tuple[Integers, NDArray[np.uint16]]:
-    """Return which documents are kept for those from `start` to `stop`, and their shares."""
+    """Return the documents kept for those from `start` to `stop`, and their shares."""
     parts = []
     for name, kind in ((_KEPT, number_type(documents)), (_SHARES, np.dtype("<u2"))):
         path = f"{folder}/{name}"

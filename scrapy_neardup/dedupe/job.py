@@ -1,15 +1,15 @@
-"""A job from its inputs to its output, and what of it is done already.
+"""A job from its inputs to its output, resumed where it was stopped.
 
 The output folder holds, besides the files without duplicates::
 
-    _dedupe/plan.json       what the job was told, and the files that it reads
+    _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)
-    _dedupe/decisions.*     what was decided (`decisions`)
-    _removed/               what was removed of each shard (`writing`)
-    _summary.json           what came of it; the job is complete
+    _dedupe/decisions.*     the decisions (`decisions`)
+    _removed/               the removed documents of each shard (`writing`)
+    _summary.json           the result; the job is complete
 
-A file appears when it is complete. So a job that was killed goes on where files are missing, and
-writes the same bytes as one that wasn't; `_dedupe` is removed in the end.
+A file appears when it is complete. So a job that was killed is resumed where files are missing,
+and writes the same bytes as one that wasn't; `_dedupe` is removed in the end.
 """
 
 from __future__ import annotations
@@ -38,15 +38,14 @@ from scrapy_neardup.offline.readers.remote import exists
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What came of a job.
+    """The result of a job.
 
     Parameters
     ----------
     documents
-        Documents read, those of existing collections not counted.
+        Documents read, without those of existing collections.
     kept, equal, similar
-        How many were kept; removed as their text is that of another; removed as they resemble
-        another.
+        Number of documents kept, removed for an equal text, removed for a similar one.
     existing
         Documents of existing collections.
     files, bad_files, bad_lines
@@ -84,25 +83,24 @@ def dedupe(
     inputs
         Files and folders, or URLs of them: Parquet, JSON lines, WARC, HTML; see `shards.ENDINGS`.
     output
-        A folder, new or empty, or that of a job that goes on; or a URL of one.
+        A folder, new or empty, or that of a job to be resumed; or a URL of one.
     options
         What counts as a duplicate.
     existing
-        Files and folders of documents that are there already: what repeats one is removed.
+        Files and folders of existing documents: those that repeat one are removed.
     resume
-        Whether to go on with a job that was stopped.
+        Whether to resume a job that was stopped.
     jobs
         Number of processes.
     work
-        What runs the tasks: processes of this machine, or of a cluster, for which all paths are
-        the same.
+        Runs the tasks: processes of this machine, or of a cluster with the same paths.
     watch
-        Is told of the progress.
+        Is called with the progress.
 
     Raises
     ------
     ConfigurationError
-        The output folder isn't empty, or the job that goes on was told something else.
+        The output folder isn't empty, or the job to be resumed had other options.
     InputError
         A file can't be read or written.
     NeardupError
@@ -139,7 +137,7 @@ class _Job:
         return [f"{self._folder}/sketches/{number:06}" for number in range(len(self.shards))]
 
     def sketch(self) -> list[Sketched]:
-        """Sketch the shards that aren't; return what came of each."""
+        """Sketch the shards that aren't yet; return the result for each."""
         targets = self._targets
         missing = [each for each, target in enumerate(targets) if not exists(done_name(target))]
         tasks = [SketchTask(self.shards[each], targets[each]) for each in missing]
@@ -153,7 +151,7 @@ class _Job:
         return [read_sketched(target) for target in targets]
 
     def finish(self, sketched: list[Sketched]) -> Summary:
-        """Decide about the documents, write the shards, and say what came of it."""
+        """Decide about the documents, write the shards, and return the result."""
         files = SketchFiles(
             self._targets,
             [each.documents for each in sketched],
@@ -180,7 +178,7 @@ class _Job:
         )
 
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> list[Written]:
-        """Write the shards that aren't; return what came of each."""
+        """Write the shards that aren't yet; return the result for each."""
         tasks = [
             WriteTask(number, f"{self.output}/{removed_name(number, shard)}")
             for number, (shard, found) in enumerate(zip(self.shards, sketched, strict=True))

@@ -1,4 +1,4 @@
-"""What a job is told."""
+"""The options of a job."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class DedupeOptions:
     Parameters
     ----------
     method
-        What brings two documents together: min-wise features in common, simhash fingerprints
-        within a distance, or either. Equal texts always are.
+        How two documents are found to be candidates: min-wise features in common, simhash
+        fingerprints within a distance, or either. Equal texts always are.
     features
         K, S and R: K features of S minima each, of which documents share R.
     max_distance
@@ -37,26 +37,26 @@ class DedupeOptions:
     min_resemblance
         Minimum resemblance of a removed document and the one that is kept for it.
     confirm
-        How the resemblance of two documents that were brought together is found: ``"sketch"``
-        estimates it, with a standard error of at most .03; ``"exact"`` compares all shingles;
-        ``"none"`` estimates it and removes the document in any case.
+        How the resemblance of candidates is found: ``"sketch"`` estimates it, with a standard
+        error of at most .03; ``"exact"`` compares all shingles; ``"none"`` estimates it and
+        removes the document in any case.
     shingle_size
         Words a shingle.
     keep
         See `Ranking`.
     columns
-        What the columns of the documents are called.
+        Names of the columns.
     text, ignore
-        What of an HTML page counts: ``"main"`` or ``"full"``, and CSS selectors of what doesn't.
+        The part of an HTML page that counts: ``"main"`` or ``"full"``, without CSS selectors.
     skip_bad
-        Whether files and lines that can't be read are left out and counted, and are no error.
+        Whether files and lines that can't be read are counted and left out, instead of an error.
     memory
-        Bytes of memory to work in, that of Python and its packages included.
+        Bytes of memory to work in, with those of Python and its packages.
 
     Raises
     ------
     ConfigurationError
-        For a value that can't be used.
+        A value can't be used.
     """
 
     method: Method = "features"
@@ -94,7 +94,7 @@ class DedupeOptions:
         return self.ranking.added_to(self.columns)
 
     def as_plan(self) -> dict[str, Any]:
-        """Return what a job that goes on must have been told, as JSON has it."""
+        """Return, as JSON has it, the options that a resumed job must have, too."""
         plan = asdict(self)
         del plan["memory"]
         return plan

@@ -1,4 +1,4 @@
-"""What a job was told, written down so that it goes on with the same after it was stopped."""
+"""The options and inputs of a job, written down so that it can be resumed."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from scrapy_neardup.offline.readers.remote import (
 )
 
 WORK = "_dedupe"
-"""Folder, below the output folder, of what a job that goes on needs."""
+"""Folder, below the output folder, of the files for resuming a job."""
 SUMMARY = "_summary.json"
-"""File, in the output folder, that says what came of a job."""
+"""File, in the output folder, of the result of a job."""
 
 Watch = Callable[[str, int, float], None]
-"""Is told the step, the number of documents that it has done, and its share in [0, 1]."""
+"""Is called with the step, the number of documents that it has done, and its share in [0, 1]."""
 Run = Callable[..., Iterable[Any]]
 """(function, tasks, start, *arguments) -> results, in order: a `Parallel`."""
 
 
 def runner(work: Parallel, jobs: int) -> Run:
-    """Return what runs functions over tasks, in so many processes."""
+    """Return a function that runs others over tasks, in `jobs` processes."""
     return partial(_run, work, jobs)
 
 
@@ -53,13 +53,7 @@ def _run(
 def begin(
     output: str, options: Mapping[str, Any], shards: Sequence[Shard], *, resume: bool
 ) -> None:
-    """Write down what the job was told, or see that it is the same as before.
-
-    Raises
-    ------
-    ConfigurationError
-        There is something else in the output folder.
-    """
+    """Write down the options of the job, or check that they are the same as before."""
     told = {"options": options, "shards": [shard._asdict() for shard in shards]}
     plan = json.loads(json.dumps(told))
     path = f"{output}/{WORK}/plan.json"
@@ -94,7 +88,7 @@ def _check(before: Mapping[str, Any], now: Mapping[str, Any], output: str) -> No
 
 
 def finished(output: str) -> dict[str, Any] | None:
-    """Return the summary of a job that is complete, None for another one."""
+    """Return the result of a job that is complete, None for another one."""
     if not exists(f"{output}/{SUMMARY}"):
         return None
     if exists(f"{output}/{WORK}"):  # it was stopped while this was removed
@@ -104,7 +98,7 @@ def finished(output: str) -> dict[str, Any] | None:
 
 
 def finish(output: str, summary: Mapping[str, Any]) -> None:
-    """Write what came of a job, and remove what it needed to go on."""
+    """Write the result of a job, and remove its files for resuming."""
     write_json(f"{output}/{SUMMARY}", summary)
     remove_folder(f"{output}/{WORK}")
 
@@ -116,6 +110,6 @@ def write_json(path: str, content: Any) -> None:
 
 
 def read_json(path: str) -> Any:
-    """Return what a file of JSON says."""
+    """Return the content of a file of JSON."""
     with reading(path), opened(path) as file:
         return json.loads(file.read())

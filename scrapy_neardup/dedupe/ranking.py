@@ -68,18 +68,12 @@ class Ranking:
                 raise _refused(rule)
 
     def added_to(self, columns: Columns) -> Columns:
-        """Return columns with those that are needed here."""
+        """Return columns with those that the rule needs."""
         others = dict.fromkeys((*columns.others, *self.columns))
         return replace(columns, others=tuple(others))
 
     def key(self, record: Record, tokens: int) -> float:
-        """Return the number of a document.
-
-        Raises
-        ------
-        InputError
-            A value of it isn't what the rule needs.
-        """
+        """Return the number of a document."""
         values = record.values or {}
         if self._rule == "first":
             return 0.0
@@ -146,7 +140,7 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
 
 
 def _time(value: Any) -> float:
-    """Return a date as a number; one that isn't known is the oldest."""
+    """Return a date as a number; an unknown one is the oldest."""
     if value is None:
         return -math.inf
     if isinstance(value, (int, float)):

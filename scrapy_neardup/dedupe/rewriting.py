@@ -1,6 +1,6 @@
 """Files without some of their documents, each in its own format.
 
-Whatever isn't a document (blank lines, WARC records that are no HTML responses) is kept, but for
+Anything but a document (blank lines, WARC records that aren't HTML responses) is kept, except for
 lines that can't be read.
 """
 
@@ -39,16 +39,11 @@ def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
     Parameters
     ----------
     folder
-        Where it goes, by its name.
+        Of the new file.
     rows
         Rows of the documents that were read, ascending.
     removed
         Those of them that are left out, ascending.
-
-    Raises
-    ------
-    InputError
-        It can't be read any more, or nothing can be written.
     """
     if shard.kind == "html":
         _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
@@ -83,14 +78,14 @@ class RowWriter:
         self._size = 0
 
     def write_batch(self, batch: Any) -> None:
-        """Write some rows, or keep them until there are more."""
+        """Write some rows, or hold them until there are more."""
         self._waiting.append(batch)
         self._size += batch.nbytes
         if self._size >= _GROUP_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait, if there are any."""
+        """Write the rows held, if there are any."""
         import pyarrow as pa  # noqa: PLC0415  (an extra)
 
         if any(batch.num_rows for batch in self._waiting):
@@ -104,10 +99,7 @@ def parquet_writer(
 ) -> Iterator[tuple[Any, RowWriter]]:
     """Yield a Parquet file to be read, and one to be written with its schema and compression.
 
-    Parameters
-    ----------
-    more
-        Fields of columns that are written besides.
+    `more` are fields of further columns to be written.
     """
     from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
 
@@ -134,7 +126,7 @@ def _codecs(metadata: Any) -> dict[str, str] | str:
 
 
 def row_batches(parquet: Any) -> Iterator[Any]:
-    """Yield the rows of a Parquet file, so many at a time as take some megabytes."""
+    """Yield the rows of a Parquet file, some megabytes at a time."""
     for group in range(parquet.num_row_groups):
         metadata = parquet.metadata.row_group(group)
         each = max(1, metadata.total_byte_size // max(metadata.num_rows, 1))
@@ -157,7 +149,7 @@ def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> Non
 
 @contextmanager
 def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """Yield a file that compresses what is written to it, if a path says so."""
+    """Yield a file that is compressed if its path says so."""
     if path.lower().endswith(".gz"):
         with gzip.GzipFile("", "wb", 6, target, mtime=0) as file:
             yield cast("IO[bytes]", file)
@@ -195,4 +187,4 @@ _WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
     "json": _write_lines,
     "warc": _write_warc,
 }
-"""Format -> function that writes a file of it without some rows."""
+"""Format -> function that writes a file without some rows."""

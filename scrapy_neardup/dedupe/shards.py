@@ -1,4 +1,4 @@
-"""Files of documents, as inputs name them."""
+"""The files of documents that inputs name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HTML_FILES = 1_000
 
 
 class Shard(NamedTuple):
-    """A file of documents, or some HTML files, which is read and written as one.
+    """A file of documents, or some HTML files, which are read and written as one.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Shard(NamedTuple):
     paths
         Its files: one, but for HTML.
     stamps
-        Size of each, and what changes when it does.
+        Size of each, and a value that changes when it does.
     is_existing
-        Whether its documents are there already: they are compared with, and not written.
+        Whether its documents are only compared with, and not written.
     """
 
     name: str
@@ -55,17 +55,8 @@ class Shard(NamedTuple):
 def shards_of(inputs: Sequence[str], *, existing: Sequence[str] = ()) -> list[Shard]:
     """Return the shards of inputs, in their order; those in a folder by path.
 
-    Parameters
-    ----------
-    inputs, existing
-        Files and folders, or URLs of them for fsspec. Hidden files in folders, and those whose
-        names begin with ``_``, are passed over.
-
-    Raises
-    ------
-    InputError
-        An input is missing or of no known format, a folder has no file of one, or two inputs would
-        be written to the same place.
+    Both are files and folders, or URLs of them for fsspec. Hidden files in folders, and those
+    whose names begin with ``_``, are skipped.
     """
     found = [shard for path in existing for shard in _shards(path, is_existing=True)]
     found += [shard for path in inputs for shard in _shards(path, is_existing=False)]

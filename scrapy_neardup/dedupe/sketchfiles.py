@@ -27,7 +27,7 @@ class SketchFiles:
     targets
         Paths without ending, one a shard, as in `sketching.SketchTask`.
     counts
-        How many documents each has.
+        Number of documents of each.
     head_type
         See `sketching.head_type`.
     """
@@ -43,7 +43,7 @@ class SketchFiles:
         return int(self.starts[-1])
 
     def span(self, shard: int) -> tuple[int, int]:
-        """Return the numbers of a shard's documents: the first, and that behind the last."""
+        """Return the range of a shard's documents: the first, and the one after the last."""
         return int(self.starts[shard]), int(self.starts[shard + 1])
 
     def windows(self) -> Iterator[tuple[int, NDArray[np.void]]]:
@@ -62,7 +62,7 @@ class SketchFiles:
         return self._gathered(documents, ".bins", kind)
 
     def names(self, documents: Integers) -> list[str]:
-        """Return what documents are called."""
+        """Return the names of documents."""
         return [part.decode() for part in self._parts(documents, "name", ".names", 1)]
 
     def shingles(self, documents: Integers) -> list[NDArray[np.uint64]]:
@@ -98,7 +98,7 @@ class SketchFiles:
         return np.frombuffer(content, base).reshape(count, *shape)
 
     def _parts(self, documents: Integers, column: str, ending: str, each: int) -> list[bytes]:
-        """Return what a file holds of documents, whose parts end as a column of the heads says."""
+        """Return the parts of a file for documents, which end as a column of the heads says."""
         shards = self.shard_of(documents)
         before = np.maximum(documents - 1, self.starts[shards])
         ends, starts = self.heads(documents)[column], self.heads(before)[column]

@@ -1,8 +1,8 @@
-"""A shard to the sketches of its documents: all that deciding needs of them.
+"""The sketches of a shard's documents: all that is needed to decide about them.
 
-Of each shard there are files that `sketchfiles` reads: what is known of each document (the
-head), its bins, its name, and its shingles where they are to be compared. A last one says what
-came of the shard: where it is, the shard is sketched.
+`sketchfiles` reads the files of each shard: a head of each document, its bins, its name, and its
+shingles where they are to be compared. A last file holds the result for the shard, and shows that
+it is sketched.
 """
 
 from __future__ import annotations
@@ -49,20 +49,18 @@ _WHOLE = 1 << 40
 
 
 def head_type(feature_count: int) -> np.dtype[np.void]:
-    """Return the type of what is known of a document, without its bins.
+    """Return the type of the head of a document.
 
     row
         Number of its row, line, record or file in the shard.
     tokens
-        Number of its words; of a document without words nothing can be said.
+        Number of its words; a document without words isn't compared.
     digest
         Of all its words in their order.
     rank
         See `ranking.Ranking`.
-    name
-        Where its name ends in the file of names.
-    shingles
-        Where its shingles end in the file of shingles.
+    name, shingles
+        Where its name and its shingles end in their files.
     fingerprint, features
         As `fingerprints` computes them; 0 where the method doesn't need them.
     """
@@ -81,17 +79,7 @@ def head_type(feature_count: int) -> np.dtype[np.void]:
 
 
 class Sketched(NamedTuple):
-    """What came of a shard.
-
-    Parameters
-    ----------
-    documents
-        Number of documents sketched.
-    bad_lines
-        Number of lines that can't be read.
-    skipped
-        Why the whole shard can't be read; empty if it can.
-    """
+    """The result for a shard: documents, unreadable lines, and why all of it is unreadable."""
 
     documents: int
     bad_lines: int = 0
@@ -99,24 +87,24 @@ class Sketched(NamedTuple):
 
 
 def done_name(target: str) -> str:
-    """Return the path of the file that says what came of a shard."""
+    """Return the path of the file with the result for a shard."""
     return f"{target}.json"
 
 
 def read_sketched(target: str) -> Sketched:
-    """Return what came of a shard that is sketched."""
+    """Return the result for a shard that is sketched."""
     return Sketched(*read_json(done_name(target)))
 
 
 class SketchTask(NamedTuple):
-    """A shard, and where its sketches go: a path without ending."""
+    """A shard, and the path, without ending, of its sketches."""
 
     shard: Shard
     target: str
 
 
 class Sketcher:
-    """What makes sketches as the options say; one a process."""
+    """Sketches shards; one a process."""
 
     def __init__(self, options: DedupeOptions) -> None:
         self._options = options
@@ -124,13 +112,7 @@ class Sketcher:
         self.head_type = head_type(options.features.features)
 
     def sketch(self, task: SketchTask) -> Sketched:
-        """Sketch a shard.
-
-        Raises
-        ------
-        InputError
-            It can't be read, and bad ones aren't to be skipped; or nothing can be written.
-        """
+        """Sketch a shard."""
         found = _Found(is_existing=task.shard.is_existing)
         try:
             with ExitStack() as stack:
@@ -201,14 +183,14 @@ class Sketcher:
 
 
 class _Found:
-    """What was found in a shard so far."""
+    """The counts of a shard so far."""
 
     def __init__(self, skipped: str = "", *, is_existing: bool = False) -> None:
         self.skipped, self.is_existing = skipped, is_existing
         self.documents = self.bad_lines = self.name_bytes = self.shingles = 0
 
     def note_bad(self, options: DedupeOptions) -> None:
-        """Count what can't be read, or raise the error that is being handled."""
+        """Count a line that can't be read, or raise the error that is being handled."""
         if not options.skip_bad:
             raise  # noqa: PLE0704  (called by handlers only)
         self.bad_lines += 1

@@ -1,4 +1,4 @@
-"""Files whose texts go without some of their units, or with marks where these are."""
+"""Files whose texts lack some of their units, or have marks at them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MARKS = "neardup_repeated"
 
 
 class TrimTask(NamedTuple):
-    """A shard, the file of the places that go, and the file that says that it is done."""
+    """A shard, the file of its positions to be removed, and the file that shows it is done."""
 
     shard: Shard
     places: str
@@ -35,7 +35,7 @@ class TrimTask(NamedTuple):
 
 
 class Trimmed(NamedTuple):
-    """How many documents a shard has, how many were trimmed, and the characters that went."""
+    """The numbers of documents, of trimmed ones, of removed characters, and of all characters."""
 
     documents: int
     trimmed: int
@@ -44,20 +44,14 @@ class Trimmed(NamedTuple):
 
 
 class Trimmer:
-    """What trims shards; one a process."""
+    """Trims shards; one a process."""
 
     def __init__(self, kind: Unit, size: int, column: str, output: str, mark: bool) -> None:
         self._kind, self._size, self._column = kind, size, column
         self._output, self._mark = output, mark
 
     def trim(self, task: TrimTask) -> int:
-        """Write a shard; return its number of documents.
-
-        Raises
-        ------
-        InputError
-            It can't be read any more, or nothing can be written.
-        """
+        """Write a shard; return its number of documents."""
         with reading(task.places), opened(task.places) as file:
             places = np.sort(np.frombuffer(file.read(), "<i8"))
         counts = np.zeros(4, np.int64)
@@ -71,7 +65,7 @@ class Trimmer:
     def _spans(
         self, text: str | None, row: int, places: Integers, counts: Integers
     ) -> list[tuple[int, int]]:
-        """Return what goes of a text, and count it."""
+        """Return the ranges of a text to be removed, and count them."""
         low, high = np.searchsorted(places, [row << UNIT_BITS, (row + 1) << UNIT_BITS])
         counts += (1, low < high, 0, len(text or ""))
         if low == high or not text:
@@ -130,5 +124,5 @@ def _lists(spans: list[tuple[int, int]]) -> list[list[int]]:
 
 
 def read_trimmed(path: str) -> Trimmed:
-    """Return what came of a shard."""
+    """Return the result for a shard."""
     return Trimmed(*read_json(path))

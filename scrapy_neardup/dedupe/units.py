@@ -1,4 +1,4 @@
-"""A text to its lines, paragraphs or runs of words: where they are, and a digest of each."""
+"""Lines, paragraphs or runs of words of a text: their ranges, and a digest of each."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ _word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
 
 
 def spans_of(text: str, kind: Unit, size: int) -> Spans:
-    """Return where the units of a text are.
+    """Return the ranges of the units of a text.
 
     Parameters
     ----------
     kind
-        ``"lines"``: lines that aren't blank, without the white space around them;
-        ``"paragraphs"``: runs of such lines; ``"substrings"``: all runs of `size` words, which
-        overlap.
+        ``"lines"``: lines that aren't blank; ``"paragraphs"``: runs of such lines;
+        ``"substrings"``: all runs of `size` words, which overlap.
 
     Returns
     -------
     ndarray of int64, shape (units, 2)
-        Beginning and end, in characters, the white space behind a unit included.
+        Beginning and end, in characters, with the white space after a unit.
     """
     spans = _matches(_PATTERNS[kind], text)
     if kind != "substrings":
@@ -64,7 +63,7 @@ def _matches(pattern: re.Pattern[str], text: str) -> Spans:
 
 
 def merged(spans: Spans) -> list[tuple[int, int]]:
-    """Return spans, in the order of their beginnings, with those that touch made one."""
+    """Return spans, in the order of their beginnings, with touching ones merged."""
     found: list[tuple[int, int]] = []
     for start, end in spans.tolist():
         if found and start <= found[-1][1]:
@@ -75,7 +74,7 @@ def merged(spans: Spans) -> list[tuple[int, int]]:
 
 
 def without(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text without some of its parts, as `merged` returns them."""
+    """Return a text without some ranges, as `merged` returns them."""
     kept = []
     at = 0
     for start, end in spans:

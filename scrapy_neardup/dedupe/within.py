@@ -1,10 +1,10 @@
-"""A job that removes from texts what repeats within them and in others, and what of it is done.
+"""A job that removes from texts what repeats within them and in others.
 
 The output folder holds files of the same names, and while the job runs::
 
-    _dedupe/plan.json       what the job was told, and the files that it reads
+    _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/units/          runs of each shard's units (`counting`)
-    _dedupe/going/          places of the units of each shard that go
+    _dedupe/going/          positions of the units of each shard to be removed
     _dedupe/trimmed/        of each shard, that it is written (`trimming`)
 """
 
@@ -45,14 +45,14 @@ from scrapy_neardup.offline.readers.tabular import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class TrimOptions:
-    """What of texts goes.
+    """What is removed from texts.
 
     Parameters
     ----------
     unit
         ``"lines"`` or ``"paragraphs"`` that more than `number` documents have; or
-        ``"substrings"``: runs of at least `number` words that were there before, in the same
-        document or in one in front of it (Lee et al. 2022).
+        ``"substrings"``: runs of at least `number` words that occurred before, in the same
+        document or an earlier one (Lee et al. 2022).
     number
         See `unit`; 1 or more.
     per_host
@@ -60,7 +60,7 @@ class TrimOptions:
     but_first
         Whether lines and paragraphs stay in the first document that has them.
     mark
-        Whether texts stay as they are, with a column that says where these units are.
+        Whether texts stay as they are, with a column of the ranges of these units.
     text, url
         Names of the columns.
     memory
@@ -87,13 +87,13 @@ class TrimOptions:
 
     @property
     def more_than(self) -> int:
-        """Documents that a unit that goes has more than; 0: those in front of it count."""
+        """Number of documents that a removed unit exceeds; 0: any earlier occurrence counts."""
         return 0 if self.unit == "substrings" else self.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimSummary:
-    """How many documents were read and trimmed, and how many of all characters went."""
+    """The numbers of documents, of trimmed ones, of removed and all characters, and of files."""
 
     documents: int
     trimmed: int
@@ -119,14 +119,9 @@ def trim(
     inputs
         Parquet files, JSON lines, and folders of them, or URLs.
     options
-        What goes.
+        What is removed.
     output, resume, jobs, work, watch
-        See `job.dedupe`.
-
-    Raises
-    ------
-    ConfigurationError, InputError, NeardupError
-        See `job.dedupe`.
+        As of `job.dedupe`, with the same errors.
     """
     output = output.rstrip("/")
     if resume and (done := finished(output)):
@@ -166,7 +161,7 @@ class _Job:
         return [f"{self.output}/{WORK}/{step}/{each:06}" for each in range(len(self.shards))]
 
     def count(self) -> list[Listed]:
-        """List the units of the shards of which they aren't."""
+        """List the units of the shards whose aren't listed."""
         tasks = [
             CountTask(shard, target)
             for shard, target in zip(self.shards, self._paths("units"), strict=True)
@@ -181,7 +176,7 @@ class _Job:
         return [read_listed(target) for target in self._paths("units")]
 
     def choose(self, listed: list[Listed]) -> None:
-        """Find the units that go; the file that says that all are found comes last."""
+        """Find the units to be removed; the file that shows that all are found comes last."""
         paths = self._paths("going")
         complete = f"{self.output}/{WORK}/going/complete"
         if exists(complete):

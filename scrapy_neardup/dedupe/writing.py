@@ -1,6 +1,6 @@
-"""What was decided about a shard to its files: what is kept, and what was removed for what.
+"""The files of a shard: its documents without the removed ones, and the list of these.
 
-The list of what was removed is written last: where it is, the shard is done.
+The list is written last, and shows that the shard is done.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ REMOVED = "_removed"
 
 
 class WriteTask(NamedTuple):
-    """A shard to be written: its number, and where the list of what was removed goes."""
+    """The number of a shard to be written, and the path of its list of removed documents."""
 
     number: int
     target: str
 
 
 class Written(NamedTuple):
-    """How many documents of a shard were kept, and how many removed, for which reason."""
+    """The numbers of kept, equal and similar documents of a shard."""
 
     kept: int
     equal: int
@@ -41,7 +41,7 @@ class Written(NamedTuple):
 
 
 class Writer:
-    """What writes shards; one a process.
+    """Writes shards; one a process.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Writer:
     work
         The folder with the decisions.
     output
-        Where files without duplicates go.
+        The folder of the new files.
     """
 
     def __init__(
@@ -59,13 +59,7 @@ class Writer:
         self._shards, self._files, self._work, self._output = shards, files, work, output
 
     def write(self, task: WriteTask) -> int:
-        """Write a shard and the list of what was removed; return how many documents it had.
-
-        Raises
-        ------
-        InputError
-            It can't be read any more, or nothing can be written.
-        """
+        """Write a shard and the list of removed documents; return the number of its documents."""
         shard, files = self._shards[task.number], self._files
         start, stop = files.span(task.number)
         kept, shares = read_decisions(self._work, len(files), start, stop)
@@ -119,7 +113,7 @@ def removed_name(number: int, shard: Shard) -> str:
 
 
 def counted(task: WriteTask, files: SketchFiles) -> Written:
-    """Return what came of a shard that is written."""
+    """Return the result for a shard that is written."""
     reasons = Counter(json.loads(line)["reason"] for _, line in lines(task.target))
     start, stop = files.span(task.number)
     return Written(stop - start - reasons.total(), reasons["equal"], reasons["similar"])

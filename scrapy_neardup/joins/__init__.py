@@ -1,15 +1,16 @@
 """Exact similarity joins: all pairs of sets that resemble each other, without comparing all.
 
-Rule of this room: no estimate, no rounding, no luck. What is returned is what comparing every
-pair would have returned; filters only rule out pairs that can't reach the threshold.
+Nothing is estimated or rounded: the result is that of comparing every pair. Filters only rule out
+pairs that can't reach the threshold.
 
 ============== =============================================================================
-`tokens`       texts and collections -> `TokenSets`, rarest token first
-`measures`     Jaccard, cosine, overlap, containment; what overlap a threshold requires
+`tokensets`    texts and collections -> `TokenSets`, rarest token first
+`measures`     Jaccard, cosine, overlap, containment; the overlap that a threshold requires
 `setjoin`      `self_join`, `join`
-`kernel`       how: prefix, size, positional and bitmap filters over arrays
+`kernel`       prefix, size, positional and bitmap filters over arrays
 `contained`    the same for containment, whose bounds differ on the two sides
-`reference`    how the papers do it: All-Pairs, PPJoin, PPJoin+
+`compiled`     the same in compiled code, where there is some
+`reference`    All-Pairs, PPJoin and PPJoin+ as published
 `edit`         `edit_join`: strings within an edit distance, by q-grams
 ============== =============================================================================
 """

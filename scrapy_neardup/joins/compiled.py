@@ -1,7 +1,7 @@
 """All similar pairs of sets, by compiled code where there is some.
 
-Rule of this room: `kernel` and `contained` are the reference. `_speed/joins.pyx` finds the same
-pairs with the same filters, and counts the same hits and candidates; only their order differs.
+`_speed/joins.pyx` finds the same pairs as `kernel` and `contained`, with the same filters and the
+same counts of hits and candidates; only the order differs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _run(
 
 
 def _agrees(compiled: Any) -> bool:
-    """Whether it finds in a few sets what the kernel finds."""
+    """Whether compiled code finds the kernel's pairs in a few sets."""
     sets = encode([range(start, 9 + start // 2) for start in range(9)])
     sets = sets.take(np.argsort(sets.sizes, kind="stable"))
     answers = []

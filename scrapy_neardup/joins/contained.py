@@ -1,12 +1,11 @@
 """The containment join: which sets hold another one, whole or nearly so.
 
-Rule of this room: the arrays, blocks and verification are the kernel's. What differs is the
-prefix bound, as containment has a direction. If a share t of the tokens of x is in y, at
-least ``o = ceil(t * |x|)`` tokens are in both, and so one of the ``|x| - o + 1`` rarest of x
-is in y (the prefix filtering principle of Xiao et al. 2008, lemma 1, for one side). How many
-tokens y has besides is of no consequence, so that any of its tokens may be the one that meets
-x. So prefixes probe, and what they look into are the lists of all tokens that are in any
-prefix. Sizes bound y from below only: ``|y| >= o``.
+Arrays, blocks and verification are the kernel's. The prefix bound differs, as containment has a
+direction. If a share t of the tokens of x is in y, at least ``o = ceil(t * |x|)`` tokens are in
+both, and so one of the ``|x| - o + 1`` rarest of x is in y (the prefix filtering principle of Xiao
+et al. 2008, lemma 1, for one side). The number of other tokens of y doesn't matter, so any of its
+tokens may be the common one: prefixes probe the lists of all tokens that are in any prefix. Sizes
+bound y from below only: ``|y| >= o``.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ def similar(
 ) -> tuple[Integers, Integers, Integers]:
     """Find all pairs of a set x and another one, y, that contains it.
 
-    Parameters and result are those of the kernel's `similar`, but that either may be the
-    larger one; of two sides x is on the False one and y on the True one.
+    As the kernel's `similar`, but either may be the larger one; of two sides x is on the False one
+    and y on the True one.
 
     Notes
     -----
@@ -53,7 +52,7 @@ def similar(
 def asked(
     sets: TokenSets, prefix: Integers, side: NDArray[np.bool_] | None
 ) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return how many tokens of each set ask, of a False one if there are sides, and which do."""
+    """Return the numbers of probing tokens, those of False sets if there are sides; and which."""
     asking = prefix if side is None else np.where(side, 0, prefix)
     tokens = np.zeros(len(sets.frequency), np.bool_)
     tokens[sets.tokens[ranges(sets.indptr[:-1], asking)]] = True

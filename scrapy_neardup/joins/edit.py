@@ -1,7 +1,6 @@
 """The edit-distance join: strings within some edits of each other, found by their q-grams.
 
-Rule of this room: numbered q-grams are joined with an overlap constraint, and every pair that
-meets it is measured.
+Numbered q-grams are joined with an overlap constraint, and every pair that meets it is measured.
 
 References
 ----------
@@ -50,9 +49,9 @@ def edit_join(
     strings
         Any strings; characters are compared as they are.
     max_distance
-        The most insertions, deletions and replacements of one character.
+        Maximum number of insertions, deletions and replacements of one character.
     others
-        What they are paired with, and `j` numbers; None: with each other, ``i < j``.
+        Strings to be paired with, which `j` numbers; None: the same ones, ``i < j``.
     q
         Length of the q-grams. A longer one meets fewer strings by chance, but allows fewer
         common ones: 2 suits words and names, 3 to 5 texts of hundreds of characters.

@@ -1,7 +1,6 @@
 """The fast join: prefix, size, positional and bitmap filters over whole arrays.
 
-Rule of this room: the filters of PPJoin (Xiao et al. 2008, section 3), in the order in which
-arrays like them:
+The filters of PPJoin (Xiao et al. 2008, section 3), in the order that suits arrays:
 
 1. *Index.* The prefixes of all sets are sorted by (token, set): an inverted index whose lists
    are ordered by set size. A token's earlier sets are the partners of a later one, so that
@@ -10,15 +9,15 @@ arrays like them:
    (set, position), in blocks of bounded size.
 3. *Positional filter.* A hit at positions i and j allows an overlap of at most
    ``1 + min(|x| - i, |y| - j)`` (counted from 1) if it is the pair's first. Every hit is
-   judged so, without knowing about others: the first of a pair has the largest bound, so the
-   pair survives just when its first hit does.
+   judged alone: the first of a pair has the largest bound, so the pair survives just when
+   its first hit does.
 4. *Bitmap filter* (Sandes, Teodoro, Melo, "Bitmap filter: speeding up exact set similarity
    joins with bitwise operations", Information Systems 88, 2020). Each token of a set flips one
    of 64 bits, so two sets differ in at least as many tokens as their bitmaps do in bits. It
    bounds what PPJoin+'s suffix filter bounds, with a popcount instead of a search, and
    prunes as much where sets are small; where they are large there are few candidates.
-5. *Verify.* What is left once duplicates are gone is counted exactly: the two sorted sets are
-   merged, pairs of like length at a time, and equal neighbours are counted.
+5. *Verify.* The overlaps of the distinct pairs left are counted exactly: the two sorted sets
+   are merged, pairs of like length at a time, and equal neighbours are counted.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(slots=True)
 class JoinCounts:
-    """How much a join looked at."""
+    """The work of a join."""
 
     hits: int = 0
     candidates: int = 0
@@ -62,7 +61,7 @@ def similar(
     sets
         In increasing size.
     measure
-        What counts as similar.
+        The similarity and its threshold.
     side
         bool, one a set: only pairs of a False and a True one count. None: all pairs.
     counts
@@ -85,7 +84,7 @@ def similar(
 def verified(
     sets: TokenSets, measure: Measure, candidates: Iterable[tuple[Integers, Integers]]
 ) -> tuple[Integers, Integers, Integers]:
-    """Return those of the pairs (by number of set) that are similar, and their overlaps."""
+    """Return the similar pairs among candidates, as numbers of sets, and their overlaps."""
     sizes = sets.sizes
     blocks = [np.empty((3, 0), dtype=np.int64)]
     for x, y in candidates:
@@ -97,7 +96,7 @@ def verified(
 
 
 def overlaps(sets: TokenSets, x: Integers, y: Integers) -> Integers:
-    """Return how many tokens each pair of sets (by number) has in common; O(their tokens)."""
+    """Return the number of common tokens of each pair of sets, by number; O(their tokens)."""
     sizes = sets.sizes
     width = sizes[x] + sizes[y]
     order = np.argsort(width, kind="stable")
@@ -130,7 +129,7 @@ def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: i
 def _candidates(
     sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the pairs that the filters leave, block by block, each pair once."""
+    """Yield the pairs that pass the filters, block by block, each pair once."""
     probing = of_sizes(sets.sizes, measure.probing_prefix)
     indexing = of_sizes(sets.sizes, measure.indexing_prefix)
     # A token of one set leads nowhere.
@@ -146,7 +145,7 @@ def _candidates(
 
 @dataclass(frozen=True, slots=True)
 class PrefixEntries:
-    """Tokens of all sets that may meet, one entry a token, by set and then by position."""
+    """Tokens of all sets that may be common, one entry a token, by set and then by position."""
 
     measure: Measure
     sizes: Integers
@@ -163,15 +162,14 @@ class PrefixEntries:
     """Number of tokens from each entry to the end of its set: the maximum overlap of two sets if
     it is the first token that they share."""
     smallest: Integers
-    """For each entry, the first entry of the smallest set that is large enough to match its own
-    set."""
+    """For each entry, the first entry of the smallest set that can match its own set."""
     keys: Integers
     """``token << bits | entry`` of every entry, sorted: the inverted lists."""
     bits: int
 
 
 class PartnerRuns(NamedTuple):
-    """The entries that are looked into, list after list, and each entry's run of partners.
+    """The indexed entries, list after list, and each entry's run of partners.
 
     The partners of entry e are ``members[starts[e] : starts[e] + lengths[e]]``.
     """
@@ -193,14 +191,7 @@ def entries_of(
 ) -> PrefixEntries:
     """Return the entries of the first ``lengths[k]`` tokens of set k that are `wanted`.
 
-    Parameters
-    ----------
-    sets
-        In increasing size.
-    lengths
-        int64, one a set.
-    wanted
-        bool, one a token.
+    `sets` are in increasing size; `lengths` has one int64 a set, `wanted` one bool a token.
     """
     sizes = sets.sizes
     rows = np.repeat(np.arange(len(sets)), lengths)
@@ -236,7 +227,7 @@ def _bitmaps(sets: TokenSets) -> NDArray[np.uint64]:
 def candidates(
     entries: PrefixEntries, runs: PartnerRuns, counts: JoinCounts
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the pairs that the filters leave between entries and their partners."""
+    """Yield the pairs of entries and their partners that pass the filters."""
     sizes, first, rows, rest = entries.sizes, entries.first, entries.rows, entries.rest
     members, start, count = runs
     hits = np.append(0, np.cumsum(count))[first]
@@ -266,8 +257,7 @@ def _runs(
 ) -> PartnerRuns:
     """Return the runs of indexed entries, for those that probe (None: all).
 
-    The partners of an entry have the same token, come from earlier sets, and these are large
-    enough.
+    The partners of an entry have the same token, and come from earlier sets that are large enough.
     """
     keys, rows = entries.keys, entries.rows
     listed = keys & ((1 << entries.bits) - 1)

@@ -1,9 +1,8 @@
-"""What counts as similar: a measure, its threshold, and the overlaps that they require.
+"""Measures of similarity, and the overlaps that their thresholds require.
 
-Rule of this room: whether a pair reaches its threshold is decided by whole numbers. A
-threshold becomes a ratio of integers once, and every bound of the joins (how small a partner
-may be, how long a prefix, how many common tokens) follows from it without rounding. A pair at
-exactly the threshold is a result.
+Whole numbers decide whether a pair reaches its threshold. A threshold becomes a ratio of integers
+once, and every bound of the joins (the size of a partner, the length of a prefix, the number of
+common tokens) follows from it without rounding. A pair at exactly the threshold is a result.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def resemblance(a: Collection[Hashable], b: Collection[Hashable]) -> float:
 
 
 def containment(a: Collection[Hashable], b: Collection[Hashable]) -> float:
-    """Return which share of the set `a` is also in `b`, 0 where `a` is empty.
+    """Return the share of the set `a` that is also in `b`, 0 where `a` is empty.
 
     References
     ----------
@@ -75,7 +74,7 @@ class IntegerMeasure(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A similarity with its threshold, seen as the overlap that a pair of sizes requires.
+    """A similarity with its threshold, as the overlap that a pair of sizes requires.
 
     Sizes are numbers of distinct tokens, at least 1.
 
@@ -207,8 +206,7 @@ def qgram_count(q: int, max_distance: int) -> Measure:
 
     An operation changes at most q of a string's q-grams, so strings of sizes x and y (in
     padded, numbered q-grams) within distance d share at least ``max(x, y) - q * d``. Where
-    that is not positive the count says nothing; one is asked for here, and `edit_join` looks
-    at such short strings itself.
+    that isn't positive one is required here, and `edit_join` compares such short strings itself.
 
     References
     ----------
@@ -240,8 +238,8 @@ def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
     Raises
     ------
     ConfigurationError
-        For an unknown name, or a threshold that is no number in the measure's range:
-        above 0 and at most 1, for ``overlap`` a whole number from 1.
+        The name is unknown, or the threshold isn't a number above 0 and at most 1, for
+        ``overlap`` a whole number from 1.
     """
     try:
         factory = MEASURES[name]
@@ -258,14 +256,9 @@ def _prefix(size: int, overlap: int) -> int:
 def exact_share(measure: str, threshold: float | Fraction) -> Fraction:
     """Return the ratio that a threshold stands for: 0.8 is four fifths, not the double next to it.
 
-    Of the ratios that round to one double at most one has a denominator up to
-    `LARGEST_UNION`. Read so, a pair is a result just where ``overlap / union >= threshold``
-    holds in double precision.
-
-    Raises
-    ------
-    ConfigurationError
-        It is no number above 0 and at most 1; the message names the `measure`.
+    Of the ratios that round to one double at most one has a denominator up to `LARGEST_UNION`.
+    Read so, a pair is a result just where ``overlap / union >= threshold`` in double precision.
+    A threshold that isn't a number above 0 and at most 1 is a `ConfigurationError`.
     """
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     if not number or not 0 < threshold <= 1:  # NaN fails every comparison

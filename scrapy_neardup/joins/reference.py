@@ -1,6 +1,5 @@
-"""All-Pairs, PPJoin and PPJoin+ as their papers write them, one set at a time.
+"""All-Pairs, PPJoin and PPJoin+ as published, one set at a time: to read, and to count candidates.
 
-Rule of this room: this is the text to compare with the papers, and to count candidates with.
 The joins use `scrapy_neardup.joins.kernel`, which is ten to thirty times as fast.
 
 References
@@ -41,7 +40,7 @@ def similar(
     filters: Filters,
     max_depth: int,
 ) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs; parameters and result are those of the kernel's `similar`.
+    """Find all similar pairs, as the kernel's `similar` does.
 
     Parameters
     ----------
@@ -104,9 +103,9 @@ def _may_reach(
     filters: Filters,
     max_depth: int,
 ) -> bool:
-    """Return whether sets that meet in ``x[i]`` and ``y[j]`` can share `required` tokens.
+    """Return whether sets that share ``x[i]`` and ``y[j]`` can share `required` tokens.
 
-    Before this one they met `before` times.
+    They share `before` tokens before this one.
     """
     if filters == "all-pairs":
         return True
@@ -121,8 +120,8 @@ def _may_reach(
 def _overlap(x: list[int], y: list[int], common: int, prefix: int, measure: Measure) -> int:
     """Return the overlap of two sets that share `common` tokens of their prefixes.
 
-    Counts on behind the prefix that ends first; where even that can't reach the required
-    overlap, what is returned is less than it.
+    Counts on behind the prefix that ends first; if even that can't reach the required overlap,
+    the result is less than it.
     """
     required = measure.required(len(x), len(y))
     indexed = measure.indexing_prefix(len(y))
@@ -145,16 +144,16 @@ def symmetric_difference_bound(
     x, y
         Increasing tokens.
     most
-        Where the bound is larger, how much larger doesn't matter.
+        A bound above it need not be exact.
     max_depth, depth
         The sequences are halved ``max_depth - depth + 1`` times.
 
     Notes
     -----
-    The middle token of `y` parts both sequences, and each part of one differs from that of
-    the other by at least the difference of their lengths. Where the token falls in `x` is
-    looked for in a window, outside of which the bound would exceed `most`. Where the window
-    reaches over an end of `x`, that end says nothing: the token may well fall beyond it.
+    The middle token of `y` splits both sequences, and each part of one differs from that of
+    the other by at least the difference of their lengths. It is searched for in a window of `x`,
+    outside of which the bound would exceed `most`. Where the window reaches over an end of `x`,
+    that end says nothing: the token may well fall beyond it.
     """
     gap = abs(len(x) - len(y))
     if depth > max_depth or gap > most or not x or not y:

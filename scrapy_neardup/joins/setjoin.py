@@ -1,8 +1,4 @@
-"""`self_join` and `join`: all pairs of sets that reach a threshold.
-
-Rule of this room: check the arguments, sort the sets by size, call the algorithm, and give
-its pairs the caller's numbers.
-"""
+"""`self_join` and `join`: all pairs of sets that reach a threshold."""
 
 from __future__ import annotations
 
@@ -37,14 +33,14 @@ MAX_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class JoinStats:
-    """How much a join looked at."""
+    """The work of a join."""
 
     sets: int
     """Number of sets with at least one token."""
     hits: int
-    """Number of times that a token of both prefixes brought two sets of fitting sizes together."""
+    """Number of times that a token of both prefixes matched two sets of fitting sizes."""
     candidates: int
-    """Number of pairs that no filter ruled out, and whose overlap was counted."""
+    """Number of pairs that passed all filters, and whose overlap was counted."""
     pairs: int
     """Number of pairs that are similar."""
 
@@ -61,7 +57,7 @@ class SimilarPairs:
     similarity
         float64: the value of the measure.
     stats
-        What it took to find them.
+        The work of finding them.
     """
 
     i: Integers

@@ -1,8 +1,7 @@
 """Collections of token sets as arrays: words, shingles, q-grams, numbered multisets.
 
-Rule of this room: tokens become whole numbers here and nowhere else, without hashing (two
-tokens never share a number), in increasing document frequency: a set's rarest tokens come
-first, so that prefixes meet as few other sets as possible.
+Tokens become whole numbers here, without hashing (two tokens never share a number), in increasing
+document frequency: a set's rarest tokens come first, so that prefixes meet few other sets.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Integers = NDArray[np.int64]
 _CODES = 1 << 62
 """Limit of the codes of tokens and of (set, token), in 64-bit integers."""
 _FILLER = object()
-"""A token that no document has."""
+"""A token of no document."""
 _FIRST_PAD, _LAST_PAD = 0, 1
 """Symbols before and after a string in its q-grams, which no text has."""
 
@@ -89,15 +88,10 @@ def encode(sets: Iterable[Iterable[Hashable]], *, multiset: bool = False) -> Tok
     Parameters
     ----------
     sets
-        One iterable of tokens a set; a token that repeats counts once.
+        One iterable of tokens a set, but no string; a token that repeats counts once.
     multiset
         Number repeated tokens instead: the second ``a`` of a record is a token of its own
         that only meets the second ``a`` of another (Xiao et al. 2008, section 2.1).
-
-    Raises
-    ------
-    ConfigurationError
-        A set is a string: it isn't clear what its tokens are.
     """
     return shingles(sets, 1, multiset=multiset)
 
@@ -120,7 +114,7 @@ def shingles(
     Raises
     ------
     ConfigurationError
-        A document is a string (name its tokens: `words`, or `qgrams`), or `size` is no
+        A document is a string (name its tokens: `words`, or `qgrams`), or `size` isn't a
         whole number from 1.
 
     Notes
@@ -144,11 +138,6 @@ def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
 
     A string of n characters has ``n + q - 1`` of them (an empty one too, for q above 1).
 
-    Raises
-    ------
-    ConfigurationError
-        `q` isn't a whole number from 1.
-
     References
     ----------
     Gravano et al., "Approximate string joins in a database (almost) for free", VLDB 2001.
@@ -168,8 +157,6 @@ def qgrams(strings: Iterable[str], q: int = 3) -> TokenSets:
 def hashed(sets: Sequence[NDArray[np.uint64]]) -> TokenSets:
     """Return token sets for sets of hashes, shape (n,), uint64, each distinct.
 
-    Notes
-    -----
     O(n log n) for n hashes in all; some 60 bytes a hash while it works.
     """
     sizes = [len(each) for each in sets]
@@ -198,7 +185,7 @@ def _offsets(sizes: Sequence[int] | Integers) -> Integers:
 def _measured(
     documents: Iterable[Iterable[Hashable]], least: int, sizes: list[int]
 ) -> Iterator[Sequence[Hashable]]:
-    """Yield every document, short ones filled up to `least`, and append its length to `sizes`."""
+    """Yield every document, short ones padded to `least`, and append its length to `sizes`."""
     for document in documents:
         if isinstance(document, str | bytes):
             raise ConfigurationError(

@@ -1,11 +1,8 @@
 """Web pages about verdicts: from an audit's lines to one self-contained page.
 
-Rules of this room: pure functions from lines to text; the caller opens and writes files.
-Everything that comes from a crawled page is hostile. It reaches the page in one way only, as
-JSON in a script element that isn't run (`page.py`), and the page's own script shows it as
-text, never as markup.
+Functions from lines to text; the caller opens and writes files. Everything that comes from a
+crawled page is hostile. It enters the page in one way only, as JSON in a script element that isn't
+run (`page.py`), and the page's own script shows it as text, never as markup::
 
-The way of an audit::
-
-    lines ─ audit.entries ─> entries ─ Summary.add ─> Summary ─ report.pieces ─> page
+    lines ─ auditlines.entries ─> entries ─ Summary.add ─> Summary ─ Report.pieces ─> page
 """

@@ -1,8 +1,4 @@
-"""The lines of audit files, checked.
-
-Rule of this module: a line is an audit's verdict, an audit's event, or an `InputError` that
-names the file and the line; nothing is guessed. ``crawl/audit.py`` writes what is read here.
-"""
+"""The lines of audit files, checked; ``crawl/audit.py`` writes them."""
 
 from __future__ import annotations
 
@@ -78,7 +74,7 @@ def entries(lines: Iterable[bytes], name: str, *, skip_torn: bool = False) -> It
     lines
         Lines of UTF-8.
     name
-        Name of the file in an error.
+        Name of the file in errors.
     skip_torn
         Skip lines that aren't JSON: a machine that crashed may have torn one.
     """
@@ -119,7 +115,7 @@ def _not_json(line: bytes, name: str, number: int) -> str:
 
 
 def _fault(entry: object) -> str | None:
-    """Return what is wrong with an entry, or None."""
+    """Return why an entry is wrong, or None."""
     if not isinstance(entry, dict):
         return "no JSON object"
     event = entry.get("event")
@@ -136,7 +132,7 @@ def _fault(entry: object) -> str | None:
 
 
 def _converted(entry: Entry) -> str | None:
-    """Convert ids and the time into numbers; return what is wrong with them, or None."""
+    """Convert ids and the time into numbers; return why they are wrong, or None."""
     try:
         entry["time"] = datetime.fromisoformat(entry["time"]).timestamp()
         for key in ("id", "of_id"):

@@ -1,7 +1,7 @@
-"""The drops that a report holds, as columns of JSON.
+"""The drops of a report as columns of JSON, which ``assets/data.js`` reads.
 
-Rule of this module: columns are lists of equal length, texts that repeat are numbers of a list of
-names, and the rows of a group are adjacent. ``assets/data.js`` reads what is written here.
+Columns are lists of equal length, texts that repeat are indexes of a list of names, and the rows
+of a group are adjacent.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def shown_drops(
 ) -> list[int]:
     """Return the numbers of at most `limit` drops, group by group, the largest group first.
 
-    If there are more, those that deserve a look come first; the rest of the room is shared equally
-    among the groups. O(n log n) for n drops.
+    If there are more, those to be reviewed come first; the rest is shared equally among the
+    groups. O(n log n) for n drops.
     """
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for number, drop in enumerate(summary.drops):
@@ -65,14 +65,7 @@ def shown_drops(
 def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict[str, Any]:
     """Return the columns of the drops `numbers`, which `shown_drops` put in order.
 
-    Parameters
-    ----------
-    summary
-        The audit that they are from.
-    numbers
-        Numbers of the drops.
-    texts
-        Line -> number of its text in the page, where the page holds it.
+    `texts` maps a line to the number of its text in the page, where the page holds it.
     """
     sites, titles, patterns, rules, words = (
         Numbering(),
@@ -138,7 +131,7 @@ _ROW = (
 def _kept(
     summary: Summary, drop: Drop, sites: Numbering, titles: Numbering, texts: dict[int, int]
 ) -> tuple[Any, ...]:
-    """Return what is known of the page that `drop` repeats, from its own line or the drop's."""
+    """Return the columns of the page that `drop` repeats, from its own line or the drop's."""
     kept = summary.kept.get(drop.of_id)
     site, path = split_site(kept.page if kept else drop.of)
     return (

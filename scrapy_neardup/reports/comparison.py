@@ -1,4 +1,4 @@
-"""What has changed between two crawls: pages that are new, gone or changed, and by which lines.
+"""The differences of two crawls: pages that are new, gone or changed, and their lines.
 
 A page is held as digests of its lines, eight bytes each, not as a sketch: one line in thousands
 shows. Lines that say when a page was made (`text.clocks`) don't count.
@@ -21,17 +21,7 @@ _CLOCK: Final = "clock"
 
 @dataclass(frozen=True, slots=True)
 class PageText:
-    """A page of a crawl.
-
-    Parameters
-    ----------
-    url
-        Its address, which tells it from others.
-    fingerprint
-        By which it is compared where one of two crawls has no text of it.
-    lines
-        Its lines; None where its text isn't known.
-    """
+    """A page of a crawl: its address, its fingerprint, and its lines where its text is known."""
 
     url: str
     fingerprint: str | None
@@ -40,12 +30,10 @@ class PageText:
 
 @dataclass(slots=True)
 class Change:
-    """What became of a page.
+    """A page and one of `CHANGES`.
 
     Attributes
     ----------
-    change
-        One of `CHANGES`.
     added, removed
         Lines of a changed page, in order; empty where only fingerprints could be compared.
     share
@@ -59,7 +47,7 @@ class Change:
     share: float | None = None
 
     def line(self) -> dict[str, Any]:
-        """Return the change as a line of JSON has it."""
+        """Return the change as JSON has it."""
         line: dict[str, Any] = {"page": self.url, "change": self.change}
         if self.share is not None:
             line |= {"share": round(self.share, 6), "added": self.added, "removed": self.removed}
@@ -69,7 +57,7 @@ class Change:
 class Comparison:
     """Two crawls, the older one first.
 
-    Memory is eight bytes a line of the older crawl, and the lines of pages that changed.
+    Holds eight bytes a line of the older crawl, and the lines of pages that changed.
 
     Attributes
     ----------
@@ -88,9 +76,9 @@ class Comparison:
         self._changed: dict[str, Change] = {}
 
     def changes(self, new: Iterable[PageText], old_again: Iterable[PageText]) -> Iterator[Change]:
-        """Yield what is new, changed and gone; of `old_again` the removed lines are taken.
+        """Yield new, changed and gone pages; the removed lines are those of `old_again`.
 
-        Of a page that the newer crawl met more than once, the first time counts.
+        If the newer crawl fetched a page more than once, the first time counts.
         """
         met: set[str] = set()
         for page in new:

@@ -1,7 +1,7 @@
-"""What the pages differ in that were dropped for one page, where it is little.
+"""How the pages differ that were dropped for one page, where they differ in little.
 
 Job ads that differ in the city, quotes in a date and a price: near-duplicates by their text, and
-different things to a user. A person has to say which, so the differences are named.
+different things to a user. Only a person can tell, so the differences are named.
 
 Pages are compared with the first one that was dropped, as nobody keeps the text of the page that
 all of them repeat. Texts come from crawled pages and may be hostile: everything here is linear in
@@ -21,14 +21,14 @@ from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Match
 
 KEEPS_THEM = 'NEARDUP_PRESET = "exact"'
-"""The setting with which pages that differ in anything are kept."""
+"""The setting that keeps pages that differ in anything."""
 
 MIN_PAGES = 5
 """Minimum number of pages of a group whose difference is named: the kept one, and dropped ones
 that all differ."""
 
 FEW_WORDS = 16
-"""Maximum number of words, besides numbers, that a text has and the other one doesn't."""
+"""Maximum number of words, besides numbers, that only one of two texts has."""
 
 MAX_COMPARED = 20
 """Maximum number of pages of a group that are compared."""
@@ -48,14 +48,9 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What pages differ in.
+    """The difference of pages: `in_words`, and perhaps in numbers, or else in numbers alone.
 
-    Parameters
-    ----------
-    in_words
-        Whether they differ in a few words, and perhaps in numbers; else in numbers alone.
-    examples
-        What some of the pages have in that place.
+    `examples` are the differing parts of some of them.
     """
 
     in_words: bool
@@ -75,12 +70,12 @@ class Group:
     _compared: int = 0
     _in_words: bool = False
     _found: dict[str, str] = field(default_factory=dict)
-    """What is a page's own -> the part of it that is an example."""
+    """A page's own phrases -> the part of them that is an example."""
 
     def add(self, text: str) -> Difference | None:
-        """Return what the pages differ in if that is little, once they are `MIN_PAGES`.
+        """Return the difference of the pages if it is little, once they are `MIN_PAGES`.
 
-        The difference is returned once; None before and after. O(length of the text).
+        It is returned once; None before and after. O(length of the text).
         """
         text = text[:MAX_CHARACTERS]
         if self._first is None:
@@ -106,13 +101,13 @@ class Group:
 
 
 class Groups:
-    """The groups of a crawl or a collection: those seen last, with one text each."""
+    """The groups of a crawl or a collection: the latest ones, with one text each."""
 
     def __init__(self) -> None:
         self._groups: BoundedDict[int, Group] = BoundedDict(MAX_GROUPS)
 
     def add(self, url: str, match: Match, content: str) -> Difference | None:
-        """Return what the pages differ in that repeat `match`; see `Group.add`.
+        """Return the difference of the pages that repeat `match`; see `Group.add`.
 
         Parameters
         ----------
@@ -135,12 +130,12 @@ class Groups:
 
 
 def own_phrases(text: str, other: str) -> list[str]:
-    """Return the parts of a text that another one hasn't, each once, in order. O(length).
+    """Return the parts of a text that another one lacks, each once, in order. O(length).
 
     A word is shared if it stands next to one of its neighbours, or at the same end of a line, in
-    the other text, too. So a word that both texts have counts where it is in another place, and
-    single words between others that aren't shared belong to the phrase. A phrase ends with its
-    line at the latest. Case makes no difference.
+    the other text, too. So a word of both texts counts where its position differs, and single
+    words between others that aren't shared belong to the phrase. A phrase ends with its line at
+    the latest. Case makes no difference.
     """
     pairs = {pair for line in other.splitlines() for pair in pairwise(_folded(line))}
     phrases = (phrase for line in text.splitlines() for phrase in _phrases(line, pairs))
@@ -162,7 +157,7 @@ def _phrases(line: str, pairs: set[tuple[str, str]]) -> Iterator[str]:
 
 
 def _own_lines(text: str, other: str) -> str:
-    """Return the lines of a text that another one hasn't: most are shared, and soon compared."""
+    """Return the lines of a text that another one lacks: most are shared, and soon compared."""
     known = set(other.splitlines())
     return "\n".join(line for line in text.splitlines() if line not in known)
 
@@ -173,7 +168,7 @@ def _folded(line: str) -> list[str]:
 
 
 def _words_of(phrases: list[str]) -> set[str]:
-    """Return the words of phrases that are no numbers."""
+    """Return the words of phrases that aren't numbers."""
     return {
         word.casefold()
         for phrase in phrases
@@ -183,7 +178,7 @@ def _words_of(phrases: list[str]) -> set[str]:
 
 
 def _example(phrases: list[str], *, in_words: bool) -> str:
-    """Return the first phrase, or the first with a word if `in_words`, as it may be printed."""
+    """Return the first phrase, or the first with a word if `in_words`, cut to be printed."""
     named: Iterator[str] = (phrase for phrase in phrases if not in_words or _words_of([phrase]))
     shown = " ".join(next(named, phrases[0]).split())
     return shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"

@@ -1,4 +1,4 @@
-"""Rules and reasons in the words of a reader: for the report, and what is printed of it."""
+"""Rules and reasons in a reader's words, for the report and what is printed of it."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ UNJUDGED: Final[Mapping[str, str]] = {
     Reason.TIMEOUT: "while the store didn't answer in time",
     Reason.PAUSED: "while the store was left alone after failures",
 }
-"""Reason why pages weren't judged -> what such pages are, after their number."""
+"""Reason why pages weren't judged -> a description of such pages, after their number."""

@@ -1,7 +1,7 @@
 """Folders whose pages repeat those of another folder, name by name.
 
-A drop says of two folders that one mirrors the other if its address and that of the kept page are
-the same behind them: ``/1.81/a/b.html`` repeats ``/1.74/a/b.html``.
+A drop shows that one folder mirrors another if its address and that of the kept page are the same
+after them: ``/1.81/a/b.html`` repeats ``/1.74/a/b.html``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FEWEST = 10
 """Minimum number of pages that repeat those of the same name in another folder."""
 
 MAX_ADDRESS = 2_000
-"""Maximum characters of an address whose folders are looked at."""
+"""Maximum characters of an address whose folders are compared."""
 
 LISTED = 50
 """Maximum number of pairs of folders that are listed."""
@@ -59,7 +59,7 @@ def _pages(summary: Summary) -> Iterator[str]:
 
 
 def _folders(page: str, of: str) -> tuple[str, str] | None:
-    """Return what stands before the common end of two addresses, unless it is the same."""
+    """Return what precedes the common end of two addresses, unless it is the same."""
     if max(len(page), len(of)) > MAX_ADDRESS:
         return None
     (site, path), (of_site, of_path) = split_site(page), split_site(of)
@@ -79,7 +79,7 @@ def _folders(page: str, of: str) -> tuple[str, str] | None:
 
 
 def _ancestors(page: str) -> Iterable[str]:
-    """Yield the folders that a page is in, without and with its host."""
+    """Yield the folders of a page, without and with its host."""
     site, path = split_site(page)
     end = path.find("/")
     while end >= 0:

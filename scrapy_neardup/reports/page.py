@@ -1,8 +1,8 @@
 """One self-contained web page: a frame, a style, a script, and data.
 
-Rules of this module: the page loads nothing and runs nothing but its own script, which a
-content security policy names by its hash; data is JSON in script elements of a type that no
-browser runs. In that JSON ``<`` is escaped, so that no text can end the element.
+It loads nothing and runs only its own script, which a content security policy names by its hash;
+data is JSON in script elements of a type that no browser runs. ``<`` is escaped in that JSON, so
+that no text can end the element.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def page(
     Parameters
     ----------
     title
-        What the page is called.
+        Of the page.
     scripts
         Modules in ``assets/``; the last one begins.
     early, late
@@ -74,7 +74,7 @@ def _data(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def inert(value: Any) -> str:
-    """Return `value` as JSON that can stand in a script element, whatever its texts say.
+    """Return `value` as JSON that can stand in a script element, whatever its texts are.
 
     Lone halves of surrogate pairs become ``?``.
     """
@@ -91,5 +91,5 @@ def _asset(name: str) -> str:
 
 
 def _hash(content: str) -> str:
-    """Return what a content security policy calls an inline element with this `content`."""
+    """Return the name of an inline element with this `content` in a content security policy."""
     return "sha256-" + b64encode(sha256(content.encode()).digest()).decode()

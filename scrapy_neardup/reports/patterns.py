@@ -1,11 +1,8 @@
-"""Addresses that look alike: the patterns of a site's paths and queries.
-
-Rule of this module: a pattern is made from addresses alone and says nothing about what is on
-the pages. It has no host, so that the same software on two hosts has the same patterns.
+"""Patterns of addresses: the paths and queries of a site, made from addresses alone.
 
 ``/product/123.html?sid=a&page=2`` is one of ``/product/N.html?page=&sid=``: numbers become
 ``N``, long hexadecimal and base64 ids ``ID``, and a folder with more than `MAX_NAMES` names
-has ``*``.
+has ``*``. A pattern has no host, so that the same software on two hosts has the same ones.
 """
 
 from __future__ import annotations
@@ -58,16 +55,16 @@ class _Folder:
         return self.names.setdefault(name, _Folder())
 
     def take(self, other: _Folder) -> None:
-        """Add what `other` holds."""
+        """Add the folders of another one."""
         self.merged = self.merged or other.merged
         for name, folder in other.names.items():
             self.below(name).take(folder)
 
 
 class Patterns:
-    """The patterns of the addresses that were shown to `learn`.
+    """The patterns of the addresses given to `learn`; ask for them once all are.
 
-    A pattern is known once all addresses were: O(distinct patterns) of memory.
+    O(distinct patterns) of memory.
     """
 
     def __init__(self) -> None:
@@ -75,7 +72,7 @@ class Patterns:
         self._patterns: dict[str, str] = {}
 
     def learn(self, url: str) -> None:
-        """Take note of an address. O(its length)."""
+        """Add an address. O(its length)."""
         folder = self._root
         for segment in _segments(url)[0]:
             folder = folder.below(segment)
@@ -105,7 +102,7 @@ def split_site(url: str) -> tuple[str, str]:
 
 
 def _segments(url: str) -> tuple[list[str], str]:
-    """Return the segments of a path, and what is shown of its query."""
+    """Return the segments of a path, and the shown part of its query."""
     path, _, query = split_site(url)[1].partition("#")[0].partition("?")
     segments = list(map(_name, path.strip("/").split("/", MAX_SEGMENTS)))
     if len(segments) > MAX_SEGMENTS:
@@ -132,7 +129,7 @@ def _number(name: str) -> str:
 
 
 def _any(name: str) -> str:
-    """Return what stands for `name` among many: its kind of file, if it has one."""
+    """Return the placeholder of `name` among many: its kind of file, if it has one."""
     if not name:
         return ""
     extension = _EXTENSION.search(name)

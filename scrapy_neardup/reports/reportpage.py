@@ -1,4 +1,4 @@
-"""The report on audits: what is counted, what deserves a look, and the drops themselves."""
+"""The report on audits: counts, drops to be reviewed, and the drops themselves."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _ROWS = 200
 
 
 class Report:
-    """The page about a `Summary`, which is complete.
+    """The page about a complete `Summary`.
 
     Parameters
     ----------
     summary
-        What the audits say.
+        Of the audits.
     sources
-        What they are called.
+        Their names.
     only_from_drops
-        Addresses that only pages which repeat others lead to, where a trial has found out.
+        Addresses that only dropped pages link to, where a trial has found out.
     """
 
     def __init__(
@@ -65,17 +65,11 @@ class Report:
 
     @cached_property
     def lines(self) -> list[int]:
-        """The lines whose texts `pieces` is to be given, in increasing order."""
+        """The lines whose texts `pieces` needs, in increasing order."""
         return lines_with_texts(self._summary, self._numbers, self._findings)
 
     def pieces(self, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
-        """Yield the page.
-
-        Parameters
-        ----------
-        texts
-            Line -> what `texts.text_of` returns of it, for those of `lines`.
-        """
+        """Yield the page; `texts` maps a line to its `texts.text_of`, for those of `lines`."""
         places = {line: number for number, line in enumerate(texts)}
         return page(
             "Near-duplicate report",
@@ -88,7 +82,7 @@ class Report:
         )
 
     def headline(self) -> str:
-        """Return what the page says first, as a line of text."""
+        """Return the first statement of the page, as a line of text."""
         made = self._summary.decisions
         pages, repeated = made.total(), made[Decision.DUPLICATE]
         share = f"{repeated / pages:.1%}" if pages else "none"
@@ -98,7 +92,7 @@ class Report:
         )
 
     def digest(self) -> list[str]:
-        """Return what the page says in all, as lines of text."""
+        """Return a summary of the page, as lines of text."""
         lines = [f"{self.headline()}."]
         if unjudged := self._summary.unjudged.most_common(_DIGEST):
             why = "; ".join(f"{number:,} {explanations.UNJUDGED.get(reason, reason)}"
@@ -177,7 +171,7 @@ class Report:
         ]
 
     def _differences(self) -> list[list[Any]]:
-        """Return rows of a kept page, how many repeat it, and in what they differ."""
+        """Return rows of a kept page, the number of pages that repeat it, and their difference."""
         sizes = Counter(drop.of_id for drop in self._summary.drops)
         rows: list[list[Any]] = [
             [self._kept_names.get(of_id, f"page {of_id:016x}"), sizes[of_id], difference]
@@ -203,7 +197,7 @@ _SCRIPTS = (
 
 
 def _crawl(entry: Entry) -> dict[str, Any]:
-    """Return what the page says of a crawl: texts alone."""
+    """Return the settings of a crawl, as texts."""
     names = ("version", "scrapy", "bot", "spider", "store", "preset")
     return {
         **{name: str(entry.get(name) or "") for name in names},
@@ -219,7 +213,7 @@ def counted(number: int, thing: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return `text` as a terminal may show it: control characters replaced, one line."""
+    """Return `text` for a terminal: control characters replaced, one line."""
     shown = "".join(
         character if character.isprintable() else "\ufffd" for character in text[:_LONGEST]
     )

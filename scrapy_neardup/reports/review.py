@@ -1,7 +1,7 @@
-"""The entries of an audit that deserve a look, worst first.
+"""The entries of an audit that a person should review, worst first.
 
-Rule of this module: a finding is a question to the reader, not a judgement. Each has a name
-that the page explains, and lists drops or patterns in the order in which to look at them.
+A finding is a question to the reader, not a judgement. Each has a name that the page explains, and
+lists drops or patterns in the order in which to review them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from scrapy_neardup.reports.summary import KEPT, Drop, Summary
 
 CROWD = 20
-"""Minimum number of pages of one pattern, dropped for one page, that deserve a look."""
+"""Minimum number of pages of one pattern, dropped for one page, that are to be reviewed."""
 
 KEPT_PATTERN = 200
-"""Minimum number of kept pages of one pattern that deserve a look."""
+"""Minimum number of kept pages of one pattern that are to be reviewed."""
 
 NEAR = 0.02
 """Margin of resemblance above the threshold within which a drop counts as near it."""
@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Drops that deserve a look for one reason.
+    """Drops to be reviewed for one reason.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Crowd:
 
 
 def drops_to_look_at(summary: Summary) -> list[Finding]:
-    """Return the drops that deserve a look. O(n log n) for n drops."""
+    """Return the drops to be reviewed. O(n log n) for n drops."""
     return [
         finding
         for finding in (
@@ -70,7 +70,7 @@ def drops_to_look_at(summary: Summary) -> list[Finding]:
 
 
 def crowds(summary: Summary) -> list[Crowd]:
-    """Return where many pages of one pattern were dropped for one page, largest first."""
+    """Return the patterns with many pages dropped for one page, largest first."""
     counts = Counter(
         (pattern, drop.of_id)
         for pattern, drop in zip(summary.drop_patterns, summary.drops, strict=True)
@@ -130,5 +130,5 @@ def _margin(_: Summary, drop: Drop) -> float | None:
 
 
 def _learnt(_: Summary, drop: Drop) -> float | None:
-    """Return the negative number of learnt rules that took part, None if there were none."""
+    """Return the negative number of learnt rules that applied, None if none did."""
     return -len(drop.learnt) if drop.learnt else None

@@ -1,10 +1,8 @@
-"""What an audit says in all: counts, and every drop with the page that it repeats.
+"""An audit summed up: counts, and every drop with the page that it repeats.
 
-Rule of this module: one pass, in the order of the lines; of a kept page only what a pair needs
-is held. Texts are passed over: where they stand is held, and `texts.py` reads the few that
-are shown.
-
-Memory is O(verdicts): some 300 bytes for a page that is kept, 600 for a drop.
+One pass, in the order of the lines. Texts are passed over: only their lines are held, and
+`texts.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
+for a drop.
 """
 
 from __future__ import annotations
@@ -64,28 +62,28 @@ class Drop:
 
 
 class Summary:
-    """What the lines of audits say, of as many files as are added.
+    """The lines of audits, of as many files as are added.
 
     Attributes
     ----------
     decisions, actions, rules, unjudged, distances
-        How many verdicts there are of each.
+        Number of verdicts of each.
     hosts
         (scheme and host, decision) -> pages.
     drops
         Every duplicate, in the order of the audit.
     kept
-        Page id -> what is known of a page that was not found to repeat another.
+        Page id -> a page that repeats no other.
     crawls
-        The lines with which crawls begin.
+        The first lines of crawls.
     orphans
         Pages that were dropped for one that failed afterwards.
     skipped
-        Requests that rules of addresses kept from being made.
+        Number of requests that rules of addresses made needless.
     differences
-        Page id -> what the pages that repeat it differ in, where that is little.
+        Page id -> the difference of the pages that repeat it, where it is little.
     links
-        Addresses that only dropped pages led to, as far as the crawl counted them.
+        Addresses that only dropped pages link to, as far as the crawl counted them.
     """
 
     def __init__(self) -> None:
@@ -226,7 +224,7 @@ class Summary:
         return self._name((entry.get("title") or "")[:MAX_TITLE]), self._name(headings[:MAX_TITLE])
 
     def _name(self, text: str) -> str:
-        """Return one object for equal texts: titles and hosts repeat."""
+        """Return one object for equal texts, as titles and hosts repeat."""
         return self._names.setdefault(text, text)
 
 

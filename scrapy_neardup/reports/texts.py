@@ -1,7 +1,6 @@
-"""The texts of the pairs that are shown: which, and how they are found in the audit again.
+"""The texts of the pairs that are shown, found again in the audit.
 
-Rule of this module: texts stay packed as the audit has them (zlib, base64); the page unpacks
-the two that are looked at.
+They stay packed as the audit has them (zlib, base64); the page unpacks two at a time.
 """
 
 from __future__ import annotations
@@ -23,14 +22,15 @@ MAX_OMITTED = 2_000
 def lines_with_texts(
     summary: Summary, numbers: list[int], findings: Iterable[Finding], limit: int = MAX_BYTES
 ) -> list[int]:
-    """Return the lines whose texts the page is to hold, in increasing order.
+    """Return the lines whose texts the page holds, in increasing order.
 
     Parameters
     ----------
     summary, numbers
         The drops that the page holds, the largest group first.
     findings
-        Their drops and the first of each group take turns; what is left is for all others.
+        Their drops and the first of each group take turns; the rest of the space is for all
+        others.
     limit
         Bytes of their texts.
     """
@@ -54,7 +54,7 @@ def lines_with_texts(
 
 
 def text_of(entry: Entry) -> dict[str, Any]:
-    """Return what the page holds of a line with a text: packed text, and ranges left out."""
+    """Return a line's packed text, and the ranges left out of the judgement."""
     omitted = []
     for part in (entry.get("omitted") or ())[:MAX_OMITTED]:
         match part:
@@ -64,7 +64,7 @@ def text_of(entry: Entry) -> dict[str, Any]:
 
 
 def _by_turns(lists: list[list[int]]) -> Iterator[int]:
-    """Yield what the first lists hold in turn, and so on."""
+    """Yield the first members of the lists in turn, then the second ones, and so on."""
     for depth in range(max(map(len, lists), default=0)):
         for members in lists:
             if depth < len(members):

@@ -6,7 +6,7 @@ import pytest
 from fingerprint_sets import clustered, uniform
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.files.atomic import written_aside
+from scrapy_neardup.offline.files.atomic import atomic_file
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed, write_pieces
 from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import CODECS, Strings, Unpacked, encode_index
@@ -161,7 +161,7 @@ def test_a_file_is_there_when_it_is_complete(tmp_path):
     path.write_bytes(b"old")
 
     def fail():
-        with written_aside(path) as file:
+        with atomic_file(path) as file:
             file.write(b"half")
             assert path.read_bytes() == b"old"
             raise RuntimeError
@@ -169,7 +169,7 @@ def test_a_file_is_there_when_it_is_complete(tmp_path):
     with pytest.raises(RuntimeError):
         fail()
     assert path.read_bytes() == b"old"
-    with written_aside(path) as file:
+    with atomic_file(path) as file:
         file.write(b"new")
     assert path.read_bytes() == b"new"
     assert [entry.name for entry in tmp_path.iterdir()] == ["out"]

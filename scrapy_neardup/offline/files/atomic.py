@@ -14,7 +14,7 @@ from scrapy_neardup.offline.readers.remote import is_remote, opened
 
 
 @contextmanager
-def written_aside(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Yield a temporary file that replaces `path` when the block ends well; else `path` stays.
 
     A new file has the permissions that the umask leaves, one that replaces another has that one's.
@@ -47,12 +47,12 @@ def _made(aside: Path, target: Path) -> IO[bytes]:
 
 @contextmanager
 def written(target: str) -> Iterator[IO[bytes]]:
-    """Yield a file at a URL, or at a path whose folder is made, as `written_aside` does."""
+    """Yield a file at a URL, or at a path whose folder is made, as `atomic_file` does."""
     if is_remote(target):
         with opened(target, "wb") as file:  # a store of objects shows it when it is complete
             yield file
     else:
         with suppress(OSError):  # what is wrong with the folder, writing says
             Path(target).parent.mkdir(parents=True, exist_ok=True)
-        with written_aside(target) as file:
+        with atomic_file(target) as file:
             yield file
