@@ -31,8 +31,8 @@ def binary_output(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with atomic_file(path) as aside:
-        yield aside
+    with atomic_file(path) as file:
+        yield file
 
 
 def progress_line(wanted: bool | None, results: IO[bytes]) -> Progress:

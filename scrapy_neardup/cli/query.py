@@ -102,7 +102,7 @@ def query(
         refuse_given("a collection of pages", {"max_distance"})
         documents = Texts(Corpus(collection), text, ignore).texts()
         index = Index(
-            ((record.page, said) for record, said in documents), shingle_size=shingle_size
+            ((record.page, content) for record, content in documents), shingle_size=shingle_size
         )
         answers = _of_collection(index, top, min_resemblance, text, ignore)
     asked = Corpus(inputs) if like is None else [Record(page="", text=like)]
@@ -116,8 +116,8 @@ def _of_collection(
     index: Index, top: int, min_resemblance: float, text: View, ignore: tuple[str, ...]
 ) -> Answers:
     def answers(record: Record) -> list[dict[str, Any]]:
-        ((_, said),) = Texts([record], text, ignore).texts()
-        found = index.query(said, top=top, min_resemblance=min_resemblance)
+        ((_, content),) = Texts([record], text, ignore).texts()
+        found = index.query(content, top=top, min_resemblance=min_resemblance)
         return [{"page": name, "resemblance": round(share, 4)} for name, share in found]
 
     return answers

@@ -182,19 +182,19 @@ def _written(
         yield lambda row, _: click.echo(json.dumps(row), results)
         return
     names: list[str] = []
-    with TemporaryFile("w+", encoding="utf-8") as aside:
+    with TemporaryFile("w+", encoding="utf-8") as spool:
 
         def add(row: dict[str, object], outcome: Page | Verdict) -> None:
             is_new = row["verdict"] == Decision.NEW
             if is_new and isinstance(outcome, AnalysedPage) and outcome.text and not outcome.exact:
                 holding.add(len(names), distinct(outcome.text.row_shingles))
             names.append(str(row["page"]))
-            aside.write(json.dumps(row) + "\n")
+            spool.write(json.dumps(row) + "\n")
 
         yield add
         held = holding.held()
-        aside.seek(0)
-        for number, line in enumerate(aside):
+        spool.seek(0)
+        for number, line in enumerate(spool):
             holds = [
                 {"page": names[inner], "containment": share}
                 for inner, share in held.get(number, ())

@@ -110,11 +110,11 @@ def try_(
         raise ConfigurationError(f"--audit: {audit} exists; a trial's audit is a file of its own")
     report = _report_file(path, overwrite=overwrite)
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
-        place = str(Path(audit or Path(folder, "audit.jsonl")).absolute())
+        log = str(Path(audit or Path(folder, "audit.jsonl")).absolute())
         line = Progress(progress, sys.stdout)
         terms = Terms(
             pages=pages,
-            audit=place,
+            audit=log,
             settings=settings,
             progress=lambda number: line.update(number, "pages", min(number / pages, 1.0)),
         )
@@ -128,7 +128,7 @@ def try_(
         line.done(trial.pages, "pages")
         lost = trial.lost_pages + trial.lost_addresses
         made = write_report(
-            [place], str(report), name=what or "the project", progress=False, only_from_drops=lost
+            [log], str(report), name=what or "the project", progress=False, only_from_drops=lost
         )
     click.echo(f"{trial.requests:,} requests in {trial.seconds:,.0f} s.")
     click.echo("\n".join(made.digest()))

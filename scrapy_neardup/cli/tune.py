@@ -130,8 +130,8 @@ def _table(measured: Measured, choice: Outcome) -> Iterator[str]:
         if pairs:
             yield f"{title}: {len(pairs):,}"
         for page, other, resemblance in pairs[:_PRINTED]:
-            told = "" if resemblance is None else f"  ({resemblance:.3f})"
-            yield f"  {printable(page)}  {printable(other or '?')}{told}"
+            shown = "" if resemblance is None else f"  ({resemblance:.3f})"
+            yield f"  {printable(page)}  {printable(other or '?')}{shown}"
 
 
 def _headline(choice: Outcome) -> str:
@@ -147,21 +147,21 @@ def _headline(choice: Outcome) -> str:
 
 def _warnings(measured: Measured, choice: Outcome) -> list[str]:
     """Return what to review before pages are dropped."""
-    told = []
+    lines = []
     if choice.loses_content:
-        told.append(
+        lines.append(
             f"{choice.lost:,} of {choice.dropped:,} drops lose content. NEARDUP_DENY names pages"
             f" that are never dropped, {KEEPS_THEM} keeps all that differ."
         )
     sizes = Counter(choice.matches.tolist())
     groups = sorted(choice.differences.items(), key=lambda item: -sizes[item[0]])
-    told += [
+    lines += [
         f"Worth a look: {counted(sizes[page], 'page')} that repeat"
         f" {printable(measured.names[page])} differ in {printable(str(difference))}. If they are"
         f" different pages to you, set {KEEPS_THEM}."
         for page, difference in groups[:_PRINTED]
     ]
-    return told
+    return lines
 
 
 def _groups(measured: Measured) -> int:
@@ -184,13 +184,13 @@ def _looks(measured: Measured, outcome: Outcome) -> list[tuple[str, NamedPairs]]
     names, truth = measured.names, measured.truth
     lost: NamedPairs = []
     missed: NamedPairs = []
-    for place, page in enumerate(measured.sample.numbers.tolist()):
+    for index, page in enumerate(measured.sample.numbers.tolist()):
         match = int(outcome.matches[page])
-        if match != -1 and truth.best[place] < LOST:
+        if match != -1 and truth.best[index] < LOST:
             lost.append((names[page], names[match] if match >= 0 else None, None))
-        elif match == -1 and truth.duplicates[place]:
-            nearest = names[int(truth.nearest[place])]
-            missed.append((names[page], nearest, float(truth.best[place])))
+        elif match == -1 and truth.duplicates[index]:
+            nearest = names[int(truth.nearest[index])]
+            missed.append((names[page], nearest, float(truth.best[index])))
     return [("Dropped, with content lost", lost), ("Duplicates not found", missed)]
 
 

@@ -147,6 +147,6 @@ def _bits(sketch: Hashes) -> int:
     Two sketches differ in at least as many hashes as these do in bits (the bitmap filter of
     `scrapy_neardup.joins.kernel`).
     """
-    places = sketch * _SPREAD >> np.uint64(64 - _BITS.bit_length() + 1)
-    odd = np.bincount(places.astype(np.int64), minlength=_BITS) & 1
+    flipped = sketch * _SPREAD >> np.uint64(64 - _BITS.bit_length() + 1)
+    odd = np.bincount(flipped.astype(np.int64), minlength=_BITS) & 1
     return int.from_bytes(np.packbits(odd.astype(np.uint8)).tobytes(), "big")

@@ -102,8 +102,8 @@ def cluster_names(pairs: Iterable[tuple[Name, Name]]) -> tuple[list[Name], Integ
 
 def forest(i: Integers, j: Integers) -> tuple[Integers, Integers]:
     """Return fewer pairs that connect the same numbers: the smallest of each with its others."""
-    numbers, places = np.unique(np.concatenate((i, j)), return_inverse=True)
-    labels = cluster(places[: len(i)], places[len(i) :], len(numbers))
+    numbers, indexes = np.unique(np.concatenate((i, j)), return_inverse=True)
+    labels = cluster(indexes[: len(i)], indexes[len(i) :], len(numbers))
     linked = np.flatnonzero(labels != np.arange(len(numbers)))
     return numbers[labels[linked]], numbers[linked]
 

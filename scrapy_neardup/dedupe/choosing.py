@@ -28,16 +28,16 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
     """Decide about all documents, and write the decisions to `folder`, as temporary files."""
     decisions = Decisions(len(files))
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
-    with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as place:
-        _find_equals(files, decisions, place, memory)
+    with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as temporary:
+        _find_equals(files, decisions, temporary, memory)
         release()
-        buckets = Buckets(place, memory)
+        buckets = Buckets(temporary, memory)
         if options.method != "simhash":
             _add_features(files, decisions, buckets, options.features.shared)
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
         for entries in components(
-            buckets.common(), len(files), place, memory, _bytes_of_each(files, options)
+            buckets.common(), len(files), temporary, memory, _bytes_of_each(files, options)
         ):
             documents = entries["page"].astype(np.int64)
             order = ordered(np.unique(documents), files)
@@ -71,8 +71,8 @@ def _comparison(files: SketchFiles, order: Integers, options: DedupeOptions) -> 
 def _judged(files: SketchFiles) -> Iterator[tuple[Integers, NDArray[np.void]]]:
     """Yield the numbers and heads of documents that have words, some at a time."""
     for first, heads in files.windows():
-        places = np.flatnonzero(heads["tokens"])
-        yield places + first, heads[places]
+        indexes = np.flatnonzero(heads["tokens"])
+        yield indexes + first, heads[indexes]
 
 
 def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:

@@ -64,8 +64,8 @@ class Lister:
                 host = digest(site(record.url or "", "host"))
                 digests = digests ^ np.uint64(host)
             digests = digests[:MAX_UNITS]
-            places = (record.row << UNIT_BITS) + np.arange(len(digests))
-            waiting.append((digests, places))
+            positions = (record.row << UNIT_BITS) + np.arange(len(digests))
+            waiting.append((digests, positions))
             held += len(digests)
             if held >= _ENTRIES:
                 runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
@@ -77,8 +77,8 @@ class Lister:
 
 
 def _write(waiting: list[tuple[NDArray[np.uint64], Integers]], path: str) -> Run:
-    digests, places = map(np.concatenate, zip(*waiting, strict=True))
-    return write_run(digests[:, None], places, 1, path)
+    digests, positions = map(np.concatenate, zip(*waiting, strict=True))
+    return write_run(digests[:, None], positions, 1, path)
 
 
 def done_name(target: str) -> str:
@@ -112,19 +112,19 @@ def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool)
     if not len(found):
         return np.empty(0, np.int64)
     found = found[np.lexsort((found["page"], found["digest"]))]
-    digests, places = found["digest"], found["page"].astype(np.int64)
+    digests, positions = found["digest"], found["page"].astype(np.int64)
     is_first = np.ones(len(found), np.bool_)
     np.not_equal(digests[1:], digests[:-1], out=is_first[1:])
     if not more_than:
-        return np.compress(~is_first, places)
-    documents = places >> UNIT_BITS
+        return np.compress(~is_first, positions)
+    documents = positions >> UNIT_BITS
     is_new = is_first.copy()
     is_new[1:] |= documents[1:] != documents[:-1]
     groups = np.cumsum(is_first) - 1
     goes = (np.bincount(groups, weights=is_new) > more_than)[groups]
     if but_first:
         goes &= documents != documents[is_first][groups]
-    return np.compress(goes, places)
+    return np.compress(goes, positions)
 
 
 def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
@@ -133,13 +133,13 @@ def _moved(entries: NDArray[np.void], first: int) -> NDArray[np.void]:
     return entries
 
 
-def by_shard(places: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
+def by_shard(positions: Integers, first_rows: Integers) -> Iterator[tuple[int, Integers]]:
     """Yield the number of each shard, and the positions in it, by its own rows."""
-    places = np.sort(places)
-    edges = np.searchsorted(places, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
+    positions = np.sort(positions)
+    edges = np.searchsorted(positions, np.append(first_rows, np.iinfo(np.int64).max >> 24) << 24)
     for shard, (low, high) in enumerate(pairwise(edges.tolist())):
         if low < high:
-            yield shard, places[low:high] - (int(first_rows[shard]) << UNIT_BITS)
+            yield shard, positions[low:high] - (int(first_rows[shard]) << UNIT_BITS)
 
 
 def check_kind(shard: Shard) -> None:

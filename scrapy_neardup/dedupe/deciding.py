@@ -62,10 +62,10 @@ class ByShingles:
         """See `Comparison`."""
         own = self._sets[document]
         found = np.empty(len(others))
-        for place, other in enumerate(others.tolist()):
+        for position, other in enumerate(others.tolist()):
             theirs = self._sets[other]
             shared = len(np.intersect1d(own, theirs, assume_unique=True))
-            found[place] = shared / (len(own) + len(theirs) - shared)
+            found[position] = shared / (len(own) + len(theirs) - shared)
         return found
 
 
@@ -99,25 +99,25 @@ def decide(
     O(entries * `MAX_KEPT`).
     """
     sorter = np.argsort(order)
-    places = sorter[np.searchsorted(order, documents, sorter=sorter)]
+    positions = sorter[np.searchsorted(order, documents, sorter=sorter)]
     _, numbers = np.unique(buckets, return_inverse=True)
-    by_place = np.argsort(places, kind="stable")
-    edges = np.searchsorted(places[by_place], np.arange(len(order) + 1)).tolist()
-    own = numbers[by_place].tolist()
+    by_position = np.argsort(positions, kind="stable")
+    edges = np.searchsorted(positions[by_position], np.arange(len(order) + 1)).tolist()
+    own = numbers[by_position].tolist()
     kept: list[list[int]] = [[] for _ in range(int(numbers.max(initial=-1)) + 1)]
     removed: list[tuple[int, int, float]] = []
-    for place in range(len(order)):
-        mine = own[edges[place] : edges[place + 1]]
+    for position in range(len(order)):
+        mine = own[edges[position] : edges[position + 1]]
         candidates = sorted({other for bucket in mine for other in kept[bucket]})
         if candidates:
-            found = comparison.resemblances(place, np.array(candidates))
+            found = comparison.resemblances(position, np.array(candidates))
             best = int(found.argmax())
             if found[best] >= least:
-                removed.append((place, candidates[best], float(found[best])))
+                removed.append((position, candidates[best], float(found[best])))
                 continue
         for bucket in mine:
             if len(kept[bucket]) < MAX_KEPT:
-                kept[bucket].append(place)
+                kept[bucket].append(position)
     gone, standing, shares = zip(*removed, strict=True) if removed else ((), (), ())
     return Removed(
         order[np.array(gone, np.int64)],

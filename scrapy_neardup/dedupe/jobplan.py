@@ -54,8 +54,8 @@ def begin(
     output: str, options: Mapping[str, Any], shards: Sequence[Shard], *, resume: bool
 ) -> None:
     """Write down the options of the job, or check that they are the same as before."""
-    told = {"options": options, "shards": [shard._asdict() for shard in shards]}
-    plan = json.loads(json.dumps(told))
+    current = {"options": options, "shards": [shard._asdict() for shard in shards]}
+    plan = json.loads(json.dumps(current))
     path = f"{output}/{WORK}/plan.json"
     if resume:
         remove_parts(output)

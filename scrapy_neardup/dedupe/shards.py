@@ -63,7 +63,7 @@ def shards_of(inputs: Sequence[str], *, existing: Sequence[str] = ()) -> list[Sh
     named = Counter(name for shard in found if not shard.is_existing for name in _outputs(shard))
     for name, count in named.items():
         if count > 1:
-            raise InputError(f"{name}: {count} inputs would be written to this place; rename one")
+            raise InputError(f"{name}: {count} inputs would be written to this path; rename one")
     return found
 
 
@@ -85,8 +85,8 @@ def _shards(path: str, *, is_existing: bool) -> Iterator[Shard]:
         path, below = files_below(path)
     elif Path(path).is_dir():
         below = [
-            Path(place, name).as_posix()
-            for place, _, names in os.walk(path, onerror=_fail)
+            Path(parent, name).as_posix()
+            for parent, _, names in os.walk(path, onerror=_fail)
             for name in names
         ]
     else:

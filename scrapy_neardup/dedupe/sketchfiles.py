@@ -107,9 +107,9 @@ class SketchFiles:
         for shard in np.unique(shards).tolist():
             path = self.targets[shard] + ending
             with reading(path), opened(path) as file:
-                for place in np.flatnonzero(shards == shard).tolist():
-                    file.seek(int(starts[place]) * each)
-                    found[place] = file.read(int(ends[place] - starts[place]) * each)
+                for index in np.flatnonzero(shards == shard).tolist():
+                    file.seek(int(starts[index]) * each)
+                    found[index] = file.read(int(ends[index] - starts[index]) * each)
         return found
 
     def _bytes(self, shard: int, ending: str, start: int, size: int) -> bytes:

@@ -30,7 +30,7 @@ class TrimTask(NamedTuple):
     """A shard, the file of its positions to be removed, and the file that shows it is done."""
 
     shard: Shard
-    places: str
+    positions: str
     done: str
 
 
@@ -52,37 +52,37 @@ class Trimmer:
 
     def trim(self, task: TrimTask) -> int:
         """Write a shard; return its number of documents."""
-        with reading(task.places), opened(task.places) as file:
-            places = np.sort(np.frombuffer(file.read(), "<i8"))
+        with reading(task.positions), opened(task.positions) as file:
+            positions = np.sort(np.frombuffer(file.read(), "<i8"))
         counts = np.zeros(4, np.int64)
         (path,) = task.shard.paths
         with written(f"{self._output}/{task.shard.name}") as target:
             write = self._parquet if task.shard.kind == "parquet" else self._lines
-            write(path, target, places, counts)
+            write(path, target, positions, counts)
         write_json(task.done, Trimmed(*counts.tolist()))
         return int(counts[0])
 
     def _spans(
-        self, text: str | None, row: int, places: Integers, counts: Integers
+        self, text: str | None, row: int, positions: Integers, counts: Integers
     ) -> list[tuple[int, int]]:
         """Return the ranges of a text to be removed, and count them."""
-        low, high = np.searchsorted(places, [row << UNIT_BITS, (row + 1) << UNIT_BITS])
+        low, high = np.searchsorted(positions, [row << UNIT_BITS, (row + 1) << UNIT_BITS])
         counts += (1, low < high, 0, len(text or ""))
         if low == high or not text:
             return []
         spans = spans_of(text, self._kind, self._size)
-        found = merged(spans[places[low:high] & ((1 << UNIT_BITS) - 1)])
+        found = merged(spans[positions[low:high] & ((1 << UNIT_BITS) - 1)])
         counts[2] += sum(end - start for start, end in found)
         return found
 
-    def _lines(self, path: str, target: IO[bytes], places: Integers, counts: Integers) -> None:
+    def _lines(self, path: str, target: IO[bytes], positions: Integers, counts: Integers) -> None:
         with compressed(target, path) as file:
             for number, line in numbered_lines(path, MAX_LINE):
                 if line.isspace():
                     file.write(line)
                     continue
                 item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-                spans = self._spans(item.get(self._column), number - 1, places, counts)
+                spans = self._spans(item.get(self._column), number - 1, positions, counts)
                 if self._mark:
                     item[MARKS] = spans
                 elif spans:
@@ -92,7 +92,9 @@ class Trimmer:
                     json.dumps(item, ensure_ascii=False).encode() + b"\n" if changed else line
                 )
 
-    def _parquet(self, path: str, target: IO[bytes], places: Integers, counts: Integers) -> None:
+    def _parquet(
+        self, path: str, target: IO[bytes], positions: Integers, counts: Integers
+    ) -> None:
         with reading_parquet(path), opened(path) as file:
             import pyarrow as pa  # noqa: PLC0415
 
@@ -103,7 +105,7 @@ class Trimmer:
                     at = batch.schema.names.index(self._column)
                     texts = batch.column(at).to_pylist()
                     spans = [
-                        self._spans(text, each, places, counts)
+                        self._spans(text, each, positions, counts)
                         for each, text in enumerate(texts, row)
                     ]
                     row += batch.num_rows

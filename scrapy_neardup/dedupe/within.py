@@ -189,8 +189,8 @@ class _Job:
         with TemporaryDirectory(prefix="going-", dir=local) as folder, ExitStack() as stack:
             parts = [Path(folder, str(number)) for number in range(len(paths))]
             for part in ranges_of(runs, left_of(options.memory, 0) // 2):
-                places = going(part, of_runs, options.more_than, but_first=options.but_first)
-                for shard, own in by_shard(places, firsts):
+                positions = going(part, of_runs, options.more_than, but_first=options.but_first)
+                for shard, own in by_shard(positions, firsts):
                     with parts[shard].open("ab") as file:
                         file.write(own.astype("<i8").tobytes())
             for path, part_path in zip(paths, parts, strict=True):
@@ -204,8 +204,10 @@ class _Job:
         """Write the shards that aren't written."""
         done = [f"{path}.json" for path in self._paths("trimmed")]
         tasks = [
-            TrimTask(shard, places, target)
-            for shard, places, target in zip(self.shards, self._paths("going"), done, strict=True)
+            TrimTask(shard, positions, target)
+            for shard, positions, target in zip(
+                self.shards, self._paths("going"), done, strict=True
+            )
             if not exists(target)
         ]
         options, rows = self.options, 0

@@ -44,7 +44,7 @@ def similar(
     """
     prefix, tokens = asked(sets, of_sizes(sets.sizes, measure.probing_prefix), side)
     entries = entries_of(sets, measure, sets.sizes, tokens & (sets.frequency > 1))
-    probing = entries.places < prefix[entries.rows]
+    probing = entries.positions < prefix[entries.rows]
     holding = np.ones_like(probing) if side is None else side[entries.rows]
     return verified(sets, measure, filtered(entries, _runs(entries, probing, holding), counts))
 

@@ -103,8 +103,8 @@ def edit_distance(a: str, b: str) -> int:
     if a == b or not a or not b:
         return 0 if a == b else len(a) + len(b)
     where: dict[str, int] = {}
-    for place, character in enumerate(a):
-        where[character] = where.get(character, 0) | 1 << place
+    for index, character in enumerate(a):
+        where[character] = where.get(character, 0) | 1 << index
     every, last = (1 << len(a)) - 1, 1 << (len(a) - 1)
     rises, falls, distance = every, 0, len(a)
     for character in b:
@@ -135,8 +135,8 @@ def _short_pairs(
     short = short[np.argsort(sizes[short], kind="stable")]
     stops = np.searchsorted(sizes[short], sizes[short] + limit, side="right").tolist()
     numbers = short.tolist()
-    for place, stop in enumerate(stops):
-        for other in numbers[place + 1 : stop]:
-            i, j = sorted((numbers[place], other))
+    for index, stop in enumerate(stops):
+        for other in numbers[index + 1 : stop]:
+            i, j = sorted((numbers[index], other))
             if boundary is None or i < boundary <= j:
                 yield i, j

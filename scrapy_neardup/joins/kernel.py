@@ -117,8 +117,10 @@ def overlaps(sets: TokenSets, x: Integers, y: Integers) -> Integers:
 def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: int) -> Integers:
     column = np.arange(width)
     first = sizes[x, None]
-    place = column + np.where(column < first, sets.indptr[x, None], sets.indptr[y, None] - first)
-    both = sets.tokens.take(place, mode="clip")
+    position = column + np.where(
+        column < first, sets.indptr[x, None], sets.indptr[y, None] - first
+    )
+    both = sets.tokens.take(position, mode="clip")
     beyond = column >= first + sizes[y, None]
     np.copyto(both, len(sets.frequency) + column, where=beyond, casting="unsafe")
     both.sort(axis=1, kind="stable")  # timsort merges the two runs
@@ -134,7 +136,7 @@ def _candidates(
     indexing = of_sizes(sets.sizes, measure.indexing_prefix)
     # A token of one set leads nowhere.
     entries = entries_of(sets, measure, probing, sets.frequency > 1)
-    indexed = entries.places < indexing[entries.rows]
+    indexed = entries.positions < indexing[entries.rows]
     if side is None:
         yield from candidates(entries, _runs(entries, indexed, None), counts)
         return
@@ -156,7 +158,7 @@ class PrefixEntries:
     """First entry of each set; the last element is the number of entries."""
     rows: Integers
     """Set of each entry."""
-    places: Integers
+    positions: Integers
     """Position of each entry in its set."""
     rest: Integers
     """Number of tokens from each entry to the end of its set: the maximum overlap of two sets if
@@ -195,10 +197,10 @@ def entries_of(
     """
     sizes = sets.sizes
     rows = np.repeat(np.arange(len(sets)), lengths)
-    places = ranges(sets.indptr[:-1], lengths)
-    tokens = sets.tokens[places]
+    positions = ranges(sets.indptr[:-1], lengths)
+    tokens = sets.tokens[positions]
     kept = wanted[tokens]
-    rows, places, tokens = rows[kept], places[kept], tokens[kept]
+    rows, positions, tokens = rows[kept], positions[kept], tokens[kept]
     first = np.searchsorted(rows, np.arange(len(sets) + 1))
     bits = len(rows).bit_length()
     keys = (tokens.astype(np.int64) << bits) | np.arange(len(rows))
@@ -210,8 +212,8 @@ def entries_of(
         bitmaps=_bitmaps(sets),
         first=first,
         rows=rows,
-        places=places - sets.indptr[rows],
-        rest=sets.indptr[rows + 1] - places,
+        positions=positions - sets.indptr[rows],
+        rest=sets.indptr[rows + 1] - positions,
         smallest=first[np.searchsorted(sizes, smallest)][rows],
         keys=keys,
         bits=bits,

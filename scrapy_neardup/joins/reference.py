@@ -165,10 +165,10 @@ def symmetric_difference_bound(
     last = middle + slack + (gap if len(x) >= len(y) else 0)
     if (first > 0 and x[first] > token) or (last < len(x) and x[last] < token):
         return most + 1
-    place = bisect_left(x, token, max(first, 0), min(last + 1, len(x)))
-    found = place < len(x) and x[place] == token
+    index = bisect_left(x, token, max(first, 0), min(last + 1, len(x)))
+    found = index < len(x) and x[index] == token
     missing = 0 if found else 1
-    x_left, x_right = x[:place], x[place + (1 - missing) :]
+    x_left, x_right = x[:index], x[index + (1 - missing) :]
     y_left, y_right = y[:middle], y[middle + 1 :]
     right = abs(len(x_right) - len(y_right))
     bound = abs(len(x_left) - len(y_left)) + right + missing

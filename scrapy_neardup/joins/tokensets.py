@@ -211,11 +211,11 @@ def _windows(
     counts = np.maximum(lengths - (size - 1), 0)
     starts = ranges(indptr[:-1], counts)
     codes, codes_bound = ids[starts], bound
-    for place in range(1, size):
+    for offset in range(1, size):
         if codes_bound * bound >= _CODES:
             distinct, codes = np.unique(codes, return_inverse=True)
             codes_bound = len(distinct)
-        codes = codes * bound + ids[starts + place]
+        codes = codes * bound + ids[starts + offset]
         codes_bound *= bound
     return codes, _offsets(counts), np.repeat(np.arange(len(counts)), counts)
 
@@ -229,8 +229,8 @@ def _build(codes: Integers, indptr: Integers, rows: Integers, *, multiset: bool)
     new_row[1:] |= rows[1:] != rows[:-1]
     ids = np.cumsum(new_code) - 1
     if multiset:
-        places = np.arange(len(codes))
-        occurrence = places - np.maximum.accumulate(np.where(new_row, places, 0))
+        positions = np.arange(len(codes))
+        occurrence = positions - np.maximum.accumulate(np.where(new_row, positions, 0))
         most = np.maximum.reduceat(occurrence, np.flatnonzero(new_code)) + 1
         ids = (np.cumsum(most) - most)[ids] + occurrence
     else:

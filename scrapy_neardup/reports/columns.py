@@ -49,15 +49,15 @@ def shown_drops(
         return [number for group in ordered for number in group]
     wanted = {number for finding in findings for number in finding.drops}
     wanted = set(sorted(wanted)[:limit])
-    room, deep = limit - len(wanted), len(ordered)
+    left, deep = limit - len(wanted), len(ordered)
     for depth in range(len(ordered[0])):
         while len(ordered[deep - 1]) <= depth:
             deep -= 1
         level = [group[depth] for group in ordered[:deep]]
         fresh = [number for number in level if number not in wanted]
-        wanted.update(fresh[:room])
-        room -= min(room, len(fresh))
-        if not room:
+        wanted.update(fresh[:left])
+        left -= min(left, len(fresh))
+        if not left:
             break
     return [number for group in ordered for number in group if number in wanted]
 

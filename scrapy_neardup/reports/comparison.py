@@ -80,11 +80,11 @@ class Comparison:
 
         If the newer crawl fetched a page more than once, the first time counts.
         """
-        met: set[str] = set()
+        seen: set[str] = set()
         for page in new:
-            if page.url in met:
+            if page.url in seen:
                 continue
-            met.add(page.url)
+            seen.add(page.url)
             change = self._change(page)
             self.counts[change.change] += 1
             if change.change == NEW:
@@ -93,7 +93,7 @@ class Comparison:
             if (changed := self._changed.pop(page.url, None)) is not None:
                 changed.removed = _picked(page.lines or (), Counter(changed.removed))
                 yield changed
-        for url in self._old.keys() - met:
+        for url in self._old.keys() - seen:
             self.counts[GONE] += 1
             yield Change(url, GONE)
 

@@ -28,7 +28,7 @@ UNJUDGED: Final[Mapping[str, str]] = {
     Reason.ERROR: "whose judging failed",
     Reason.DENIED: "excluded by NEARDUP_DENY",
     Reason.SKIPPED: "exempted by neardup_skip",
-    Reason.OVERFLOW: "for which the store had no room",
+    Reason.OVERFLOW: "for which the store had no space",
     Reason.STORE_ERROR: "while the store failed",
     Reason.TIMEOUT: "while the store didn't answer in time",
     Reason.PAUSED: "while the store was left alone after failures",

@@ -70,13 +70,13 @@ class Report:
 
     def pieces(self, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
         """Yield the page; `texts` maps a line to its `texts.text_of`, for those of `lines`."""
-        places = {line: number for number, line in enumerate(texts)}
+        indexes = {line: number for number, line in enumerate(texts)}
         return page(
             "Near-duplicate report",
             scripts=_SCRIPTS,
             early={"summary": self._counts()},
             late={
-                "drops": columns(self._summary, self._numbers, places),
+                "drops": columns(self._summary, self._numbers, indexes),
                 "texts": list(texts.values()),
             },
         )

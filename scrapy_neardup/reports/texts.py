@@ -36,7 +36,7 @@ def lines_with_texts(
     """
     shown = set(numbers)
     found: dict[int, int] = {}
-    room = limit
+    left = limit
     for number in _by_turns(
         [*(finding.drops for finding in findings), _first_of_groups(summary, numbers)]
     ):
@@ -47,9 +47,9 @@ def lines_with_texts(
         if kept is None or not (drop.text_size and kept.text_size):
             continue
         fresh = {page.line: page.text_size for page in (drop, kept) if page.line not in found}
-        if (size := sum(fresh.values())) <= room:
+        if (size := sum(fresh.values())) <= left:
             found |= fresh
-            room -= size
+            left -= size
     return sorted(found)
 
 

@@ -1,5 +1,6 @@
 import asyncio
 import multiprocessing
+import time
 from itertools import count, islice
 
 import pytest
@@ -104,6 +105,7 @@ def test_a_process_that_is_killed_is_an_error_and_no_hang():
     others = set(multiprocessing.active_children())
     pages = analysed(map(record, count(1)), ANALYSER, jobs=2)
     next(pages)
+    time.sleep(1)  # one that is killed while it writes a result can't be noticed
     for process in set(multiprocessing.active_children()) - others:
         process.kill()
     with pytest.raises(NeardupError, match="fewer --jobs"):

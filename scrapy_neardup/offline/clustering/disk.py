@@ -122,7 +122,7 @@ _LIST = """
     CREATE TABLE list AS
         SELECT
             shingle, page, pages,
-            row_number() OVER (PARTITION BY page ORDER BY pages, shingle) AS place,
+            row_number() OVER (PARTITION BY page ORDER BY pages, shingle) AS position,
             count(*) OVER (PARTITION BY page) AS size
         FROM (
             SELECT shingle, page, coalesce(pages, 1) AS pages
@@ -135,12 +135,12 @@ _LEFT_OUT = "SELECT count(*) FROM frequencies WHERE pages > ?"
 
 _COUNT = """
     CREATE TABLE prefixes AS
-        SELECT * FROM list WHERE pages > 1 AND (place - 1) * {q} <= size * ({q} - {p})
+        SELECT * FROM list WHERE pages > 1 AND (position - 1) * {q} <= size * ({q} - {p})
         ORDER BY shingle;
     CREATE TABLE candidates AS
         SELECT DISTINCT a.page AS first, b.page AS second
         FROM prefixes a JOIN prefixes b ON a.shingle = b.shingle AND a.page < b.page
-        WHERE (least(a.size - a.place, b.size - b.place) + 1) * ({p} + {q})
+        WHERE (least(a.size - a.position, b.size - b.position) + 1) * ({p} + {q})
             >= (a.size + b.size) * {p};
     CREATE TABLE pairs AS
         SELECT first, second FROM (
@@ -165,10 +165,10 @@ def _database(memory: str, directory: str | Path | None) -> Iterator[DuckDBPyCon
             "clustering on disk needs DuckDB: pip install 'scrapy-neardup[offline]'"
         ) from None
     try:
-        place = TemporaryDirectory(prefix="neardup-", dir=directory)
+        temporary = TemporaryDirectory(prefix="neardup-", dir=directory)
     except OSError as error:
         raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
-    with place as path:
+    with temporary as path:
         try:
             database = duckdb.connect(
                 Path(path, "clustering.duckdb"),

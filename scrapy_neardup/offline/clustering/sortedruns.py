@@ -138,10 +138,10 @@ def feature_clusters_on_disk(
     """
     memory = whole_number("memory", memory, least=1 << 20)
     try:
-        place = TemporaryDirectory(prefix="neardup-", dir=directory)
+        temporary = TemporaryDirectory(prefix="neardup-", dir=directory)
     except OSError as error:
         raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
-    with place as folder:
+    with temporary as folder:
         runs: list[Run] = []
         count = 0
         for features in _portions(pages, shared, memory):

@@ -199,14 +199,14 @@ def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
     ]
     tokens, counts = token_hashes_of_each([line for line, _ in lines])
     words = [set(tokens[start:stop].tolist()) for start, stop in _bounds(counts)]
-    said = [each for each, (_, named) in zip(words, lines, strict=True) if not named]
+    others = [each for each, (_, named) in zip(words, lines, strict=True) if not named]
     titles = [set(token_hashes(title).tolist()) for title in (content.title, *content.headings)]
-    titles = [title for title in titles if title and not any(title <= each for each in said)]
-    furniture = [
+    titles = [title for title in titles if title and not any(title <= each for each in others)]
+    boilerplate = [
         named and not any(title <= each for title in titles)
         for each, (_, named) in zip(words, lines, strict=True)
     ]
-    return furniture, tokens, counts.tolist()
+    return boilerplate, tokens, counts.tolist()
 
 
 def _bounds(counts: Iterable[int]) -> Iterator[tuple[int, int]]:

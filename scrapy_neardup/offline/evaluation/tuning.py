@@ -208,14 +208,14 @@ class _Run:
     differences: dict[int, Difference] = field(default_factory=dict)
     _groups: Groups = field(default_factory=Groups)
 
-    def add(self, page: ReadPage, said: str, verdict: Verdict) -> None:
+    def add(self, page: ReadPage, text: str, verdict: Verdict) -> None:
         """Note the verdict on the next page."""
         match = verdict.match
         if not verdict.is_duplicate or match is None:
             self.matches.append(-2 if verdict.is_duplicate else -1)
             return
         self.matches.append(match.page_id)
-        if (found := self._groups.add(page.name, match, said)) is not None:
+        if (found := self._groups.add(page.name, match, text)) is not None:
             self.differences[match.page_id] = found
 
 
@@ -244,11 +244,11 @@ async def _judged(
                 for run in runs:
                     run.matches.append(-1)
                 continue
-            said = f"{content.title}\n{content.text}"
+            text = f"{content.title}\n{content.text}"
             for alike in detectors.values():
                 analysed = alike[0][1].analyser.page(content, page_id=number, url=page.name)
                 for run, detector in alike:
-                    run.add(page, said, await judge(analysed, detector))
+                    run.add(page, text, await judge(analysed, detector))
             progress(len(names), "pages judged")
     return names
 

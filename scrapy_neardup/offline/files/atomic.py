@@ -22,24 +22,24 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))
     direct = target.exists() and not target.is_file()
-    aside = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = target if direct else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with aside.open("wb") if direct else _made(aside, target) as file:
+        with temporary.open("wb") if direct else _made(temporary, target) as file:
             yield file
         if not direct:
-            aside.replace(target)
+            temporary.replace(target)
     except BaseException as error:
         if not direct:
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise InputError(f"{path}: can't be written: {error.strerror or error}") from error
         raise
 
 
-def _made(aside: Path, target: Path) -> IO[bytes]:
+def _made(temporary: Path, target: Path) -> IO[bytes]:
     """Return a new file, with the permissions of `target` if that exists."""
-    aside.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
-    file = aside.open("xb")
+    temporary.unlink(missing_ok=True)  # somebody else's, or a link to what isn't to be overwritten
+    file = temporary.open("xb")
     with suppress(FileNotFoundError):
         os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
     return file

@@ -51,9 +51,9 @@ class Source(ABC):
 
     def names_of(self, rows: NDArray[np.int64]) -> list[Name]:
         """Return the names of rows in any order; shape (n,)."""
-        distinct, places = np.unique(rows, return_inverse=True)
+        distinct, indexes = np.unique(rows, return_inverse=True)
         names = [self.names(row, row + 1)[0] for row in distinct.tolist()]
-        return [names[place] for place in places.tolist()]
+        return [names[index] for index in indexes.tolist()]
 
     def ids(self, start: int, stop: int) -> NDArray[np.uint64] | None:
         """Return their page ids: those recorded, or else those of their names."""

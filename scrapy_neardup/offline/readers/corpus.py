@@ -117,7 +117,7 @@ def _unknown(path: str) -> RecordReader:
 def _folder(folder: str) -> list[_Source]:
     """Return the HTML files in and below `folder`, sorted by path."""
     found = (
-        Path(place, name) for place, _, names in os.walk(folder, onerror=_fail) for name in names
+        Path(parent, name) for parent, _, names in os.walk(folder, onerror=_fail) for name in names
     )
     pages = [
         _Source(path, html_page, Path(path).stat().st_size)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from warcio.recordloader import ArcWarcRecord
 
 _HTML = ("text/html", "application/xhtml+xml")
-_SAID = 80
+_QUOTED = 80
 """Maximum characters of a message of warcio that are passed on."""
 _MAX_HEADER = 1 << 20
 """Maximum bytes of a header."""
@@ -69,8 +69,8 @@ def warc_pages(file: IO[bytes], path: str, _: Columns = USUAL) -> Iterator[Recor
             if page is not None:
                 yield page
     except ArchiveLoadFailed as error:
-        said = repr(error.msg[:_SAID])  # it quotes the file, whatever bytes that holds
-        raise InputError(f"{path}: not a WARC file, or a damaged one: {said}") from error
+        quoted = repr(error.msg[:_QUOTED])  # it quotes the file, whatever bytes that holds
+        raise InputError(f"{path}: not a WARC file, or a damaged one: {quoted}") from error
 
 
 def record_offsets(file: IO[bytes], path: str) -> Iterator[int]:
