@@ -21,23 +21,23 @@ from scrapy_neardup.errors import NeardupError
 
 VERBS = {
     "try": "Show on a site what the filter would drop, without dropping it.",
-    "doctor": "Say what is installed, and what a project's settings come to.",
+    "doctor": "Check what is installed, and how a project is set up.",
     "report": "Make a web page of what crawls dropped, and why.",
-    "rules": "Show which rules a site's addresses follow, and what they would save.",
+    "rules": "Show the rules that a site's addresses follow, and what they would save.",
     "changes": "Show what is new, gone or changed between two crawls.",
     "tune": "Show how good the filter is on your pages, and choose settings.",
     "scan": "Judge the pages of folders, WARC files or JSON lines.",
     "dedupe": "Write a data set without its duplicates.",
     "query": "Find the pages of a collection that are like a page or a text.",
     "load": "Put the pages of a collection into a store, before a crawl.",
-    "stats": "Show what a store holds.",
-    "clear": "Forget one namespace of a store.",
+    "stats": "Show the content of a store.",
+    "clear": "Remove one namespace of a store.",
     "plan": "Show table designs for a number of pages and a distance.",
     "pack": "Compress fingerprints into a file that can be searched.",
-    "unpack": "Write what a packed file holds.",
+    "unpack": "Write the content of a packed file.",
     "pairs": "Find all near-duplicate pairs of collections of fingerprints.",
     "join": "Find all pairs of similar pages, exactly.",
-    "clusters": "Gather pages that resemble each other, or that pairs connect.",
+    "clusters": "Cluster pages that resemble each other, or that pairs connect.",
 }
 """Verb -> its line in ``scrapy-neardup --help``."""
 

@@ -16,19 +16,19 @@ from scrapy_neardup.stores.admin import store_admin
 @setting_option("namespace", required=True)
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def clear(*, uri: str, namespace: str, yes: bool) -> None:
-    """Forget all pages of one namespace of a store.
+    """Remove all pages of one namespace of a store.
 
     No crawl may be using it meanwhile; a file of SQLite that is in use is refused. Other
-    namespaces stay, and so do other keys of a Redis. A file keeps its size: pages to come
-    take the room.
+    namespaces stay, and so do other keys of a Redis. A file keeps its size, which new pages
+    use.
     """
     pages = asyncio.run(_pages(uri, namespace))
     if pages is None:
         raise Unusable(f"--namespace {namespace!r} isn't there; stats lists them")
     if not yes:
-        click.confirm(f"Forget the {pages:,} pages of {namespace!r}?", abort=True, err=True)
+        click.confirm(f"Remove the {pages:,} pages of {namespace!r}?", abort=True, err=True)
     asyncio.run(_clear(uri, namespace))
-    click.echo(f"{pages:,} pages of {namespace!r} forgotten")
+    click.echo(f"{pages:,} pages of {namespace!r} removed")
 
 
 async def _pages(uri: str, namespace: str) -> int | None:

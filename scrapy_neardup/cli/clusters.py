@@ -116,7 +116,7 @@ _UNUSED = {
     "rule",
     type=click.Choice(["first", "shortest-url", "longest-text"]),
     default="first",
-    help="The page that stands for its cluster; a tie goes to the first.",
+    help="The canonical page of a cluster; a tie goes to the first.",
 )
 @click.option(
     "--by",
@@ -136,22 +136,21 @@ _UNUSED = {
     metavar="N",
     type=click.IntRange(1),
     default=COMMON,
-    help="For disk: leave out the shingles of more pages than this; for greedy: don't look"
-    " pages up by them.",
+    help="For disk: leave out the shingles of more pages than this; for greedy: find no"
+    " pages by them.",
 )
 @click.option(
     "--memory",
     metavar="SIZE",
     default="1GB",
-    help="For disk: memory to work in, and its unit. For features: work on disk, and in so much"
+    help="For disk: memory to work in, with its unit. For features: work on disk, in so much"
     " memory.",
 )
 @click.option(
     "--directory",
     metavar="DIR",
     default=None,
-    help="For disk and features: where to put temporary files.  [default: the system's place for"
-    " them]",
+    help="For disk and features: folder of temporary files.  [default: the system's]",
     show_default=False,
 )
 @shingle_size_option
@@ -171,17 +170,17 @@ def clusters(
 ) -> None:
     """Print the clusters of pages that resemble each other, or that --pairs connect.
 
-    Inputs are those of scan. Pages alone are not printed; a page without text (empty, or no
-    HTML) is alone.
+    Inputs are those of scan. Single pages are not printed, such as those without text (empty, or
+    not HTML).
 
     \b
     {"canonical": ..., "size": n, "pages": [...]}
-    canonical   URL or path of the page that stands for the cluster
+    canonical   URL or path of the canonical page
     pages       all of its pages, in the order in which they were seen
 
     \b
     {"a": ..., "b": ..., "pages_a": n, "pages_b": n, "share_a": x, "share_b": x}
-    a, b               --by host or folder: two that have clusters in common
+    a, b               --by host or folder: two with clusters in common
     pages_a, pages_b   how many of the pages of each are in these clusters
     share_a, share_b   the same as a share of all of its pages
 
@@ -201,7 +200,7 @@ def clusters(
     if pair_files:
         refuse_given("--pairs", _OF_PAGES)
     else:
-        # What can't be used is said before hours of reading.
+        # Errors of options come before hours of reading.
         jaccard(options["threshold"])
         checked_filter(options["features"])
         refuse_given(f"--method {options['method']}", _UNUSED[options["method"]])

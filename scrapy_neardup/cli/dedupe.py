@@ -42,20 +42,20 @@ from scrapy_neardup.options import OPTIONS
 @click.option(
     "--id-column",
     metavar="NAME",
-    help="Column of what a document is called.  [default: its URL, else FILE:ROW]",
+    help="Column of a document's name.  [default: its URL, else FILE:ROW]",
 )
 @click.option(
     "--existing",
     metavar="INPUT",
     multiple=True,
-    help="Documents that are there already: what repeats one is removed. May be repeated.",
+    help="Existing documents: those of the INPUTs that repeat one are removed. May be repeated.",
 )
 @click.option(
     "--method",
     type=click.Choice(["features", "simhash", "both"]),
     default="features",
-    help="What brings documents together: min-wise features in common, fingerprints within"
-    " --max-distance, or either. Equal texts always are.",
+    help="How candidates are found: by min-wise features in common, by fingerprints within"
+    " --max-distance, or by either; and always by equal texts.",
 )
 @setting_option("features")
 @setting_option("max_distance")
@@ -71,8 +71,8 @@ from scrapy_neardup.options import OPTIONS
     "--confirm",
     type=click.Choice(["sketch", "exact", "none"]),
     default="sketch",
-    help="How resemblance is found: estimated, or from all shingles; none: what was brought"
-    " together is removed whatever its resemblance.",
+    help="How the resemblance of candidates is found: estimated, or from all shingles; none:"
+    " all of them are removed.",
 )
 @click.option(
     "--keep",
@@ -98,7 +98,7 @@ from scrapy_neardup.options import OPTIONS
     help="Processes; each works on a file at a time.",
 )
 @scheduler_option
-@click.option("--resume", is_flag=True, help="Go on with a job that was stopped.")
+@click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
 @click.option(
     "--skip-bad",
     is_flag=True,
@@ -120,8 +120,8 @@ from scrapy_neardup.options import OPTIONS
     "--substrings",
     metavar="N",
     type=click.IntRange(1),
-    help="Instead of documents, remove runs of N words and more that were there before, in the"
-    " same document or one in front of it.",
+    help="Instead of documents, remove runs of N words and more that occurred before, in the"
+    " same document or an earlier one.",
 )
 @click.option("--per-host", is_flag=True, help="For lines and paragraphs: count host by host.")
 @click.option(
@@ -132,8 +132,8 @@ from scrapy_neardup.options import OPTIONS
 @click.option(
     "--mark",
     is_flag=True,
-    help="For lines, paragraphs and substrings: leave texts as they are, and say where they are"
-    " in a column neardup_repeated.",
+    help="For lines, paragraphs and substrings: leave texts as they are, and write their ranges"
+    " to a column neardup_repeated.",
 )
 @progress_option
 def dedupe(
@@ -149,17 +149,16 @@ def dedupe(
 ) -> None:
     """Write the documents of each INPUT without those that repeat another one.
 
-    INPUT is a file or a folder, or its URL (s3://... and what else fsspec opens): Parquet,
-    JSON lines, WARC, HTML; files may be compressed with gzip. What is kept is written to the
-    output folder under the same names, in the same format and with all columns; what was removed
-    is listed in its folder _removed, and what came of the job is in its file _summary.json, and
-    printed.
+    INPUT is a file or a folder, or its URL (s3://..., or any other that fsspec opens): Parquet,
+    JSON lines, WARC, HTML; files may be compressed with gzip. Kept documents are written to the
+    output folder under the same names, in the same format and with all columns; removed ones are
+    listed in its folder _removed. The result is in its file _summary.json, and printed.
 
     \b
     {"id": ..., "row": n, "of": ..., "of_file": ..., "of_row": n, "resemblance": r, "reason": ...}
     id, row        the removed document, and its row, line or record in its file, from 0
     of             the document that is kept for it
-    of_file        where that is, with its of_row
+    of_file        its file, and of_row its row
     resemblance    of the two
     reason         equal: it has the same words; similar: it resembles the other one
 

@@ -41,13 +41,13 @@ _EXTRAS = {
     help="A setting of the project, as of scrapy crawl. May be repeated.",
 )
 def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> None:
-    """Say what is installed, what a project's settings come to, and what is wrong with them.
+    """Check what is installed, how a project is set up, and what is wrong with it.
 
     With --project: where the add-on stands, each NEARDUP_* setting as it is understood and where
     it was set, the reactor, whether the store can be reached and what it holds. With SPIDER its
     custom_settings count, too. Nothing is fetched, and nothing is changed.
 
-    Exit status: 1 if there is something to be done, which is said last.
+    Exit status: 1 if there is something to be done, which is printed last.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ _OF_STRINGS = {"distance", "gram_size"}
     default="jaccard",
     help="Of the sets of shingles: overlap / union (resemblance), overlap / geometric mean of"
     " the sizes, overlap / mean of the sizes, the overlap, overlap / smaller size, or overlap /"
-    " size of the first page: which share of it is in the second one. Of the texts: the edit"
+    " size of the first page: its share that is in the second one. Of the texts: the edit"
     " distance.",
 )
 @click.option(
@@ -77,14 +77,14 @@ _OF_STRINGS = {"distance", "gram_size"}
     type=click.Choice(get_args(Algorithm)),
     default="arrays",
     help="All find the same pairs. arrays is the fast one; the others are those of Bayardo et al."
-    " (2007) and Xiao et al. (2008), to compare with --progress how many candidates they count.",
+    " (2007) and Xiao et al. (2008), to compare their numbers of candidates with --progress.",
 )
 @click.option(
     "--distance",
     metavar="D",
     type=click.IntRange(0),
     default=None,
-    help="For edit: the most characters that have to be inserted, deleted or replaced.",
+    help="For edit: maximum number of characters inserted, deleted or replaced.",
 )
 @click.option(
     "--gram-size",
@@ -117,7 +117,7 @@ def join(
     """Print all pairs of pages that resemble each other, in the INPUTs or with --existing ones.
 
     Nothing is estimated: pages are compared by their sets of shingles, or by their texts.
-    Inputs are those of scan. A page without text (empty, or no HTML) resembles none. All
+    Inputs are those of scan. A page without text (empty, or not HTML) resembles none. All
     shingles are held in memory, some 100 bytes each. The join of fingerprints, by Hamming
     distance, is the verb pairs.
 
@@ -134,7 +134,7 @@ def join(
       scrapy-neardup join site/ --measure edit --distance 20
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
-    # What can't be used is said before hours of reading.
+    # Errors of options come before hours of reading.
     refuse_given(f"--measure {measure}", _OF_SETS if measure == "edit" else _OF_STRINGS)
     if measure == "containment":
         refuse_given("--measure containment", _ALGORITHM)

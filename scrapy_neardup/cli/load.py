@@ -66,7 +66,7 @@ def load(
     settings must be those of the crawl; a store that has others refuses.
 
     A page that is in the store already is seen, and nothing changes: loading is safe to
-    repeat. If it is interrupted, it says with which --skip to go on.
+    repeat. If it is interrupted, it prints the --skip with which to continue.
 
     \b
     Examples:
@@ -96,7 +96,7 @@ def load(
         line.done(counts.total(), "pages")
     except BaseException:
         if done := skip + counts.total():
-            click.echo(f"{done:,} pages were loaded; go on with --skip {done}", err=True)
+            click.echo(f"{done:,} pages were loaded; continue with --skip {done}", err=True)
         raise
     found = ", ".join(f"{counts[decision]:,} {decision}" for decision in Decision)
     click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)

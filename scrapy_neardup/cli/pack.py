@@ -49,8 +49,8 @@ _AT_ONCE = 1 << 20
     "--tables",
     metavar="N",
     type=click.IntRange(1),
-    help="How many tables to search: more are larger and, from some size on, faster.  [default:"
-    " as few as retrieve 1,000 fingerprints a search; with sketches, that take more than any"
+    help="Number of tables to search: more are larger and, from some size on, faster.  [default:"
+    " as few as retrieve 1,000 fingerprints a search; with sketches, which take more than any"
     " number of tables, 32]",
 )
 @click.option(
@@ -73,9 +73,8 @@ _AT_ONCE = 1 << 20
 @click.option(
     "--sketches/--no-sketches",
     default=True,
-    help="Keep what finds and confirms a match besides fingerprints, where the inputs have it:"
-    " min-wise features and sketches, as a base of the default preset needs them; see plan for"
-    " the bytes.",
+    help="Keep min-wise features and sketches where the inputs have them, as a base of the"
+    " default preset needs them to find and confirm matches; see plan for the bytes.",
 )
 @column_option
 @progress_option

@@ -54,8 +54,8 @@ _OF_FINGERPRINTS = {
 @click.option(
     "--group-equal",
     is_flag=True,
-    help="Of equal fingerprints, compare only the first; a pair at distance 0 ties each other"
-    " one to it. The same pages hang together, in far fewer pairs.",
+    help="Of equal fingerprints, compare only the first, and pair each other one with it. The"
+    " same pages are connected, by far fewer pairs.",
 )
 @click.option(
     "--max-pairs",
@@ -99,7 +99,7 @@ def pairs(
 
     Inputs are those of pack; the rows of several are numbered on from one to the next, in
     a packed file in the order of the fingerprints. Two million of the INPUTs are held in
-    memory at a time, and the rest streams by; the largest should be the --existing one.
+    memory at a time, and the rest is streamed; the largest should be the --existing one.
 
     \b
     {"a": ..., "b": ..., "distance": n}

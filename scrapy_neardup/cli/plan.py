@@ -57,7 +57,8 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
 )
 @setting_option("max_distance")
 @setting_option(
-    "preset", help="Preset of the crawl, whose features and sketches the stores hold as well."
+    "preset",
+    help="Preset of the crawl, which decides about the features and sketches in the stores.",
 )
 @click.option(
     "--threshold",
@@ -65,7 +66,7 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=None,
     help="Instead, choose Broder's K, S and R for near-duplicates of this resemblance or more, and"
-    " show how likely each resemblance is accepted.",
+    " show the chance that each resemblance is accepted.",
 )
 @click.option(
     "--minima",

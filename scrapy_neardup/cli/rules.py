@@ -31,7 +31,7 @@ from scrapy_neardup.verdict import Decision
     "form",
     type=click.Choice(["text", "json", "dud", "deny"]),
     default="text",
-    help="text: for people; json: all that is known; dud: rules for duplicate-url-discarder; deny:"
+    help="text: for people; json: all details; dud: rules for duplicate-url-discarder; deny:"
     " regular expressions, for NEARDUP_DENY or a link extractor.",
 )
 @click.option(
@@ -57,10 +57,10 @@ def rules(
     path: str,
     progress: bool | None,
 ) -> None:
-    """Show which rules a site's addresses follow: ?sid= has no effect.
+    """Show the rules that a site's addresses follow: ?sid= has no effect.
 
     AUDIT is a file that NEARDUP_AUDIT names; with URL some pages of a site are crawled, as
-    try does. Each rule is held against all pages: how many confirm it, how many contradict
+    try does. Each rule is checked against all pages: how many confirm it, how many contradict
     it, and how many requests it would have saved. Only rules that hold are written in the
     formats dud and deny.
 
@@ -71,7 +71,7 @@ def rules(
     """  # noqa: D301  (click's mark for lines to keep)
     if any(source.startswith(("http://", "https://")) for source in sources):
         if len(sources) > 1:
-            raise click.UsageError("A URL stands alone: audits and other sites are other runs.")
+            raise click.UsageError("Give a URL alone: audits and other sites are other runs.")
         found = _tried(sources[0], pages, progress)
     else:
         found = findings(judged_pages(audit_entries(sources, skip_torn=skip_torn)))

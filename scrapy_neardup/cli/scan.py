@@ -55,8 +55,8 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     metavar="C",
     type=float,
     default=None,
-    help="Say of each new page which others it holds: those of which a share of C or more of the"
-    " shingles is in it, as 0.95. Results are written when all pages are read.",
+    help="List for each new page the others that it contains: those of which a share of C or more"
+    " of the shingles is in it, as 0.95. Results are written when all pages are read.",
 )
 @click.option(
     "--modulus",
@@ -100,15 +100,15 @@ def scan(
     of            for a duplicate, the page that it repeats
     distance      between the two fingerprints, in bits
     resemblance   estimated resemblance of the two, where the method has one
-    reason        why; of an unjudged page: empty, not-html, unparsable ...
+    reason        of the verdict; of an unjudged page: empty, not-html, unparsable ...
     fingerprint   64 bits as 16 hexadecimal digits
     tokens        number of words judged
     features      K,S,R -> its min-wise features, 16 hexadecimal digits each; none of a short page
     path          its address without parameters, as another feature
-    sketch        BINSxBITS -> what a store keeps to confirm that it is repeated, in base64
+    sketch        BINSxBITS -> the sketch by which a store confirms duplicates, in base64
     evidence      digests of its title, and of its pictures and data
-    schema        how the fingerprint was made
-    holds         --containment: pages that it holds, {"page": ..., "containment": share of it}
+    schema        parameters of the fingerprint
+    holds         --containment: pages that it contains, {"page": ..., "containment": share}
 
     \b
     Examples:
@@ -134,8 +134,8 @@ def scan(
         holding = Holding(containment, modulus)
         if not parameters.min_resemblance:
             raise ConfigurationError(
-                "--containment compares what sketches are made of, and NEARDUP_MIN_RESEMBLANCE 0"
-                " makes none"
+                "--containment compares the shingles of sketches, which NEARDUP_MIN_RESEMBLANCE 0"
+                " doesn't make"
             )
     with (
         output(path) as results,

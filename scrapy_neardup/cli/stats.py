@@ -19,9 +19,9 @@ from scrapy_neardup.stores.admin import store_admin
 @setting_option("namespace", help="Namespace to count; without it, list them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
-    """Show what a store holds: pages, what was dropped, how it was made.
+    """Show the content of a store: pages, drops, parameters.
 
-    Of a store in Redis also its memory and its busiest buckets; it may be in use meanwhile.
+    For a store in Redis also its memory and its busiest buckets; it may be in use meanwhile.
     A file of SQLite is locked as long as a crawl has it open.
     """
     result = asyncio.run(_collected(uri, namespace))

@@ -72,9 +72,9 @@ def tune(
     The settings to choose are the defaults, unless others find more, beyond the interval of the
     defaults' recall, and neither lose more pages nor are less precise; or unless the defaults lose
     more than one drop in a hundred, and others fewer. If even the best one loses more, that is
-    said; and so is which dropped pages differ in numbers or a few words alone, as nobody but you
-    knows whether those are copies. The intervals hold for 95 samples of 100, each group of pages
-    that look alike taken for one observation.
+    printed, and so are dropped pages that differ in numbers or a few words alone, as only you
+    know whether they are copies. The intervals hold for 95 samples of 100, each group of pages
+    that look alike being one observation.
 
     \b
     Examples:

@@ -107,7 +107,7 @@ def test_an_error_on_the_way_says_how_to_go_on(call, site, tmp_path):
     lines = call("scan", "site", *PAPER).stdout
     many = lines * 15  # 135 pages: two batches and a bit
     result = call("load", "--scanned", "-", *PAPER, *SQLITE, stdin=many + "no\n", status=2)
-    assert "128 pages were loaded; go on with --skip 128" in result.stderr
+    assert "128 pages were loaded; continue with --skip 128" in result.stderr
     rest = call("load", "--scanned", "-", *PAPER, *SQLITE, "--skip", 128, stdin=many)
     assert rest.stderr.splitlines()[-1].startswith("7 pages")
 

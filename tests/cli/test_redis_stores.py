@@ -56,7 +56,7 @@ def test_stats_and_clear(name):
 
         refused = run("clear", *store, "--namespace", NAMES[1], text="n\n")
         assert refused.exit_code == 1
-        assert "Forget the 30 pages" in refused.output
+        assert "Remove the 30 pages" in refused.output
         assert run("stats", *store).output.split() == sorted(NAMES)
         done = run("clear", *store, "--namespace", NAMES[1], "--yes")
         assert done.exit_code == 0
