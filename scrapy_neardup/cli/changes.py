@@ -9,8 +9,8 @@ import click
 
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.cli.flags import output_option
-from scrapy_neardup.cli.report import opened_audit
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.readers.lines import lines
 from scrapy_neardup.reports.auditlines import unpacked
 from scrapy_neardup.reports.comparison import CHANGES, Comparison, PageText, page_lines
 
@@ -47,18 +47,17 @@ def changes(*, old: str, new: str, path: str) -> None:
 
 def _pages(path: str) -> Iterator[PageText]:
     """Yield the pages of a file."""
-    with opened_audit(path) as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                entry = json.loads(line)
-                if "event" in entry:
-                    continue
-                page, fingerprint = str(entry["page"]), entry.get("fingerprint")
-            except (ValueError, TypeError, KeyError, RecursionError):
-                raise InputError(
-                    f"{path}, line {number}: neither of an audit (NEARDUP_AUDIT) nor of scan"
-                ) from None
-            known = None
-            if isinstance(text := entry.get("text"), str):
-                known = page_lines(unpacked(text), entry.get("omitted") or ())
-            yield PageText(page, fingerprint, known)
+    for number, line in lines(path):
+        try:
+            entry = json.loads(line)
+            if "event" in entry:
+                continue
+            page, fingerprint = str(entry["page"]), entry.get("fingerprint")
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(
+                f"{path}, line {number}: neither of an audit (NEARDUP_AUDIT) nor of scan"
+            ) from None
+        known = None
+        if isinstance(text := entry.get("text"), str):
+            known = page_lines(unpacked(text), entry.get("omitted") or ())
+        yield PageText(page, fingerprint, known)

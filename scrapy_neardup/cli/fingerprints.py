@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import IO, TextIO, cast
 
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.atomic import atomic_file
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain, Source
+from scrapy_neardup.offline.readers.lines import check_stdin
 
 
 def open_inputs(paths: Sequence[str], column: str, *, stored: bool = False) -> Source:
@@ -19,8 +19,7 @@ def open_inputs(paths: Sequence[str], column: str, *, stored: bool = False) -> S
 
     With `stored`, what a store keeps of pages is read, too, if the files have it.
     """
-    if paths.count("-") > 1:
-        raise InputError("-: standard input can be read only once")
+    check_stdin(paths)
     return Chain([open_source(path, column=column, stored=stored) for path in paths])
 
 

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -16,11 +16,12 @@ from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.flags import jobs_option, progress_option, scheduler_option, setting_option
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.execution.daskcluster import workers
-from scrapy_neardup.offline.jobs.loading import batches, load_batch, scanned_pages
+from scrapy_neardup.offline.jobs.loading import load_batch, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import Analysed, analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.lines import check_stdin
+from scrapy_neardup.offline.readers.record import batches
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
@@ -103,11 +104,6 @@ def load(
 
 
 def _scanned(inputs: Sequence[str], parameters: Parameters, skip: int) -> Generator[Analysed]:
-    if inputs.count("-") > 1:
-        raise InputError("-: standard input can be read only once")
-    for path in inputs:
-        for page in scanned_pages(path, parameters):
-            if skip > 0:
-                skip -= 1
-            else:
-                yield page
+    check_stdin(inputs)
+    pages = chain.from_iterable(scanned_pages(path, parameters) for path in inputs)
+    yield from islice(pages, skip, None)

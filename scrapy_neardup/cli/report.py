@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import click
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import progress_option
+from scrapy_neardup.offline.readers.lines import decompressed
 from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.remote import opened
 from scrapy_neardup.reports.auditlines import Entry, entries
 from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.summary import Summary
@@ -86,8 +85,8 @@ def write_report(
 def audit_entries(audits: Sequence[str], *, skip_torn: bool = False) -> Iterator[Entry]:
     """Yield the entries of audits; see `entries`."""
     for audit in audits:
-        with opened_audit(audit) as lines:
-            yield from entries(lines, audit, skip_torn=skip_torn)
+        with reading(audit), opened(audit) as file:
+            yield from entries(decompressed(file), audit, skip_torn=skip_torn)
 
 
 def _texts(
@@ -99,16 +98,3 @@ def _texts(
         for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn))
         if number in numbers
     }
-
-
-@contextmanager
-def opened_audit(audit: str) -> Iterator[IO[bytes]]:
-    """Yield an open audit, decompressed if need be."""
-    with reading(audit), Path(audit).open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-        file.seek(0)
-        if not packed:
-            yield file
-            return
-        with gzip.open(file) as unpacked:
-            yield cast("IO[bytes]", unpacked)

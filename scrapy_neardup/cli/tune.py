@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -21,9 +22,11 @@ from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, c
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import KEEPS_THEM
+from scrapy_neardup.reports.page import page as web_page
 from scrapy_neardup.reports.reportpage import counted, printable
-from scrapy_neardup.reports.tuned import pieces
 
+_SCRIPTS = "shown", "data", "charts", "tuned"
+"""Modules in ``reports/assets/`` that draw the page."""
 _PRINTED, _LISTED = 5, 100
 """Maximum number of pairs to review that are printed, and that the report shows."""
 
@@ -98,7 +101,8 @@ def tune(
     choice = chosen(measured.outcomes)
     if path is not None:
         with output(path) as results:
-            results.writelines(pieces(_page(inputs, measured, choice)))
+            data = {"tuned": _data(inputs, measured, choice)}
+            results.writelines(web_page("Tuning", scripts=_SCRIPTS, early=data, late={}))
     click.echo("\n".join(_table(measured, choice)))
     if path is not None and path != "-":
         click.echo(f"The page is {path}.", err=True)
@@ -194,10 +198,7 @@ def _looks(measured: Measured, outcome: Outcome) -> list[tuple[str, NamedPairs]]
     return [("Dropped, with content lost", lost), ("Duplicates not found", missed)]
 
 
-def _page(inputs: Sequence[str], measured: Measured, choice: Outcome) -> dict[str, Any]:
-    def share(value: Share) -> dict[str, float]:
-        return {"value": value.value, "low": value.low, "high": value.high}
-
+def _data(inputs: Sequence[str], measured: Measured, choice: Outcome) -> dict[str, Any]:
     return {
         "sources": list(inputs),
         "pages": len(measured.names),
@@ -212,8 +213,8 @@ def _page(inputs: Sequence[str], measured: Measured, choice: Outcome) -> dict[st
                 "setting": outcome.configuration.varied[0],
                 "value": outcome.configuration.varied[1],
                 "chosen": outcome is choice,
-                "precision": share(outcome.precision),
-                "recall": share(outcome.recall),
+                "precision": asdict(outcome.precision),
+                "recall": asdict(outcome.recall),
                 "dropped": outcome.dropped,
                 "lost": outcome.lost,
             }

@@ -7,7 +7,7 @@ it is sketched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import IO, NamedTuple
@@ -34,7 +34,7 @@ from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.lines import numbered_lines
 from scrapy_neardup.offline.readers.pagetexts import Texts
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, json_record
 
 ENDINGS = ".head", ".bins", ".names", ".shingles"
@@ -115,9 +115,10 @@ class Sketcher:
         """Sketch a shard."""
         found = _Found(is_existing=task.shard.is_existing)
         try:
+            texts = self._texts(task.shard, found)
             with ExitStack() as stack:
                 files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
-                for batch in _batches(self._texts(task.shard, found)):
+                for batch in batches(texts, _BATCH_DOCUMENTS, _characters, _BATCH_CHARACTERS):
                     self._write(batch, files, found)
         except InputError as error:
             if not self._options.skip_bad:
@@ -222,14 +223,5 @@ def _lines(path: str, columns: Columns, options: DedupeOptions, found: _Found) -
             yield record
 
 
-def _batches(texts: Iterable[tuple[Record, str]]) -> Iterator[list[tuple[Record, str]]]:
-    batch: list[tuple[Record, str]] = []
-    characters = 0
-    for record, text in texts:
-        batch.append((record, text))
-        characters += len(text)
-        if len(batch) == _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
+def _characters(document: tuple[Record, str]) -> int:
+    return len(document[1])

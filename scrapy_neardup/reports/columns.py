@@ -67,13 +67,7 @@ def columns(summary: Summary, numbers: list[int], texts: dict[int, int]) -> dict
 
     `texts` maps a line to the number of its text in the page, where the page holds it.
     """
-    sites, titles, patterns, rules, words = (
-        Numbering(),
-        Numbering(),
-        Numbering(),
-        Numbering(),
-        Numbering(),
-    )
+    sites, titles, patterns, rules, words = (Numbering() for _ in range(5))
     sizes: defaultdict[int, int] = defaultdict(int)
     for drop in summary.drops:
         sizes[drop.of_id] += 1

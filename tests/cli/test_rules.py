@@ -41,4 +41,4 @@ def test_rules_for_other_tools(call, form, says):
 
 
 def test_a_url_stands_alone(call):
-    assert "stands alone" in call("rules", SITE, "audit.jsonl", status=2).stderr
+    assert "URL alone" in call("rules", SITE, "audit.jsonl", status=2).stderr

@@ -341,7 +341,7 @@ def test_containment_that_can_not_be_told_is_bad_usage(call, book):
         (("--containment", 1.5), "threshold"),
         (("--containment", "nan"), "threshold"),
         (("--modulus", 8), "--modulus needs --containment"),
-        (("--containment", 0.9, "--preset", "paper"), "--min-resemblance 0 makes none"),
+        (("--containment", 0.9, "--preset", "paper"), "--min-resemblance 0 doesn't make"),
     ):
         assert said in call("scan", book, *options, status=2).stderr
 

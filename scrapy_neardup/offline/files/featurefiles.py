@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.filtering import Filter
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.lines import check_stdin, lines
 
 CHUNK_PAGES = 1 << 16
 """Number of pages that are read at a time."""
@@ -41,8 +41,7 @@ class FeatureFiles:
     """
 
     def __init__(self, paths: Sequence[str]) -> None:
-        if paths.count("-") > 1:
-            raise InputError("-: standard input can be read only once")
+        check_stdin(paths)
         self.filter: Filter | None = None
         self.names: list[str] = []
         self.tokens: list[int] = []

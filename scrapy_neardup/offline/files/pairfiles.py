@@ -11,7 +11,7 @@ import numpy as np
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Name, Source
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.lines import check_stdin, lines
 from scrapy_neardup.offline.readers.parquet import reading_parquet
 from scrapy_neardup.offline.readers.remote import opened
 
@@ -96,8 +96,7 @@ WRITERS = {"jsonl": json_writer, "binary": binary_writer, "parquet": parquet_wri
 
 def read_pairs(paths: Sequence[str]) -> Iterator[tuple[Name, Name]]:
     """Yield the pairs (``a``, ``b``) of Parquet files and JSON lines; ``-`` is standard input."""
-    if paths.count("-") > 1:
-        raise InputError("-: standard input can be read only once")
+    check_stdin(paths)
     for path in paths:
         if path.endswith(".parquet"):
             yield from _parquet_pairs(path)

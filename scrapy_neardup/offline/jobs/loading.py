@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.analysis import AnalysedPage, page_id, scope_of
@@ -22,7 +18,7 @@ from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
 from scrapy_neardup.offline.files.storedpages import Stored, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
-from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.lines import lines
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.packed import SHAPE
@@ -44,23 +40,18 @@ def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
             " without language"
         )
     schema = parameters.schema()
-    with ExitStack() as stack:
-        stack.enter_context(reading(path))
-        file = sys.stdin.buffer if path == "-" else stack.enter_context(Path(path).open("rb"))
-        for number, line in enumerate(file, 1):
-            if line.isspace():
+    for number, line in lines(path):
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line)
+            if row["fingerprint"] is None:
                 continue
-            where = f"{path}, line {number}"
-            try:
-                row = json.loads(line)
-                if row["fingerprint"] is None:
-                    continue
-                _compare(row["schema"], schema, where)
-                yield row["page"], _page(row, parameters)
-            except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
-                raise InputError(
-                    f"{where}: not a page as scan prints it ({type(error).__name__}: {error})"
-                ) from error
+            _compare(row["schema"], schema, where)
+            yield row["page"], _page(row, parameters)
+        except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(
+                f"{where}: not a page as scan prints it ({type(error).__name__}: {error})"
+            ) from error
 
 
 def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
@@ -122,9 +113,3 @@ async def load_batch(pages: Iterable[Analysed], detector: Detector) -> Counter[D
     """
     verdicts = await asyncio.gather(*(judge(page, detector) for _, page in pages))
     return Counter(verdict.decision for verdict in verdicts)
-
-
-def batches(pages: Iterator[Analysed], size: int) -> Iterator[list[Analysed]]:
-    """Yield `pages`, `size` at a time."""
-    while batch := list(islice(pages, size)):
-        yield batch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.fingerprints.batch import byte_sketches, estimated, shingles_of_each
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.offline.readers.record import batches
 from scrapy_neardup.options import OPTIONS
 
 BINS = 256
@@ -59,7 +60,8 @@ class Index:
         self._size = whole_number("the shingle size", shingle_size, least=1)
         self._names: list[str] = []
         parts = [np.empty((0, BINS), np.uint8)]
-        for names, texts in _batches(documents):
+        for batch in batches(documents, _BATCH):
+            names, texts = zip(*batch, strict=True)
             sketches, has_words = self._sketched(texts)
             self._names += [name for name, has in zip(names, has_words, strict=True) if has]
             parts.append(sketches[has_words])
@@ -108,16 +110,3 @@ class Index:
         tokens, counts = token_hashes_of_each(texts)
         hashes, numbers = shingles_of_each(tokens, counts, self._size)
         return byte_sketches(hashes, numbers, BINS), counts > 0
-
-
-def _batches(documents: Iterable[tuple[str, str]]) -> Iterator[tuple[list[str], list[str]]]:
-    names: list[str] = []
-    texts: list[str] = []
-    for name, text in documents:
-        names.append(name)
-        texts.append(text)
-        if len(names) == _BATCH:
-            yield names, texts
-            names, texts = [], []
-    if names:
-        yield names, texts

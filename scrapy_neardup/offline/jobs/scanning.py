@@ -13,7 +13,7 @@ from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
-from scrapy_neardup.offline.readers.record import Record
+from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.text import Content, looks_like_html, parse_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -74,9 +74,14 @@ def analysed(
     """
     failures: list[InputError] = []
     is_alone = work is parallel and jobs == 1
-    batches = _batches(_until_failure(records, failures), pages=1 if is_alone else _BATCH_PAGES)
+    tasks = batches(
+        _until_failure(records, failures),
+        1 if is_alone else _BATCH_PAGES,
+        lambda record: len(record.html or record.text or ""),
+        _BATCH_BYTES,
+    )
     found = work(
-        _analyse_batch, batches, jobs=jobs, start=Analyser, arguments=(analyser.parameters,)
+        _analyse_batch, tasks, jobs=jobs, start=Analyser, arguments=(analyser.parameters,)
     )
     with closing(found):
         for results in found:
@@ -98,19 +103,6 @@ def _until_failure(records: Iterable[Record], failures: list[InputError]) -> Ite
         yield from records
     except InputError as error:
         failures.append(error)
-
-
-def _batches(records: Iterable[Record], *, pages: int) -> Iterator[list[Record]]:
-    batch: list[Record] = []
-    size = 0
-    for record in records:
-        batch.append(record)
-        size += len(record.html or record.text or "")
-        if len(batch) == pages or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _analyse_batch(analyser: Analyser, records: list[Record]) -> list[Analysed]:

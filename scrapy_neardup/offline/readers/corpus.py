@@ -13,7 +13,7 @@ from stat import S_ISREG
 from typing import IO, NamedTuple
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.lines import decompressed
+from scrapy_neardup.offline.readers.lines import check_stdin, decompressed
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading
 from scrapy_neardup.offline.readers.remote import is_remote, opened, stamp
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
@@ -58,8 +58,7 @@ class Corpus:
 
     def __init__(self, inputs: Sequence[str], columns: Columns = USUAL) -> None:
         self._columns = columns
-        if inputs.count("-") > 1:
-            raise InputError("-: standard input can be read only once")
+        check_stdin(inputs)
         self._sources: list[_Source] = []
         for path in inputs:
             self._sources += _folder(path) if Path(path).is_dir() else [_single(path)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from gzip import GzipFile
@@ -18,6 +18,12 @@ LONGEST_LINE = 1 << 24
 """Maximum bytes of a line; a file with a longer line isn't a file of lines."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
+
+
+def check_stdin(paths: Sequence[str]) -> None:
+    """Raise an `InputError` if standard input is named twice."""
+    if paths.count("-") > 1:
+        raise InputError("-: standard input can be read only once")
 
 
 def lines(path: str) -> Iterator[tuple[int, bytes]]:

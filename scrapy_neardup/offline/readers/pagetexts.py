@@ -51,10 +51,6 @@ class Texts:
         self.names: list[str] = []
         self.tokens: list[int] = []
 
-    def words(self) -> Iterator[list[bytes]]:
-        """Yield the words of every page."""
-        return self.units("word")
-
     def units(self, unit: Unit) -> Iterator[list[bytes]]:
         """Yield every page's words; its words' characters, a space between words; or its lines.
 

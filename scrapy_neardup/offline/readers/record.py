@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from scrapy_neardup.errors import InputError
+
+T = TypeVar("T")
 
 MAX_PAGE = 1 << 26
 """Maximum bytes of a page, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
@@ -57,6 +59,22 @@ class Record:
 def printable(path: str) -> str:
     """Return `path` with bytes that aren't UTF-8 spelt out."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def batches(
+    items: Iterable[T], most: int, size: Callable[[T], int] = lambda _: 0, heaviest: int = 1
+) -> Iterator[list[T]]:
+    """Yield lists of `most` items, or of fewer whose sizes add up to `heaviest` or more."""
+    batch: list[T] = []
+    held = 0
+    for item in items:
+        batch.append(item)
+        held += size(item)
+        if len(batch) == most or held >= heaviest:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
 
 
 @contextmanager
