@@ -17,8 +17,7 @@ killed:
 `ranking`      which of several duplicates is kept
 `sketching`    a file -> the sketches of its documents
 `sketchfiles`  the sketches of all files, by the numbers of documents
-`choosing`     sketches -> decisions, through the next four
-`similar`      fingerprints -> pairs within a distance
+`choosing`     sketches -> decisions, through the next three
 `components`   sketches -> documents that have something in common, a component at a time
 `deciding`     documents in common -> which are removed, for which
 `decisions`    the decisions, by the numbers of documents

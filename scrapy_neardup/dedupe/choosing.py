@@ -12,14 +12,20 @@ from scrapy_neardup.dedupe.components import Buckets, components
 from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, Comparison, decide, ordered
 from scrapy_neardup.dedupe.decisions import Decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
-from scrapy_neardup.dedupe.similar import buckets_of_pairs
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import BINS
+from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.execution.memorylimit import left_of, release
+from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
+from scrapy_neardup.offline.jobs.pairjob import PairJob
 from scrapy_neardup.offline.readers.remote import is_remote
+from scrapy_neardup.tables.ranges import ranges
 
+Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
 
+_QUERY_BYTES = 192
+"""Bytes of tables for each query, for k = 3 in numpy."""
 _DOCUMENT_BYTES = 10
 """Bytes held of every document: its decision and its component."""
 
@@ -115,6 +121,44 @@ def _add_similar(
     ]
     if found:
         documents, fingerprints = map(np.concatenate, zip(*found, strict=True))
-        for numbers, each in buckets_of_pairs(fingerprints, documents, max_distance, memory):
+        for numbers, each in _buckets_of_pairs(fingerprints, documents, max_distance, memory):
             buckets.add(numbers[:, None], each, 1)
         buckets.flush(1)
+
+
+def _buckets_of_pairs(
+    fingerprints: Hashes, documents: Integers, max_distance: int, memory: int
+) -> Iterator[tuple[Hashes, Integers]]:
+    """Yield buckets, and the document that is in each.
+
+    Documents of one fingerprint are in a bucket, and so are those of each two that are within the
+    distance.
+
+    Parameters
+    ----------
+    fingerprints, documents
+        Shape (n,): of each document its fingerprint and its number.
+    max_distance
+        0 to 8 bits.
+    memory
+        Bytes for the tables of fingerprints that others are compared with.
+    """
+    order = np.argsort(fingerprints, kind="stable")
+    documents = documents[order]
+    values, starts, counts = np.unique(fingerprints, return_index=True, return_counts=True)
+    starts = np.cumsum(counts) - counts
+    yield PUBLIC.mix(np.repeat(values, counts) ^ PUBLIC.seed), documents
+    job = PairJob(
+        collection=ArraySource(values),
+        max_distance=max_distance,
+        max_pairs=0,
+        block_rows=max(1 << 16, memory // _QUERY_BYTES),
+    )
+    for found in job.run():
+        mixed = PUBLIC.mix(values[found.a] ^ (PUBLIC.seed + np.uint64(1)))
+        buckets = PUBLIC.mix(mixed ^ values[found.b])
+        for side in (found.a, found.b):
+            yield (
+                np.repeat(buckets, counts[side]),
+                documents[ranges(starts[side], counts[side])],
+            )

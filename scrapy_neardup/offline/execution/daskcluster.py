@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.execution.pool import Parallel, Result, State, Task, parallel
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -32,10 +32,6 @@ results here."""
 _HELD_STATES = 2
 """Number of states that a worker process keeps: that of the current block, and of the one before
 it."""
-
-State = TypeVar("State")
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 @contextmanager
