@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import click
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import progress_option
+from scrapy_neardup.dust.findings import findings
 from scrapy_neardup.offline.readers.lines import decompressed
 from scrapy_neardup.offline.readers.record import reading
 from scrapy_neardup.offline.readers.remote import opened
+from scrapy_neardup.reports.addressrules import RULED_PAGES, judged_pages
 from scrapy_neardup.reports.auditlines import Entry, entries
 from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.summary import Summary
@@ -40,8 +44,9 @@ def report(*, audits: tuple[str, ...], path: str, skip_torn: bool, progress: boo
     counted together. The page needs no network and no other file. With NEARDUP_AUDIT_TEXT
     it shows how two pages differ, word by word.
 
-    It holds 100,000 drops at most, and says so if there are more: those that deserve a look,
-    and the first of each group. What is counted is counted over all.
+    It holds 100,000 drops at most, and says so if there are more: those to be reviewed, and the
+    first of each group. Counts are those of all drops. Rules of addresses, as the verb rules finds
+    them, are those of the first 10,000 pages.
 
     \b
     Examples:
@@ -72,10 +77,19 @@ def write_report(
     with output(path) as results:
         line = Progress(progress, results)
         number = -1
-        for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn)):
-            summary.add(entry, number)
-            line.update(number + 1, "lines")
-        made = Report(summary, [name] if name else audits, only_from_drops=only_from_drops)
+
+        def added() -> Iterator[Entry]:
+            nonlocal number
+            for number, entry in enumerate(audit_entries(audits, skip_torn=skip_torn)):
+                summary.add(entry, number)
+                line.update(number + 1, "lines")
+                yield entry
+
+        read = added()
+        rules = findings(islice(judged_pages(read), RULED_PAGES))
+        deque(read, 0)  # the rest
+        names = [name] if name else audits
+        made = Report(summary, names, rules=rules, only_from_drops=only_from_drops)
         texts = _texts(audits, made.lines, skip_torn=skip_torn) if made.lines else {}
         results.writelines(made.pieces(texts))
         line.done(number + 1, "lines")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,14 +14,11 @@ import click
 from scrapy_neardup.cli.common import Progress, Unusable, escaped, output
 from scrapy_neardup.cli.flags import output_option, progress_option
 from scrapy_neardup.cli.report import audit_entries
-from scrapy_neardup.dust.findings import Finding, Findings, JudgedPage, findings
+from scrapy_neardup.dust.findings import Finding, Findings, findings
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
-from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import OPTIONS
-from scrapy_neardup.reports.auditlines import Entry, unpacked
-from scrapy_neardup.reports.reportpage import counted
-from scrapy_neardup.verdict import Decision
+from scrapy_neardup.reports.addressrules import judged_pages
+from scrapy_neardup.reports.reportpage import saved_by_rules
 
 
 @click.command()
@@ -79,26 +76,6 @@ def rules(
         results.write(_FORMS[form](found))
 
 
-def judged_pages(entries: Iterator[Entry]) -> Iterator[JudgedPage]:
-    """Yield the pages of audits that were judged new or duplicates."""
-    least = OPTIONS["min_tokens"].default
-    for entry in entries:
-        decision = entry.get("verdict")
-        if decision not in {Decision.NEW, Decision.DUPLICATE}:
-            continue
-        text = unpacked(entry["text"]) if "text" in entry else ""
-        is_short = (entry.get("tokens") or 0) < least
-        of_id = entry.get("of_id")
-        yield JudgedPage(
-            entry["page"],
-            entry["id"] if of_id is None else of_id,
-            decision == Decision.NEW,
-            entry.get("of") or "",
-            unordered_hash([text], letters_only=is_short) if text else 0,
-            is_short,
-        )
-
-
 def _tried(url: str, pages: int, progress: bool | None) -> Findings:
     """Return the rules of a site, after a crawl of some of its pages."""
     from scrapy_neardup.crawl.trial import Terms, try_site  # noqa: PLC0415  (it imports Scrapy)
@@ -121,8 +98,7 @@ def _tried(url: str, pages: int, progress: bool | None) -> Findings:
 
 
 def _text(found: Findings) -> str:
-    worth = f"{found.saved:,} of {counted(found.pages, 'page')}"
-    lines = [f"{counted(len(found.holding), 'rule')} would have saved {worth}."]
+    lines = [saved_by_rules(found)]
     host = None
     for finding in found.rules:
         if finding.host != host:

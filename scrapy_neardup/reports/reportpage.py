@@ -8,7 +8,9 @@ from dataclasses import astuple
 from functools import cached_property
 from typing import Any
 
+from scrapy_neardup.dust.findings import Findings
 from scrapy_neardup.reports import explanations
+from scrapy_neardup.reports.addressrules import rule_rows
 from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.columns import columns, shown_drops
 from scrapy_neardup.reports.differences import KEEPS_THEM
@@ -46,6 +48,8 @@ class Report:
         Of the audits.
     sources
         Their names.
+    rules
+        Rules of addresses that they confirm.
     only_from_drops
         Addresses that only dropped pages link to, where a trial has found out.
     """
@@ -55,10 +59,12 @@ class Report:
         summary: Summary,
         sources: Sequence[str],
         *,
+        rules: Findings | None = None,
         only_from_drops: Sequence[str] | None = None,
     ) -> None:
         self._summary = summary
         self._sources = sources
+        self._rules = rules or Findings()
         self._only_from_drops = only_from_drops
         self._findings = drops_to_look_at(summary)
         self._numbers = shown_drops(summary, self._findings)
@@ -103,6 +109,12 @@ class Report:
             lines.append(f"{repeated:9,} of {kept + repeated + unjudged:,}  {printable(pattern)}")
         if len(drops) > _DIGEST:
             lines.append(f"{'…':>9}")
+        if self._rules.holding:
+            lines.append(saved_by_rules(self._rules))
+            lines += [
+                f"{each.saved:9,}  {printable(f'{each.host} {each.rule}')}"
+                for each in self._rules.holding[:_DIGEST]
+            ]
         lines += [
             f"{printable(each.folder)} repeats {printable(each.of)}:"
             f" {each.repeated:,} of {counted(each.pages, 'page')}."
@@ -139,6 +151,7 @@ class Report:
             "orphaned": summary.orphaned,
             "orphans": summary.orphans,
             "onlyFromDrops": self._only_from_drops,
+            "addressRules": rule_rows(self._rules),
             "rules": summary.rules.most_common(_ROWS),
             "unjudged": summary.unjudged.most_common(_ROWS),
             "distances": sorted(summary.distances.items()),
@@ -210,6 +223,12 @@ def counted(number: int, thing: str) -> str:
     """Return `number` of `thing`, in words."""
     plural = "es" if thing.endswith("s") else "s"
     return f"{number:,} {thing}{plural if number != 1 else ''}"
+
+
+def saved_by_rules(found: Findings) -> str:
+    """Return the number of pages that rules of addresses would have saved, as a sentence."""
+    worth = f"{found.saved:,} of {counted(found.pages, 'page')}"
+    return f"{counted(len(found.holding), 'rule')} would have saved {worth}."
 
 
 def printable(text: str) -> str:

@@ -40,5 +40,16 @@ def test_rules_for_other_tools(call, form, says):
     assert says in json.dumps(json.loads(call("rules", "audit.jsonl", "--format", form).stdout))
 
 
+@pytest.mark.usefixtures("audit")
+def test_the_report_has_the_same_rules(call, tmp_path):
+    call("report", "audit.jsonl")
+    page = (tmp_path / "report.html").read_text()
+    start = page.index("{", page.index('id="summary"'))
+    rules = json.loads(page[start : page.index("</script>", start)])["addressRules"]
+    assert (rules["saved"], rules["pages"], rules["count"]) == (12, 24, 1)
+    pair = [f"{SITE}/p/0?sid=\x1b0", f"{SITE}/p/0"]
+    assert rules["rules"] == [["example.com", "?sid=… has no effect", 12, pair]]
+
+
 def test_a_url_stands_alone(call):
     assert "URL alone" in call("rules", SITE, "audit.jsonl", status=2).stderr

@@ -140,6 +140,15 @@ function worthALook(summary, filter) {
       "As far as this crawl went, only duplicates link to these addresses. A crawl that drops the duplicates doesn't find them.",
       folded(summary.onlyFromDrops));
   }
+  const { addressRules } = summary;
+  if (addressRules.rules.length) {
+    add("Rules of addresses", addressRules.count,
+      `They would have saved ${count(addressRules.saved)} of ${counted(addressRules.pages, "request")}. Set NEARDUP_URLS = "skip" to learn and apply such rules while a crawl runs.`,
+      make("ul", { class: "crowds" }, addressRules.rules.slice(0, 12).map(([host, rule, saved, pair]) =>
+        make("li", {},
+          make("code", {}, shown(rule, 120)), " on ", shown(host, 60), ` saves ${counted(saved, "request")}`,
+          ...(pair ? [": ", address(pair[0], 90), " shows ", address(pair[1], 90)] : [])))));
+  }
   if (summary.mirrors.length) {
     add("Folders that repeat others", summary.mirrors.length,
       "Page by page, under the same names. A folder that you don’t need needn’t be crawled: let no rule of your spider lead there.",
