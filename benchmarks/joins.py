@@ -52,10 +52,10 @@ from join_data import (
 
 from scrapy_neardup.joins import (
     TokenSets,
+    compiled,
     edit_distance,
     edit_join,
     encode,
-    search,
     self_join,
     shingles,
     words,
@@ -163,9 +163,9 @@ def compared(
     """Time all on one threshold and print it; return everybody's candidates, and the pairs."""
     seconds, pairs = timed(lambda: self_join(sets, threshold, measure=measure))
     expected = found(pairs)
-    compiled, search._compiled = search._compiled, None  # noqa: SLF001
+    used, compiled._compiled = compiled._compiled, None  # noqa: SLF001
     in_numpy, pure = timed(lambda: self_join(sets, threshold, measure=measure))
-    search._compiled = compiled  # noqa: SLF001
+    compiled._compiled = used  # noqa: SLF001
     same("numpy", found(pure), expected)
     times, counts = [], [pairs.stats.candidates]
     for algorithm, depth in (("all-pairs", 0), ("ppjoin", 0), ("ppjoin+", 2), ("ppjoin+", 4)):
