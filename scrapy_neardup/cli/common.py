@@ -89,7 +89,7 @@ class Progress:
         The output of the run.
     """
 
-    def __init__(self, wanted: bool | None, results: TextIO) -> None:
+    def __init__(self, wanted: bool | None, results: IO[Any]) -> None:
         self._terminal = sys.stderr.isatty()
         self.shown = (self._terminal and not results.isatty()) if wanted is None else wanted
         self._every = 0.2 if self._terminal else 10.0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, TextIO, cast
+from typing import IO
 
-from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.offline.files.atomic import atomic_file
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain, Source
@@ -32,9 +31,3 @@ def binary_output(path: str) -> Iterator[IO[bytes]]:
         return
     with atomic_file(path) as file:
         yield file
-
-
-def progress_line(wanted: bool | None, results: IO[bytes]) -> Progress:
-    """Return the progress line of a verb with binary results."""
-    # It only asks them whether they are a terminal.
-    return Progress(wanted, cast("TextIO", results))

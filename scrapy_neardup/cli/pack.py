@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
+from scrapy_neardup.cli.fingerprints import binary_output, open_inputs
 from scrapy_neardup.cli.flags import column_option, progress_option, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile
@@ -112,7 +112,7 @@ def pack(
     retrieved = RETRIEVED_SMALL if records is None else RETRIEVED_FAST
     design = packed_design(len(source), max_distance, tables=tables, retrieved=retrieved)
     with binary_output(path) as file:
-        line = progress_line(progress, file)
+        line = Progress(progress, file)
         pieces = encode_index(
             _fingerprints(source),
             design=design,

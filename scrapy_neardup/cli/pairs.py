@@ -9,8 +9,8 @@ from contextlib import ExitStack
 import click
 import numpy as np
 
-from scrapy_neardup.cli.common import output
-from scrapy_neardup.cli.fingerprints import binary_output, open_inputs, progress_line
+from scrapy_neardup.cli.common import Progress, output
+from scrapy_neardup.cli.fingerprints import binary_output, open_inputs
 from scrapy_neardup.cli.flags import (
     column_option,
     existing_option,
@@ -135,7 +135,7 @@ def pairs(
         write = stack.enter_context(
             WRITERS[kind](file, collection, collection if other is None else other)
         )
-        line = progress_line(progress, file)
+        line = Progress(progress, file)
         scanned = 0
         for found in job.run():
             write(found)

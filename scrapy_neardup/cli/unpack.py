@@ -9,7 +9,8 @@ from typing import IO, Any
 
 import click
 
-from scrapy_neardup.cli.fingerprints import binary_output, progress_line
+from scrapy_neardup.cli.common import Progress
+from scrapy_neardup.cli.fingerprints import binary_output
 from scrapy_neardup.cli.flags import output_option, progress_option
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.files.storedpages import packed_lines
@@ -52,7 +53,7 @@ def unpack(*, packed: str, path: str, kind: str, progress: bool | None) -> None:
         )
     stored = packed_lines(index) if kind == "jsonl" else None
     with binary_output(path) as file:
-        line = progress_line(progress, file)
+        line = Progress(progress, file)
         for start in range(0, len(index), _AT_ONCE):
             stop = min(start + _AT_ONCE, len(index))
             if stored is None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -54,6 +55,7 @@ def similar(
     sides = [0] * len(rows) if side is None else side.astype(int).tolist()
     lists: list[InvertedLists] = [defaultdict(deque), defaultdict(deque)]
     results: list[tuple[int, int, int]] = []
+    may_reach = partial(_may_reach, filters=filters, max_depth=max_depth)
     for x, tokens in enumerate(rows):
         size = len(tokens)
         smallest = measure.smallest_partner(size)
@@ -69,16 +71,7 @@ def similar(
                 before = shared.get(y, 0)
                 if before != _PRUNED:
                     required = measure.required(size, len(rows[y]))
-                    goes_on = _may_reach(
-                        required,
-                        tokens,
-                        i,
-                        rows[y],
-                        j,
-                        before=before,
-                        filters=filters,
-                        max_depth=max_depth,
-                    )
+                    goes_on = may_reach(required, tokens, i, rows[y], j, before=before)
                     shared[y] = before + 1 if goes_on else _PRUNED
         for i, token in enumerate(tokens[: measure.indexing_prefix(size)]):
             lists[sides[x]][token].append((x, i))
