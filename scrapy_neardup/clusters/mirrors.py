@@ -33,9 +33,7 @@ class Mirror(NamedTuple):
     share_b: float
 
 
-def mirrors(
-    labels: NDArray[np.int64], groups: Sequence[str], *, least: float = 0.0
-) -> list[Mirror]:
+def mirrors(labels: NDArray[np.int64], groups: Sequence[str]) -> list[Mirror]:
     """Return the pairs of groups that have clusters in common, the most alike first.
 
     Parameters
@@ -44,8 +42,6 @@ def mirrors(
         int64, one a page: equal within a cluster.
     groups
         The group of each page.
-    least
-        Minimum share of the pages of either group.
 
     Notes
     -----
@@ -67,7 +63,6 @@ def mirrors(
         Mirror(a, b, pages_a, pages_b, pages_a / total[a], pages_b / total[b])
         for (a, b), (pages_a, pages_b) in shared.items()
     ]
-    kept = [each for each in found if max(each.share_a, each.share_b) >= least]
     return sorted(
-        kept, key=lambda each: (-max(each.share_a, each.share_b), order[each.a], order[each.b])
+        found, key=lambda each: (-max(each.share_a, each.share_b), order[each.a], order[each.b])
     )

@@ -32,8 +32,3 @@ def test_as_by_hand(made):
     assert {(each.a, each.b): tuple(each[2:]) for each in found} == by_hand(made)
     shares = [max(each.share_a, each.share_b) for each in found]
     assert shares == sorted(shares, reverse=True)
-
-
-def test_the_least_share():
-    labels = np.array([0, 0, 2, 3, 0])
-    assert [each[:2] for each in mirrors(labels, [*"aabbc"], least=1)] == [("a", "c")]
