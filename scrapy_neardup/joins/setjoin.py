@@ -88,8 +88,8 @@ def self_join(
         Above 0 and at most 1; for ``overlap`` a number of tokens. A pair at exactly the
         threshold counts: 0.8 is read as four fifths.
     measure
-        ``"jaccard"``, ``"cosine"``, ``"overlap"``, or ``"containment"``: which share of the
-        tokens of one set is in another (Broder 1997, section 2).
+        One of `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in
+        another (Broder 1997, section 2).
     algorithm
         All find the same pairs. ``"arrays"`` is the fast one; ``"all-pairs"``, ``"ppjoin"``
         and ``"ppjoin+"`` are those of the papers, to compare candidates; they know no
