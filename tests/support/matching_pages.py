@@ -9,8 +9,6 @@ from store_registry import page
 
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.sketch import Sketch
-from store_registry import page
-
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page
 
