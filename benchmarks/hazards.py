@@ -26,14 +26,10 @@ from itertools import product
 from pathlib import Path
 from textwrap import wrap
 
-import hazard_answers
-import hazard_boards
-import hazard_records
-import hazard_shops
-from hazard_site import KINDS, TEMPLATES, Kind
+from made.hazard_site import KINDS, TEMPLATES, Kind
+from made.judging import Tally, judge, record, tally
+from made.world import Page
 from sites import WORKERS
-from worlds_judging import Tally, judge, record, tally
-from worlds_site import Page
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.actions import Judged
@@ -44,9 +40,6 @@ from scrapy_neardup.options import DROP, PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import MIN_PAGES
 from scrapy_neardup.verdict import Verdict
-
-MADE_BY = (hazard_shops, hazard_records, hazard_boards, hazard_answers)
-"""The modules whose kinds are registered when they are imported."""
 
 CONFIGURATIONS = (*PRESETS, "best+strict")
 """Presets, alone and with NEARDUP_TITLES."""

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from worlds_judging import parameters_of, verdicts
+from made.judging import parameters_of, verdicts
 
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.options import PRESETS

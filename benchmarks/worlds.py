@@ -21,29 +21,13 @@ from functools import partial
 from itertools import product
 from multiprocessing import get_context
 
-import worlds_changing
-import worlds_contrary
-import worlds_crawl
-import worlds_disguised
-import worlds_repeated
-import worlds_shops
-import worlds_texts
+from made import world_crawl
+from made.families import FAMILIES
+from made.judging import Tally, judge, tally
+from made.world_crawl import ORACLE
 from sites import WORKERS
-from worlds_crawl import ORACLE
-from worlds_judging import Tally, judge, tally
-from worlds_site import FAMILIES
 
 from scrapy_neardup.options import PRESETS
-
-MADE_BY = (
-    worlds_changing,
-    worlds_repeated,
-    worlds_shops,
-    worlds_texts,
-    worlds_disguised,
-    worlds_contrary,
-)
-"""The modules whose families are registered when they are imported."""
 
 ENOUGH = 0.8
 """The share of its repetitions that must be found in each family."""
@@ -69,8 +53,8 @@ def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
 
 
 def crawled(names: list[str], filtered: str, order: str, seed: int) -> Results:
-    """Crawl one world of each family; see `worlds_crawl.crawl`."""
-    return {filtered: worlds_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
+    """Crawl one world of each family; see `world_crawl.crawl`."""
+    return {filtered: world_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
 
 
 def work(names: list[str], options: argparse.Namespace) -> list[partial[Results]]:
@@ -79,7 +63,7 @@ def work(names: list[str], options: argparse.Namespace) -> list[partial[Results]
         return [
             partial(judged, name, options.preset, options.orders, options.seeds) for name in names
         ]
-    runs = product(options.preset, worlds_crawl.orders(options.orders), range(options.seeds))
+    runs = product(options.preset, world_crawl.orders(options.orders), range(options.seeds))
     return [partial(crawled, names, ORACLE, "breadth", 0)] + [
         partial(crawled, names, *run) for run in runs
     ]

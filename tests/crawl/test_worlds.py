@@ -11,9 +11,9 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
+from made.judging import judge, tally  # noqa: E402
+from made.world import Page, World  # noqa: E402
 from worlds import FAMILIES, passes  # noqa: E402
-from worlds_judging import judge, tally  # noqa: E402
-from worlds_site import Page, World  # noqa: E402
 
 SEED = 1
 

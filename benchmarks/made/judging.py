@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 
-from worlds_site import Page
+from made.world import Page
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector

@@ -16,14 +16,15 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 
+from made.families import FAMILIES
+from made.judging import Tally, tally
+from made.world import Page, World
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.log import configure_logging
 from scrapy.utils.reactor import install_reactor
-from worlds_judging import Tally, tally
-from worlds_site import FAMILIES, Page, World
 
 from scrapy_neardup import Addon
 from scrapy_neardup import signals as neardup_signals
