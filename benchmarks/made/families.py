@@ -64,7 +64,7 @@ def middle(article: str, part: str) -> str:
 _WORDS: kinds.Words = {
     "ADVERTS": ADVERTS, "COMMON": COMMON, "OWN_OR_COMMON": OWN_OR_COMMON, "PICTURES": PICTURES,
     "PLACES": PLACES, "RELATED": RELATED, "SCRIPTS": SCRIPTS, "json": json, "middle": middle,
-    "permutations": permutations, "product": product, "slug": slug,
+    "month_name": month_name, "permutations": permutations, "product": product, "slug": slug,
 }  # fmt: skip
 """What the list names besides the words of a world."""
 

@@ -8,7 +8,6 @@
 `broder`       features -> k digests of s minima, compared for equality
 `filtering`    filters by features: their choice, mega-shingles, super-shingles
 `resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
-`phrases`      other features, for comparison: stop words, phrases
 ============== =============================================================================
 
 >>> from scrapy_neardup.fingerprints import hamming_distance, simhash

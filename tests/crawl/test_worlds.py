@@ -52,6 +52,11 @@ def test_nothing_is_lost_and_most_repetitions_are_found(name):
         assert passes(found), said
 
 
+def test_simhash_alone_loses_what_differs_in_a_name():
+    pages = FAMILIES["codes"].world(SEED).pages
+    assert tally(pages, judge(pages, "paper")).lost > len(pages) // 10
+
+
 def test_families_that_fail_exist():
     assert set(NOT_YET) <= set(JUDGED)
 

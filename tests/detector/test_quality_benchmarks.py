@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.benchmark
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-NEEDED = {"feature_variants.py": ["snowballstemmer"], "quality_pictures.py": ["matplotlib"]}
+NEEDED = {"quality_pictures.py": ["matplotlib"]}
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,6 @@ NEEDED = {"feature_variants.py": ["snowballstemmer"], "quality_pictures.py": ["m
     [
         ("quality.py", "1 random"),
         ("quality.py", "1.000 of 2 pairs found, 0 across sites"),
-        ("survey.py", "the plugin (best)               1.000"),
-        ("feature_variants.py", "best                       length within 20 %"),
         ("sketch_sizes.py", "by the curve"),
         ("tuning.py", "toy           120     60"),
         ("quality_pictures.py", "fingerprints.png"),

@@ -15,8 +15,6 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
     ("script", "column"),
     [
         ("sketches.py", "M_s, s = bins"),
-        ("densification.py", "throwing"),
-        ("shingle_hashes.py", "Rabin"),
     ],
 )
 def test_a_quick_run(script, column):
