@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from sites import DUPLICATE, LOST, Site, Source, load, places
+from sites import DUPLICATE, LOST, Site, Source, exact, load, places
 from trials import Outcome, seeded
 
 from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.evidence import HEAD_SIZE
-from scrapy_neardup.fingerprints import features, hamming_distance, token_hashes
+from scrapy_neardup.evidence.decision import deciding
+from scrapy_neardup.evidence.layout import HEAD
+from scrapy_neardup.fingerprints import hamming_distance
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content, Form
 from scrapy_neardup.verdict import Candidate, Page
@@ -83,12 +82,12 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
             if a.features:
                 shared = sum(x == y for x, y in zip(a.features, b.features, strict=True))
                 parts.append(f"{shared} features")
-        if len(a.evidence) == len(b.evidence) > HEAD_SIZE:
-            found = Candidate(b.id, 0, b.evidence)
+        if len(a.evidence) == len(b.evidence) > HEAD.size:
+            found = Candidate(b.id, 0, b.evidence, a.title == b.title, a.content == b.content)
             decided = deciding(a, analyser.parameters.matching)(found)
             parts.append(f"{decided.identity}: {decided.rule}")
             parts += [
-                f"{differing} of {of} shingles of {name}" for name, differing, of in decided.views
+                f"{differing} of {of} bins of {name}" for name, differing, of in decided.views
             ]
     suffix = f"  ({fate})" if fate else ""
     return f"  {site.pages[page]}\n  {site.pages[other]}{suffix}\n      {', '.join(parts)}"
@@ -97,10 +96,3 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
 def core(content: Content) -> list[str]:
     """Return the texts of a page that are content by their form."""
     return [block.text for block in content.blocks if block.form is Form.CONTENT]
-
-
-def exact(a: str, b: str) -> float:
-    """Return the Jaccard resemblance of the word 4-shingles of two texts."""
-    x, y = (features(token_hashes(text), shingle_size=4)[0] for text in (a, b))
-    shared = len(np.intersect1d(x, y, assume_unique=True))
-    return shared / max(1, len(x) + len(y) - shared)

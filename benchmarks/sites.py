@@ -26,6 +26,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
 import stress
 from stress import SECTION, Stress, added
 
@@ -271,6 +272,13 @@ def exact_truth(contents: list[Content]) -> Alike:
         alike[int(a)].append((int(b), float(resemblance)))
         alike[int(b)].append((int(a), float(resemblance)))
     return alike
+
+
+def exact(a: str, b: str) -> float:
+    """Return the Jaccard resemblance of the word 4-shingles of two texts."""
+    x, y = (features(token_hashes(text), shingle_size=4)[0] for text in (a, b))
+    shared = len(np.intersect1d(x, y, assume_unique=True))
+    return shared / max(1, len(x) + len(y) - shared)
 
 
 def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:

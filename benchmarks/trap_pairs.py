@@ -16,8 +16,7 @@ from itertools import permutations, zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from examples import exact
-from sites import read_page
+from sites import exact, read_page
 from trials import Reader, crawl, progress, seeded
 
 from scrapy_neardup.parameters import Parameters

@@ -2,7 +2,7 @@
 
 Serves a folder of HTML pages on this machine with session ids, campaign parameters, sort
 orders, printable versions, a calendar, soft 404s and a footer that changes on each response
-(`trapsite`), and crawls it with real Scrapy (`trapcrawl`): without a filter, dropping equal
+(`trapsite`), and crawls it with real Scrapy: without a filter, dropping equal
 texts only, with the plugin, and with the plugin under any other settings. `traptruth` says
 what is counted. A page that a filter calls a duplicate counts as dropped, also where
 NEARDUP_ACTION follows its links.
@@ -21,38 +21,52 @@ import random
 import re
 import sys
 import tempfile
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 
-from trapcrawl import EXACT, PLUGIN, Crawl, run
-from trapsite import Server, TrapSite
-from trapstrengths import PRESETS, Traps
+import crawling
+from crawling import BREADTH_FIRST, PLUGIN, Crawl, Dropping, Job, served
+from harness import in_own_process
+from trapsite import PRESETS, Traps, TrapSite
 from traptruth import CLASSES, SORTED, Tally, Truth, judge
 
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.text import Extractor
 
-SIMHASH = {"NEARDUP_METHOD": "simhash"} if "method" in OPTIONS else {}
-RUNS = {"none": {}, "exact": EXACT, "simhash": PLUGIN | SIMHASH}
+_MIN_WORDS = 5
+"""Pages with fewer aren't judged, as by the plugin."""
+
+
+class ExactText(Dropping):
+    """Drops a page whose visible text equals that of an earlier one."""
+
+    def known(self, response: object) -> object:
+        words = tuple(Extractor().extract(response.selector.root).text.split())
+        return words if len(words) >= _MIN_WORDS else None
+
+
+RUNS = {
+    "none": {},
+    "exact": {"SPIDER_MIDDLEWARES": {ExactText: 60}},
+    "simhash": PLUGIN | {"NEARDUP_METHOD": "simhash"},
+}
 BUDGETS = (0.10, 0.25, 0.50, 0.75, 1.00)
 ENOUGH = 0.99
 TRAPS = ("session id", "campaign", "sort order", "printable", "soft 404", "another page")
 _ASSIGNMENT = re.compile(r",(?=[A-Z][A-Z0-9_]*=)")
 
 
-def crawls(site: TrapSite, runs: dict[str, dict[str, str]], most: int) -> dict[str, Crawl]:
-    """Serve the site from a thread, and crawl it once for each of `runs`, one by one."""
-    with Server(site) as server, tempfile.TemporaryDirectory() as folder:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            return {
-                name: run(name, server.url, settings, Path(folder), most)
-                for name, settings in runs.items()
-            }
-        finally:
-            server.shutdown()
+def crawls(site: TrapSite, runs: dict[str, dict[str, object]], most: int) -> dict[str, Crawl]:
+    """Serve the site from a thread, and crawl it once for each of `runs`, one by one.
+
+    Breadth first and one request at a time: the order that serves a crawl without a filter best,
+    and the same crawl whenever it is run.
+    """
+    fixed = BREADTH_FIRST | {"CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": most}
+    with served(site.answer) as server:
+        jobs = [Job(name, f"{server.url}/", fixed | settings) for name, settings in runs.items()]
+        return {job.name: in_own_process(crawling.crawl, [job])[0] for job in jobs}
 
 
 def check(crawl: Crawl, none: Crawl, tally: Tally, site: TrapSite) -> None:

@@ -29,8 +29,7 @@ from typing import Any
 
 from lxml import html
 from scrapy import Request
-from trapsite import CALENDAR, HOME, TrapSite
-from trapstrengths import Traps
+from trapsite import CALENDAR, HOME, Traps, TrapSite
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.urlrules import UrlRules

@@ -8,7 +8,7 @@ page to its other addresses. Everything follows from the seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from random import Random
@@ -100,7 +100,6 @@ class Site:
         self.shows: dict[str, str] = {}
         """Address -> content."""
         self._links: dict[str, list[str]] = {}
-        self.mattering = 0
         for number in range(PAGES):
             url = kind.page(number)
             matters = {
@@ -108,7 +107,6 @@ class Site:
                 "folder": url.startswith("/guide/"),
                 "end": number >= (1 - SHARE) * PAGES,
             }[kind.where]
-            self.mattering += matters
             self.shows[url] = url
             self._links[url] = kind.variants(url)
             for other in self._links[url]:
@@ -121,30 +119,18 @@ class Site:
         for here in ("/", *self._links["/"]):
             self.shows[here] = here
 
-    def answer(self, url: str) -> str | None:
-        """Return the HTML of an address; None where there is none."""
+    def answer(self, url: str) -> tuple[int, str]:
+        """Return status and HTML of an address."""
         content = self.shows.get(url)
         if content is None:
-            return None
+            return 404, ""
         chance = Random(f"{self._seed} {content}")
         text = " ".join(chance.choices(WORDS, k=chance.randint(60, 200)))
-        items = "".join(
-            f'<li><a href="{escape(u)}">more</a></li>' for u in self._links.get(url, ())
-        )
+        links = (f'<li><a href="{escape(u)}">more</a></li>' for u in self._links.get(url, ()))
         title = " ".join(chance.choices(WORDS, k=3))
         menu = " ".join(f'<a href="/">{word}</a>' for word in WORDS[:12])
-        return (
+        return 200, (
             f"<!DOCTYPE html><html><head><title>{title}</title></head><body><nav>{menu}</nav>"
-            f"<main><h1>{title}</h1><p>{text}</p></main><nav><ul>{items}</ul></nav></body></html>"
+            f"<main><h1>{title}</h1><p>{text}</p></main><nav><ul>{''.join(links)}</ul></nav>"
+            "</body></html>"
         )
-
-    def contents(self) -> set[str]:
-        """Return all that the site shows."""
-        return set(self.shows.values())
-
-
-def sites(kinds: list[Kind], seeds: int) -> Iterator[Site]:
-    """Yield sites of each kind."""
-    for kind in kinds:
-        for seed in range(seeds):
-            yield Site(kind, seed)

@@ -9,43 +9,18 @@ site, and one that is delivered leads to all that it would lead to in a crawl wi
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
-from collections.abc import AsyncIterator, Hashable, Iterator, Sequence
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from random import Random
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from html import escape
 
+import crawling
+from crawling import BREADTH_FIRST, PLUGIN, Crawl, Dropping, Job
 from made.families import FAMILIES
 from made.judging import Tally, tally
 from made.world import Page, World
-from scrapy import Request, Spider, signals
-from scrapy.crawler import Crawler, CrawlerRunner
-from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
-from scrapy.utils.log import configure_logging
-from scrapy.utils.reactor import install_reactor
-
-from scrapy_neardup import Addon
-from scrapy_neardup import signals as neardup_signals
-from scrapy_neardup.verdict import Verdict
 
 NONE, ORACLE = "none", "oracle"
 """Filters beside the presets: none at all, and one that knows the truth."""
-
-SETTINGS = {
-    "LOG_LEVEL": "WARNING",
-    "TELNETCONSOLE_ENABLED": False,
-    "REMOTE_CONTROL_ENABLED": False,
-    "RETRY_ENABLED": False,
-}
-BREADTH_FIRST = {
-    "DEPTH_PRIORITY": 1,
-    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
-    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
-}
-DRAWN = 1000
-"""Priorities of requests in an order of chance."""
 
 
 def orders(count: int) -> list[str]:
@@ -53,125 +28,35 @@ def orders(count: int) -> list[str]:
     return ["breadth", "depth", *(f"random {n}" for n in range(1, count - 1))][:count]
 
 
-def links(pages: Sequence[Page]) -> dict[str, list[str]]:
-    """Return the URLs to which each page links."""
+def answers(pages: Sequence[Page]) -> dict[str, str]:
+    """Return the HTML of each page, with its links and, for the oracle, what it shows."""
     groups: dict[Hashable, list[str]] = {}
     for page in pages:
         groups.setdefault(page.content, []).append(page.url)
-    tree = list(groups.values())
-    return {
-        url: [each for each in sum(tree[2 * at + 1 : 2 * at + 3], urls) if each != url]
-        for at, urls in enumerate(tree)
-        for url in urls
-    }
+    tree, numbers = list(groups.values()), {content: n for n, content in enumerate(groups)}
+    found = {}
+    for page in pages:
+        at = numbers[page.content]
+        targets = [url for urls in (tree[at], *tree[2 * at + 1 : 2 * at + 3]) for url in urls]
+        links = "".join(f'<link rel="related" href="{escape(url)}">' for url in targets)
+        head = f'<meta name="shows" content="{at}">{links}</head>'
+        found[page.url] = page.html.replace("</head>", head)
+    return found
 
 
-class Server(ThreadingHTTPServer):
-    """Answers as the proxy of all hosts of the worlds, and counts what it has served."""
+class Oracle(Dropping):
+    """Drops what shows a content that was delivered before."""
 
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers: dict[str, bytes] = {}
-        self.served: Counter[str] = Counter()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def show(self, world: World) -> None:
-        """Serve a world, and nothing else."""
-        targets = links(world.pages)
-        self.served.clear()
-        self.answers = {}
-        for page in world.pages:
-            related = "".join(f'<link rel="related" href="{url}">' for url in targets[page.url])
-            self.answers[page.url] = page.html.replace("</head>", f"{related}</head>").encode()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: Server
-
-    def do_GET(self) -> None:
-        body = self.server.answers.get(self.path, b"")
-        self.server.served[self.path] += 1
-        self.send_response(HTTPStatus.OK if body else HTTPStatus.NOT_FOUND)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-class Visitor(Spider):
-    """Follows every link of a world in an order, and notes what it gets."""
-
-    name = "visitor"
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: object, **kwargs: object) -> Visitor:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.received, spider.delivered, spider.dropped = [], [], {}
-        crawler.signals.connect(spider.note, signals.response_received)
-        crawler.signals.connect(spider.drop, neardup_signals.near_duplicate)
-        return spider
-
-    async def start(self) -> AsyncIterator[Request]:
-        yield self.ask(self.world.pages[0].url)
-
-    def ask(self, url: str) -> Request:
-        random = self.order.startswith("random")
-        drawn = Random(f"{self.order} {url}").randrange(DRAWN) if random else 0
-        return Request(url, priority=drawn, meta={"proxy": self.proxy})
-
-    def note(self, response: Response) -> None:
-        self.received.append(response.url)
-
-    def drop(self, response: Response, verdict: Verdict | None) -> None:
-        self.dropped[response.url] = verdict
-
-    def parse(self, response: Response) -> Iterator[Request]:
-        self.delivered.append(response.url)
-        for url in response.css('link[rel="related"]::attr(href)').getall():
-            yield self.ask(url)
-
-
-class Oracle:
-    """Spider middleware: drops what shows a content that was delivered before."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        self._delivered: set[Hashable] = set()
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Oracle:
-        return cls(crawler)
-
-    def process_spider_input(self, response: Response) -> None:
-        spider = self._crawler.spider
-        [content] = (page.content for page in spider.world.pages if page.url == response.url)
-        if content in self._delivered:
-            spider.drop(response, None)
-            raise IgnoreRequest
-        self._delivered.add(content)
-
-    def process_spider_exception(self, response: Response, exception: Exception) -> list[Request]:  # noqa: ARG002
-        return []
+    def known(self, response: object) -> object:
+        return re.search(r'<meta name="shows" content="(\d+)">', response.text)[1]
 
 
 def settings_of(filtered: str, order: str) -> dict[str, object]:
     """Return the settings of a crawl; see `crawl`."""
-    settings = SETTINGS | (BREADTH_FIRST if order == "breadth" else {})
+    settings: dict[str, object] = dict(BREADTH_FIRST) if order == "breadth" else {}
     if filtered == ORACLE:
-        settings["SPIDER_MIDDLEWARES"] = {Oracle: 60}
-    elif filtered != NONE:
-        settings |= {"ADDONS": {Addon: 500}, "NEARDUP_PRESET": filtered}
-    return settings
+        return settings | {"SPIDER_MIDDLEWARES": {Oracle: 60}}
+    return settings | ({} if filtered == NONE else PLUGIN | {"NEARDUP_PRESET": filtered})
 
 
 def crawl(names: Sequence[str], *, filtered: str, order: str, seed: int) -> dict[str, Tally]:
@@ -186,48 +71,32 @@ def crawl(names: Sequence[str], *, filtered: str, order: str, seed: int) -> dict
     order
         One of `orders`.
     """
-    install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
-    from twisted.internet import defer, reactor
-
     settings = settings_of(filtered, order)
-    configure_logging(settings)
-    tallies: dict[str, Tally] = {}
-    failures: list[BaseException] = []
+    worlds = {name: FAMILIES[name].world(seed) for name in names}
 
-    @defer.inlineCallbacks
-    def run() -> Iterator[object]:
-        try:
-            for name in names:
-                world = FAMILIES[name].world(seed)
-                server.show(world)
-                crawler = CrawlerRunner(settings).create_crawler(Visitor)
-                yield crawler.crawl(world=world, order=order, proxy=server.url)
-                check(world, server, crawler)
-                spider = crawler.spider
-                tallies[name] = tally(world.pages, spider.dropped, set(spider.received))
-        except BaseException as failure:  # noqa: BLE001  (raised below, outside the reactor)
-            failures.append(failure)
-        reactor.stop()
+    def jobs() -> Iterator[Job]:
+        for name, world in worlds.items():
+            pages = answers(world.pages)
 
-    with Server() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        reactor.callWhenRunning(run)
-        reactor.run()
-        server.shutdown()
-    for failure in failures:
-        raise failure
-    return tallies
+            def answer(url: str, pages: dict[str, str] = pages) -> tuple[int, str]:
+                return (200, pages[url]) if url in pages else (404, "")
+
+            with crawling.served(answer) as server:
+                yield Job(name, world.pages[0].url, settings, order, server.url, ("link",))
+                assert set(server.served) <= set(pages), f"{name}: a link leads nowhere"
+                assert set(server.served.values()) == {1}, f"{name}: a page was fetched twice"
+
+    return {done.name: counted(worlds[done.name], done) for done in crawling.crawl(jobs())}
 
 
-def check(world: World, server: Server, crawler: Crawler) -> None:
-    """Assert that a crawl's counts are right: every page served once, and counted once."""
-    spider, stats = crawler.spider, crawler.stats.get_stats()
-    assert stats["finish_reason"] == "finished", world.name
+def counted(world: World, done: Crawl) -> Tally:
+    """Return the tally of a crawl whose counts are right: every page is counted once."""
+    stats, records = done.stats, done.records
+    assert done.finished, world.name
     assert not stats.get("log_count/ERROR"), world.name
-    assert set(server.served) <= set(server.answers), f"{world.name}: a link leads nowhere"
-    assert set(server.served.values()) == {1}, f"{world.name}: a page was fetched twice"
-    assert server.served.total() == len(spider.received) == stats["downloader/response_count"]
-    counted = Counter(spider.delivered) + Counter(spider.dropped.keys())
-    assert counted == Counter(spider.received), f"{world.name}: a page was counted twice, or never"
+    assert len(records) == stats["downloader/response_count"], world.name
+    dropped = {record.url: record.verdict for record in records if record.dropped}
+    assert all(record.called is not record.dropped for record in records), world.name
     if "neardup/pages/checked" in stats:
-        assert stats.get("neardup/pages/dropped", 0) == len(spider.dropped), world.name
+        assert stats.get("neardup/pages/dropped", 0) == len(dropped), world.name
+    return tally(world.pages, dropped, {record.url for record in records})
