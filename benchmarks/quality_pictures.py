@@ -8,7 +8,6 @@ fingerprints and are not repeated here.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections.abc import Iterator
 from math import comb
@@ -17,9 +16,9 @@ from statistics import fmean
 
 import matplotlib as mpl
 import numpy as np
+from harness import arguments
 from matplotlib.figure import Figure
-from named_sites import add_site_options, named
-from sites import Source, load
+from sites import SITE_OPTIONS, Source, load, named, no_site
 from trials import Outcome, Reader, Trial, crawl, play, play_all, pooled, preset, seeded
 
 from scrapy_neardup.verdict import Page, Verdict
@@ -169,16 +168,18 @@ def _leading(values: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    options = arguments(
+        __doc__,
+        "site",
+        check=no_site,
+        **SITE_OPTIONS,
+        out=(Path("docs/img"), "folder"),
+        seeds=(3, "hash seeds"),
+        quick={},
     )
-    add_site_options(parser)
-    parser.add_argument("--out", type=Path, default=Path("docs/img"), help="folder")
-    parser.add_argument("--seeds", type=int, default=3, help="hash seeds (default 3)")
-    options = parser.parse_args()
     mpl.use("agg")
     mpl.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
-    with named(options, parser) as sources:
+    with named(options) as sources:
         folder = options.cache if options.quick else options.out
         folder.mkdir(parents=True, exist_ok=True)
         for figure, name in (

@@ -12,7 +12,6 @@ under independent permutations. The plugin takes its minima from a single one.
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, partial
@@ -20,8 +19,8 @@ from itertools import product
 from statistics import fmean
 
 import numpy as np
-from named_sites import add_site_options, named
-from sites import Source, load
+from harness import arguments
+from sites import SITE_OPTIONS, Source, load, named, no_site
 from trials import HEADINGS, Outcome, Trial, cells, play_all, pooled, preset, seeded
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
@@ -95,15 +94,17 @@ def curve(sources: list[Source], seeds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    presets = ["best", "compact"]
+    options = arguments(
+        __doc__,
+        "site",
+        check=no_site,
+        **SITE_OPTIONS,
+        seeds=(2, "hash seeds"),
+        preset=(presets, None, presets),
+        quick={},
     )
-    add_site_options(parser)
-    parser.add_argument("--seeds", type=int, default=2, help="hash seeds (default 2)")
-    parser.add_argument("--preset", nargs="+", choices=["best", "compact"],
-                        default=["best", "compact"])  # fmt: skip
-    options = parser.parse_args()
-    with named(options, parser) as sources:
+    with named(options) as sources:
         print(f"{len(sources)} sites, {options.seeds} hash seeds")
         sizes(sources, options.preset, options.seeds, options.quick)
         curve(sources, options.seeds)

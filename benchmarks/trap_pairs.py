@@ -16,11 +16,12 @@ from itertools import permutations, zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from examples import main_content
 from sites import exact, read_page
 from trials import Reader, crawl, progress, seeded
 
 from scrapy_neardup.parameters import Parameters
-from scrapy_neardup.text import Content, Form
+from scrapy_neardup.text import Content
 
 
 @dataclass(frozen=True)
@@ -107,17 +108,11 @@ def host(page: Trapped) -> str:
 
 
 def likeness(a: Trapped, b: Trapped) -> str:
-    """Return the exact resemblance of two pages, in the main text and in its core."""
+    """Return the exact resemblance of two pages, in the main text and the main content."""
     texts = [page.content.text for page in (a, b)]
-    cores = [core(page.content) for page in (a, b)]
+    contents = [main_content(page.content) for page in (a, b)]
     lengths = " and ".join(str(len(text.split())) for text in texts)
-    return f"J = {exact(*texts):.3f}, core {exact(*cores):.3f}, {lengths} words"
-
-
-def core(content: Content) -> str:
-    """Return the blocks of content, or the text where there is none."""
-    blocks = [block.text for block in content.blocks if block.form is Form.CONTENT]
-    return "\n".join(blocks) or content.text
+    return f"J = {exact(*texts):.3f}, main content {exact(*contents):.3f}, {lengths} words"
 
 
 def toy_traps(root: Path) -> None:

@@ -6,10 +6,10 @@ fingerprint depends on what was met before.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import asyncio
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, fields, replace
@@ -205,15 +205,15 @@ HEADINGS = f"{'P':>6} {'R':>6} {'lost':>7} {'most':>5}"
 """Over `cells`."""
 
 
-def add_configuration_options(parser: argparse.ArgumentParser) -> None:
-    """Let a benchmark's command line name configurations."""
-    parser.add_argument("--seeds", type=int, default=5, help="hash seeds (default 5)")
-    parser.add_argument("--method", help="the same as --set method=...")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="any field of scrapy_neardup.parameters.Parameters")  # fmt: skip
+CONFIGURATION_OPTIONS: dict[str, Any] = {
+    "seeds": (5, "hash seeds"),
+    "method": (str, "the same as --set method=..."),
+    "set": ([""], "NAME=VALUE: any field of scrapy_neardup.parameters.Parameters"),
+}
+"""Options of the benchmarks that try configurations."""
 
 
-def overridden(name: str, options: argparse.Namespace) -> Parameters:
+def overridden(name: str, options: Namespace) -> Parameters:
     """Return the parameters of a preset as a command line changes them.
 
     Raises
@@ -222,8 +222,8 @@ def overridden(name: str, options: argparse.Namespace) -> Parameters:
         Something there is no parameter.
     """
     changed = {}
-    said = [*options.set, *([f"method={options.method}"] if options.method else [])]
-    for one in said:
+    given = [*options.set, f"method={options.method}" if options.method else ""]
+    for one in filter(None, given):
         field_name, _, value = one.partition("=")
         if field_name not in {each.name for each in fields(Parameters)}:
             raise SystemExit(f"--set {one}: Parameters has no field {field_name!r}")
