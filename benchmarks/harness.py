@@ -6,8 +6,9 @@ import os
 import resource
 import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
@@ -116,16 +117,34 @@ def in_turns(calls: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, tu
     return found
 
 
-def in_own_process(call: Callable[..., Answer], *given: object, pure: bool = False) -> Answer:
-    """Return what a function returns in a fresh process; `pure`: without compiled modules."""
+@contextmanager
+def environment(*, pure: bool) -> Iterator[None]:
+    """Let processes that are started within the block read pages in pure Python, or not."""
     before = os.environ.pop("NEARDUP_PURE", None)
     os.environ |= {"NEARDUP_PURE": "1"} if pure else {}
     try:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            return pool.submit(call, *given).result()
+        yield
     finally:
         os.environ.pop("NEARDUP_PURE", None)
         os.environ |= {"NEARDUP_PURE": before} if before is not None else {}
+
+
+def in_own_process(call: Callable[..., Answer], *given: object, pure: bool = False) -> Answer:
+    """Return what a function returns in a fresh process; `pure`: without compiled modules."""
+    with (
+        environment(pure=pure),
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
+    ):
+        return pool.submit(call, *given).result()
+
+
+def html_files(folder: Path) -> list[Path]:
+    """Return the HTML files in a folder, sorted."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix in {".html", ".htm"} and path.is_file() and not path.is_symlink()
+    )
 
 
 def resident() -> int:

@@ -35,6 +35,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
+from harness import html_files
 
 from scrapy_neardup import text
 from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
@@ -186,15 +187,6 @@ def load(source: Source) -> Site:
         alike = _kept(source.cache, f"truth-{view}-{_digest(folder, pages)}", lambda: make(plain))
     section = _section(len(pages)) if source.stress == SECTION else ()
     return Site(folder.name, pages, read_contents(source, pages), alike, frozenset(section))
-
-
-def html_files(folder: Path) -> list[Path]:
-    """Return the HTML files in a folder, sorted."""
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix in {".html", ".htm"} and path.is_file() and not path.is_symlink()
-    )
 
 
 def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
