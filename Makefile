@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches index stores redis_store joins \
 	xiao containment feature_clusters filter_curve batch batch_sketches packed worlds hazards urlrules \
-	urltraps report)
+	report)
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -41,34 +41,40 @@ def arguments(
         Returns what is wrong with a command line.
     options
         Name -> default, or a tuple of default, help and choices. False is a switch, a list takes
-        several values, and a type is the type of a value whose default is None.
+        several values ([""]: one a time), and a type is that of a value whose default is None.
     """
     parser = ArgumentParser(description=doc, formatter_class=RawDescriptionHelpFormatter)
     for name in positional:
         parser.add_argument(name, nargs="*", type=Path)
+    lists = {}
     for name, given in options.items():
         default, text, choices = (*given, None, None)[:3] if isinstance(given, tuple) else (
             given, None, None)  # fmt: skip
-        several = isinstance(default, list)
-        kind = (
-            type(default[0])
-            if several
-            else default
-            if isinstance(default, type)
-            else type(default)
-        )
-        option = f"--{name.replace('_', '-')}"
+        option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
         if default is False:
             parser.add_argument(option, action="store_true", help=text)
+        elif isinstance(default, list):
+            lists[name] = default
+            kind = _whole if isinstance(default[0], int) else type(default[0])
+            several = (
+                {"action": "append"} if default == [""] else {"action": "extend", "nargs": "+"}
+            )
+            parser.add_argument(option, type=kind, help=text, choices=choices, **several)
         else:
+            kind = default if isinstance(default, type) else type(default)
             parser.add_argument(
-                option, default=None if default is kind else default, help=text, choices=choices,
-                type=_whole if kind is int else kind, nargs="+" if several else None,
-                metavar=None if text is not SUPPRESS else "",
-            )  # fmt: skip
+                option,
+                default=None if default is kind else default,
+                type=_whole if kind is int else kind,
+                help=text,
+                choices=choices,
+            )
     if quick is not None:
         parser.add_argument("--quick", action="store_true", help="on little data, in seconds")
     found = parser.parse_args()
+    for name, default in lists.items():
+        if getattr(found, name) is None:
+            setattr(found, name, default)
     if quick is not None and found.quick:
         vars(found).update(quick)
     if wrong := check(found):

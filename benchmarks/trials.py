@@ -1,4 +1,4 @@
-"""Crawls of a site through the plugin's own analyser, detector and store, held against the truth.
+"""Crawls of a site through the plugin's own analyser, detector and store, against the truth.
 
 The pages of a site are fingerprinted once a hash seed, and then met in several orders, as no
 fingerprint depends on what was met before.
@@ -100,10 +100,8 @@ class Reader(Analyser):
 
     def all_pages(self) -> list[Page | Verdict]:
         """Return what is made of each page as it is."""
-        return [
-            self.page(content, page_id=number, url=url)
-            for number, (content, url) in enumerate(zip(self.contents, self.urls, strict=True))
-        ]
+        pages = enumerate(zip(self.contents, self.urls, strict=True))
+        return [self.page(content, page_id=number, url=url) for number, (content, url) in pages]
 
 
 async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[int, Match]:
@@ -142,6 +140,8 @@ def play(trial: Trial) -> list[Outcome]:
         for number, order in enumerate(site.orders(trial.shuffles)):
             dropped = asyncio.run(crawl(reader, order, k))
             kept = (page for at, page in reader.pages.items() if at not in dropped)
+            sizes = [8 * len(page.features) + len(page.evidence)
+                     for page in kept if isinstance(page, Page)]  # fmt: skip
             outcomes.append(
                 Outcome(
                     label=trial.label,
@@ -152,18 +152,10 @@ def play(trial: Trial) -> list[Outcome]:
                     score=site.judge(order, set(dropped)),
                     section=site.judge(order, set(dropped), site.section),
                     dropped=dropped,
-                    kept_bytes=kept_bytes(kept),
+                    kept_bytes=fmean(sizes) if sizes else 0.0,
                 )
             )
     return outcomes
-
-
-def kept_bytes(pages: Iterable[Page | Verdict]) -> float:
-    """Return what a store keeps of a page beside its simhash, in the mean."""
-    sizes = [
-        8 * len(page.features) + len(page.evidence) for page in pages if isinstance(page, Page)
-    ]
-    return fmean(sizes) if sizes else 0.0
 
 
 def play_all(
@@ -177,7 +169,7 @@ def play_all(
 
 
 def progress(done: int, of: int) -> None:
-    """Say on a terminal how far a run is."""
+    """Print on a terminal how far a run is."""
     if sys.stderr.isatty():
         print(f"\r{done} of {of} ", end="\n" if done == of else "", file=sys.stderr, flush=True)
 
@@ -193,17 +185,15 @@ def pooled(outcomes: Iterable[Outcome]) -> list[Score]:
 
 def cells(scores: list[Score]) -> str:
     """Return mean precision and recall, and lost pages with the most of any crawl."""
-    lost = [score.lost for score in scores]
-    return (
-        f"{fmean(score.precision for score in scores):6.3f}"
-        f" {fmean(score.recall for score in scores):6.3f}"
-        f" {fmean(lost):7.1f} {max(lost):5}"
+    precision, recall = (
+        fmean(getattr(s, name) for s in scores) for name in ("precision", "recall")
     )
+    lost = [score.lost for score in scores]
+    return f"{precision:6.3f} {recall:6.3f} {fmean(lost):7.1f} {max(lost):5}"
 
 
 HEADINGS = f"{'P':>6} {'R':>6} {'lost':>7} {'most':>5}"
 """Over `cells`."""
-
 
 CONFIGURATION_OPTIONS: dict[str, Any] = {
     "seeds": (5, "hash seeds"),
@@ -214,13 +204,7 @@ CONFIGURATION_OPTIONS: dict[str, Any] = {
 
 
 def overridden(name: str, options: Namespace) -> Parameters:
-    """Return the parameters of a preset as a command line changes them.
-
-    Raises
-    ------
-    SystemExit
-        Something there is no parameter.
-    """
+    """Return the parameters of a preset as a command line changes them."""
     changed = {}
     given = [*options.set, f"method={options.method}" if options.method else ""]
     for one in filter(None, given):
