@@ -61,10 +61,18 @@ def middle(article: str, part: str) -> str:
     return f"{head}{before}{part}" + "".join(f"<p>{each}" for each in paragraphs[half:])
 
 
+def _weeks(days: Iterable[object]) -> str:
+    """Return the days of a month as an HTML table, seven a row."""
+    cells = [f"<td>{day}</td>" for day in days]
+    rows = (f"<tr>{''.join(cells[at : at + 7])}</tr>" for at in range(0, len(cells), 7))
+    return f"<table>{''.join(rows)}</table>"
+
+
 _WORDS: kinds.Words = {
     "ADVERTS": ADVERTS, "COMMON": COMMON, "OWN_OR_COMMON": OWN_OR_COMMON, "PICTURES": PICTURES,
     "PLACES": PLACES, "RELATED": RELATED, "SCRIPTS": SCRIPTS, "json": json, "middle": middle,
-    "month_name": month_name, "permutations": permutations, "product": product, "slug": slug,
+    "month_name": month_name, "monthrange": monthrange, "permutations": permutations,
+    "product": product, "slug": slug, "weeks": _weeks,
 }  # fmt: skip
 """What the list names besides the words of a world."""
 
@@ -139,94 +147,6 @@ def ending_in_content(world: World, path: str, title: str, common: str, own: int
     world.add(path, path, body, title=title, section=path[:3])
 
 
-@family()
-def calendar(world: World) -> None:
-    """Events, a calendar in which 8 months have them, and twelve years of months without: no
-    event and no month that has one may be lost; empty months repeat each other."""
-    events = {}
-    for number in range(24):
-        title = world.title()
-        day = (2024, world.chance.randint(1, 8), world.chance.randint(1, 28))
-        events.setdefault(day, []).append((title, f"/events/{number}"))
-        body = f"<h1>{title}</h1>{world.paragraphs(70)}"
-        world.add(f"/events/{number}", title, body, title=title)
-    busy = {(year, month) for year, month, _ in events}
-    for year in range(2024, 2036):
-        for month in range(1, 13):
-            days = []
-            for day in range(1, monthrange(year, month)[1] + 1):
-                here = events.get((year, month, day), ())
-                links = " ".join(f'<a href="{path}">{title}</a>' for title, path in here)
-                days.append(f"{day} {links}")
-            name = f"{month_name[month]} {year}"
-            content = name if (year, month) in busy else "empty"
-            body = f"<h1>{name}</h1>{weeks(days)}"
-            path = f"/calendar/{year}/{month}/"
-            world.add(path, content, body, title=f"Events in {name}", section="calendar")
-
-
-def weeks(days: Iterable[object]) -> str:
-    """Return the days of a month as an HTML table, seven a row."""
-    cells = [f"<td>{day}</td>" for day in days]
-    rows = (f"<tr>{''.join(cells[at : at + 7])}</tr>" for at in range(0, len(cells), 7))
-    return f"<table>{''.join(rows)}</table>"
-
-
-@family()
-def saying_on_traps(world: World) -> None:
-    """Articles under two session ids, half of them before and half after soft 404s and empty
-    months of some 30 words; on each response all end in another saying of 16 words: repetitions
-    must be found."""
-    missing = f"<p>{world.prose(25)}</p>"
-
-    def add(path: str, content: object, title: str, body: str, section: str) -> None:
-        body = f"<h1>{title}</h1>{body}<div>{world.prose(16)}</div>"
-        world.add(path, content, body, title=title, section=section)
-
-    def articles() -> None:
-        texts = [(world.title(), world.paragraphs(150)) for _ in range(40)]
-        for query in world.sessions(2):
-            for title, text in texts:
-                path = f"/articles/{slug(title)}"
-                add(path + query, path, title, text, "articles")
-
-    articles()
-    for _ in range(60):
-        add(f"/{slug(world.title(3))}/help/", "missing", "Not found", missing, "missing")
-    for year in range(2024, 2036):
-        for month in range(1, 13):
-            name = f"{month_name[month]} {year}"
-            days = (
-                "Mo",
-                "Tu",
-                "We",
-                "Th",
-                "Fr",
-                "Sa",
-                "Su",
-                *range(1, monthrange(year, month)[1] + 1),
-            )
-            body = f"{weeks(days)}<p>There are no events in {name}.</p>"
-            add(f"/calendar/{year}/{month}/", f"empty {month}", name, body, "calendar")
-    articles()
-
-
-@family()
-def menus_of_branches(world: World) -> None:
-    """A chain of restaurants: on the pages of four cities the same texts, so that cities are taken
-    for editions, and on one of each the menu, which the same 60 words introduce: the texts must be
-    found, no menu may be lost."""
-    texts = [(world.title(), world.paragraphs(90)) for _ in range(24)]
-    title, common = world.title(), world.prose(60)
-    for city in world.names(4):
-        for number, (each, text) in enumerate(texts):
-            body = f"<h1>{each}</h1>{text}"
-            world.add(f"/{slug(city)}/{number}", number, body, title=each, section=city)
-        dishes = "".join(f"<li>{world.title(3)}</li>" for _ in range(14))
-        body = f'<h1>{title}</h1><p>{common}</p><div class="menu"><ul>{dishes}</ul></div>'
-        world.add(f"/{slug(city)}/menu", f"menu of {city}", body, title=title, section=city)
-
-
 @family(first=("changes", "content"))
 def one_host(world: World, first: str) -> None:
     """One host with sections of other families, those in which something changes on each
@@ -254,34 +174,6 @@ def one_host(world: World, first: str) -> None:
     }
     for folder, name in (changing | content if first == "changes" else content | changing).items():
         world.part(folder, name)
-
-
-@family()
-def mixed_templates(world: World) -> None:
-    """One host with five templates of 24 pages each (the content first, last, in a sidebar, in
-    links, in a menu), each with 60 words of its own: no page may be lost."""
-    commons = [world.paragraphs(world.chance.randint(30, 120)) for _ in range(5)]
-
-    def write(template: int) -> str:
-        own, common = f"<p>{world.prose(60)}</p>", commons[template]
-        match template:
-            case 0:
-                return own + common
-            case 1:
-                return common + own
-            case 2:
-                return common + PLACES["sidebar"].format(own)
-            case 3:
-                return f"{common}<ul>{world.links(20)}</ul>"
-            case _:
-                return f'<ul class="menu"><li>{own}</li></ul>{common}'
-
-    for template in range(5):
-        title = world.title(2)
-        for number in range(24):
-            path = f"/{template}/{number}"
-            body = f"<h1>{title}</h1>{write(template)}"
-            world.add(path, path, body, title=title, section=str(template))
 
 
 @family(first=("changes", "content"), folder=("shop", "articles"))
