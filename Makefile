@@ -16,7 +16,7 @@ FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
 QUALITY := $(patsubst %,benchmarks/%.py,quality sketch_sizes tuning)
-QUICK := benchmarks/traps.py benchmarks/s3pairs.py
+QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe packed_pages quality_pictures)
 
 # The tests start hundreds of processes, each of which would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
