@@ -54,7 +54,7 @@ def main() -> None:
         seeds=1,
         kind=([""], "only those whose names hold one of these"),
         depth_first=(False, "Scrapy's default order"),
-        quick={"kind": ["?page=", "?sid=", "/print/"]},
+        quick={"kind": ["/print/"]},
     )
     kinds = [kind for kind in KINDS if any(name in kind.name for name in options.kind)]
     table = Table(**{"": "<24"}, **dict.fromkeys(COLUMNS, "9,"))
