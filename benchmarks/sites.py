@@ -62,31 +62,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Source:
-    """Where a site is, and how it is read.
-
-    Parameters
-    ----------
-    folder
-        Of HTML pages; its name is the site's.
-    truth
-        A folder of ``NAME.pages.tsv.gz`` and ``NAME.pairs.tsv.gz``, or None.
-    cache
-        Where to keep what was read.
-    view
-        As in `scrapy_neardup.text.Extractor`.
-    stress
-        What is added to pages before they are read, if anything. The truth stays.
-    templates
-        Whether a truth that is computed here is that of the plugin's main text, or that of the
-        full text without the lines that many pages share.
-    """
+    """Where a site is, and how it is read."""
 
     folder: Path
+    """Of HTML pages; its name is the site's."""
     truth: Path | None
+    """A folder of ``NAME.pages.tsv.gz`` and ``NAME.pairs.tsv.gz``, or None."""
     cache: Path
+    """Where to keep what was read."""
     view: View = "main"
     stress: str | None = None
+    """What is added to pages before they are read, if anything. The truth stays."""
     templates: bool = True
+    """Whether a truth that is computed here is that of the plugin's main text, or that of the full
+    text without the lines that many pages share."""
 
 
 @dataclass

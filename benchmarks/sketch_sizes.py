@@ -39,12 +39,7 @@ def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool
     every = list(product(BINS, BITS))
     for name in presets:
         queue = [
-            Trial(
-                f"{name} {bins} x {bits}",
-                source,
-                preset(name, sketch=(bins, bits)),
-                seed,
-            )
+            Trial(f"{name} {bins} x {bits}", source, preset(name, sketch=(bins, bits)), seed)
             for (bins, bits), seed, source in product(
                 every[::5] if quick else every, range(seeds), sources
             )

@@ -61,13 +61,7 @@ def dropped(pages: list[Trapped], parameters: Parameters) -> list[tuple[Trapped,
 
 
 def report(root: Path, configurations: dict[str, Parameters], seeds: int) -> None:
-    """Print what each configuration finds.
-
-    Raises
-    ------
-    SystemExit
-        There is nothing in the folder.
-    """
+    """Print what each configuration finds."""
     traps = [pages for pages in read(root) if len(pages) > 1]
     if not traps:
         raise SystemExit(f"--traps {root}: no folder in it holds two pages")
@@ -80,16 +74,13 @@ def judge(label: str, traps: list[list[Trapped]], parameters: Parameters, seeds:
     """Print what one configuration finds."""
     missed: Counter[tuple[Trapped, Trapped]] = Counter()
     across: Counter[tuple[Trapped, Trapped]] = Counter()
-    pairs = 0
+    pairs = seeds * sum(len(trap) * (len(trap) - 1) for trap in traps)
     for seed in range(seeds):
         progress(seed + 1, seeds)
         ours = seeded(parameters, seed)
         for trap in traps:
-            for pair in permutations(trap, 2):
-                pairs += 1
-                if not dropped(list(pair), ours):
-                    a, b = sorted(pair, key=lambda page: page.name)
-                    missed[a, b] += 1
+            kept = [pair for pair in permutations(trap, 2) if not dropped(list(pair), ours)]
+            missed.update(tuple(sorted(pair, key=lambda page: page.name)) for pair in kept)
         for met in zip_longest(*traps):
             across.update(dropped([page for page in met if page], ours))
     foreign = [pair for pair in across if host(pair[0]) != host(pair[1])]
@@ -122,6 +113,5 @@ def toy_traps(root: Path) -> None:
         text = " ".join(f"{trap}{number}" for number in range(200))
         for page in "12":
             (root / trap / page).write_text(f"<p>{text}</p>")
-            (root / trap / f"{page}.info.json").write_text(
-                f'{{"url": "http://{trap}.test/{page}"}}'
-            )
+            url = f"http://{trap}.test/{page}"
+            (root / trap / f"{page}.info.json").write_text(json.dumps({"url": url}))

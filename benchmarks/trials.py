@@ -29,24 +29,17 @@ from scrapy_neardup.verdict import Decision, Match, Page, Verdict
 
 @dataclass(frozen=True)
 class Trial:
-    """A site, crawled with one configuration and one hash seed in several orders.
-
-    Parameters
-    ----------
-    label
-        The configuration's name in tables.
-    shuffles
-        Random orders besides the site's own.
-    distances
-        Values of `Parameters.max_distance` to try; none: as it is.
-    """
+    """A site, crawled with one configuration and one hash seed in several orders."""
 
     label: str
+    """The configuration's name in tables."""
     source: Source
     parameters: Parameters
     seed: int
     shuffles: int = 0
+    """Random orders besides the site's own."""
     distances: tuple[int, ...] = ()
+    """Values of `Parameters.max_distance` to try; none: as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)

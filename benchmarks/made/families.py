@@ -137,7 +137,7 @@ def timed_pages(world: World, when: str) -> None:
         ending_in_content(world, f"/c/{number}", world.title(), common[1], 80)
     world.pages = world.pages + timed if when == "last" else timed + world.pages
     if when == "mixed":
-        world.shuffle()
+        world.chance.shuffle(world.pages)
 
 
 def ending_in_content(world: World, path: str, title: str, common: str, own: int) -> None:

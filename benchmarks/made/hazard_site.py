@@ -48,25 +48,14 @@ their address."""
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of pages.
-
-    Parameters
-    ----------
-    name, says
-        What it is called, and a noun phrase that says what it is.
-    fill
-        Adds the pages to a site.
-    shown
-        Where its pages differ.
-    repeats
-        Whether its pages show a user again what others have shown: these are to be found.
-    """
+    """A kind of pages: its name, a noun phrase that describes it, and what adds them to a site."""
 
     name: str
     says: str
     fill: Callable[[Site], None]
     shown: Shown = "text"
     repeats: bool = False
+    """Whether its pages show a user again what others have shown: these are to be found."""
 
     def site(self, template: str) -> Site:
         """Return the site that has these pages in a template."""

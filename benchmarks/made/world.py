@@ -38,47 +38,26 @@ in elements whose names say it; or in the cells of a table, with breaks between 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One URL and what it answers.
-
-    Parameters
-    ----------
-    url
-        With its host; every page of a world has another one.
-    html
-        The response.
-    content
-        What the page shows: pages of the same content repeat each other.
-    section
-        The part of the site in which it stands, for orders of sections.
-    media_type
-        What the response's ``Content-Type`` says.
-    """
+    """One URL, which no other page of a world has, and its response."""
 
     url: str
     html: str
     content: Hashable
+    """What the page shows: pages of the same content repeat each other."""
     section: str = ""
+    """The part of the site in which it stands, for orders of sections."""
     media_type: str = "text/html"
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of site.
-
-    Parameters
-    ----------
-    name, says
-        What it is called, and the sentence that describes it.
-    fill
-        Adds the pages to a world.
-    numbers_alone
-        Whether its contents differ in nothing but numbers; such families are counted apart.
-    """
+    """A kind of site: its name, a sentence that describes it, and what adds the pages."""
 
     name: str
     says: str
     fill: Callable[[World], None]
     numbers_alone: bool = False
+    """Whether its contents differ in nothing but numbers; such families are counted apart."""
 
     def world(self, seed: int) -> World:
         """Return the site that a seed makes."""
@@ -229,10 +208,6 @@ class World:
             path, content = self._folder + path, (self._folder, content)
             section = f"{self._folder} {section}"
         self.pages.append(Page(f"http://{host.name}{path}", html, content, str(section)))
-
-    def shuffle(self) -> None:
-        """Bring the pages into an order of chance."""
-        self.chance.shuffle(self.pages)
 
     def orders(self, count: int) -> Iterator[tuple[str, list[Page]]]:
         """Yield the names of `count` orders and the pages in them.
