@@ -24,7 +24,7 @@ RESEMBLANCE = 0.9
 
 
 def pairs_of_sets(pairs: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return sets, each next to one that resembles it as said; `size` hashes each."""
+    """Return sets, each next to one of that resemblance; `size` hashes each."""
     drawn = np.random.default_rng(1)
     shared = round(2 * size * RESEMBLANCE / (1 + RESEMBLANCE))
     common = drawn.integers(0, 1 << 64, (pairs, 1, shared), np.uint64)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from harness import arguments
-from redis_store import SAID, evidence_of
+from redis_store import TEXTS, evidence_of
 
 from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.parameters import Parameters
@@ -63,7 +63,7 @@ class MadeUp:
         return random.integers(1, 2**64, self.count, dtype=np.uint64)
 
     def record(self, number: int) -> bytes:
-        evidence = evidence_of(PARAMETERS)[number % SAID]
+        evidence = evidence_of(PARAMETERS)[number % TEXTS]
         return PACKED.pack(int(self.fingerprints[number]), 1, 2) + evidence
 
     def page(self, kind: str, number: int, features: Sequence[int]) -> Page:
@@ -71,7 +71,7 @@ class MadeUp:
         others = tuple((feature + 1) % 2**64 for feature in features)
         fingerprint = int(self.fingerprints[number])
         evidence = evidence_of(PARAMETERS)
-        near = {"title": 1, "content": 2, "evidence": evidence[number % SAID]}
+        near = {"title": 1, "content": 2, "evidence": evidence[number % TEXTS]}
         if kind == "the same":
             features = tuple(features)
             return Page(
@@ -81,7 +81,7 @@ class MadeUp:
             kept = (*features[:3], *others[3:])
             return Page(id=number, fingerprint=fingerprint ^ BITS_AWAY, features=kept, **near)
         drawn = (number * 0xD1B54A32D192ED03 + 7) % 2**64
-        near["evidence"] = evidence[(number + 1) % SAID]
+        near["evidence"] = evidence[(number + 1) % TEXTS]
         return Page(id=number, fingerprint=drawn, features=others, **near)
 
 

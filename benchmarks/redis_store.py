@@ -53,7 +53,7 @@ LAYOUTS = {4: Layout(K, 4), 6: Layout(K, 3, parts=2), 10: Layout(K, 5)}
 KINDS = {"new": Decision.NEW, "duplicate": Decision.DUPLICATE, "refused": Decision.NEW}
 ROUNDS, FILLED_AT_ONCE, LOGGED = 10, 512, 500
 STEP = 7919  # a prime: pages that others resemble come in no order, and none twice
-SAID = 50
+TEXTS = 50
 """Number of made-up pages whose evidence the pages have."""
 IDLE_TURNS = 20
 TREES = {
@@ -97,7 +97,7 @@ class CountingStore(RedisClusterStore):
 def evidence_of(parameters: Parameters) -> list[bytes]:
     """Return the evidence of made-up pages of one site; simhash alone has none."""
     analyser, found = Analyser(parameters), []
-    for number in range(SAID):
+    for number in range(TEXTS):
         words = " ".join(f"w{number * 1000 + word}" for word in range(400))
         tree = parse_html(f"<title>t{number}</title><p>{words}</p>".encode())
         page = analyser.page(analyser.read(tree), page_id=number, url=f"http://a.test/{number}")
@@ -124,9 +124,9 @@ class Contestant:
 
     def page(self, number: int) -> Page:
         """Return the page of this number, which resembles no other's."""
-        said, chance = evidence_of(self.parameters), np.random.default_rng(number)
+        chance = np.random.default_rng(number)
         drawn = chance.integers(0, 2**64, 2 + self.matching.features, dtype=np.uint64).tolist()
-        evidence = said[number % SAID]
+        evidence = evidence_of(self.parameters)[number % TEXTS]
         return Page(
             id=drawn[0], fingerprint=drawn[1], features=tuple(drawn[2:]), evidence=evidence
         )
@@ -138,12 +138,12 @@ class Contestant:
             64, number % (K + 1), replace=False
         )
         shared = self.matching.features // 2 if repeats else 1
-        said = evidence_of(self.parameters)[(known + (not repeats)) % SAID]
+        evidence = evidence_of(self.parameters)[(known + (not repeats)) % TEXTS]
         return replace(
             own,
             fingerprint=base.fingerprint ^ sum(1 << bit for bit in flipped.tolist()),
             features=base.features[:shared] + own.features[shared:],
-            evidence=said,
+            evidence=evidence,
         )
 
     async def fill(self, pages: int) -> dict[str, float]:

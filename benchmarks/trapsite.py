@@ -13,7 +13,7 @@ URL                          shows
 ``/PATH?sid=…``              the same under a session id
 ``/PATH?utm_source=…``       the same for a campaign
 ``/PATH?sort=…``             the same, lists and table rows in another order
-``/print/PATH``              the same without furniture, in other markup
+``/print/PATH``              the same without boilerplate, in other markup
 ``/calendar/YEAR/MONTH/``    a month without events, and links to later months
 ``/PATH/help/help/…``        'not found' with status 200, and a longer such link
 anything else                a true 404
@@ -268,7 +268,7 @@ class TrapSite:
         return self._document(title, _inner(tree) + extra)
 
     def _foreign(self, here: str) -> str:
-        """Return a month or a soft 404 of the example's site, without its own furniture."""
+        """Return a month or a soft 404 of the example's site, without its own boilerplate."""
         _, _, rest = self._docs.page(here).partition("<main>")
         main, _, _ = rest.partition("</main>")
         main = _MONTH_LINK.sub(
