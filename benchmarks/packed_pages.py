@@ -26,7 +26,7 @@ import numpy as np
 from harness import arguments
 from redis_store import TEXTS, evidence_of
 
-from scrapy_neardup.evidence.decision import deciding
+from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces

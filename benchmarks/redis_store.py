@@ -257,7 +257,7 @@ async def measure(pages: int, probes: int, presets: list[str], tables: list[int]
         at_once = (1, 8) if cluster else (1, 8, 64)
         for turn, (kind, number, numbers) in enumerate(batches(pages + LOGGED, probes, at_once)):
             for one in contestants[:: 1 if turn % 2 else -1]:
-                if kind == "refused" and not one.matching.bins:
+                if kind == "refused" and not one.matching.text_bits:
                     continue
                 arrivals = [
                     one.page(each)

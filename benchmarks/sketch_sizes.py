@@ -1,4 +1,4 @@
-"""What a byte of a sketch buys: quality by bins and bits; and features against their curve.
+"""What a byte of a sketch buys: quality by its bits; and features against their curve.
 
 First: precision, recall and lost pages of presets with sketches of other sizes, by the truth
 of `quality.py` in the sites' own orders, and what a store keeps of a page beside its simhash.
@@ -29,18 +29,23 @@ from scrapy_neardup.joins import self_join
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content
 
-BINS, BITS = (64, 128, 256, 512, 1024), (1, 2, 4, 8)
+TEXT, NAMED = (256, 512, 1024, 1792, 3584), (64, 128, 256, 512)
 CLASSES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0)
 
 
 def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool) -> None:
     """Print a line a size."""
     print(f"{'':20} {'bytes':>7}  {HEADINGS}")
-    every = list(product(BINS, BITS))
+    every = list(product(TEXT, NAMED))
     for name in presets:
         queue = [
-            Trial(f"{name} {bins} x {bits}", source, preset(name, sketch=(bins, bits)), seed)
-            for (bins, bits), seed, source in product(
+            Trial(
+                f"{name} {text} + {named_too}",
+                source,
+                preset(name, sketch=(text, named_too)),
+                seed,
+            )
+            for (text, named_too), seed, source in product(
                 every[::5] if quick else every, range(seeds), sources
             )
         ]
@@ -58,7 +63,7 @@ def analysed(texts: list[Content], parameters: Parameters) -> list[AnalysedPage]
     """Return the pages of these texts that are long enough for a sketch."""
     analyser = Analyser(parameters)
     pages = [analyser.page(text, page_id=number, url=None) for number, text in enumerate(texts)]
-    return [page for page in pages if isinstance(page, AnalysedPage) and page.shingled]
+    return [page for page in pages if isinstance(page, AnalysedPage) and page.text]
 
 
 def curve(sources: list[Source], seeds: int) -> None:
@@ -69,7 +74,7 @@ def curve(sources: list[Source], seeds: int) -> None:
     found: dict[float, list[tuple[bool, float]]] = defaultdict(list)
     for source in sources:
         texts = [Content(content.text) for content in load(source).contents]
-        shingles = [page.shingled.shingles for page in analysed(texts, parameters)]
+        shingles = [page.text.shingles for page in analysed(texts, parameters)]
         pairs = self_join(shingles, CLASSES[0])
         for seed in range(seeds):
             hashed = [page.features for page in analysed(texts, seeded(parameters, seed))]
