@@ -7,16 +7,16 @@ PORT ?= 8000
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches shingle_hashes densification index \
-	stores redis_store redis_sketches joins xiao containment feature_clusters \
-	filter_curve batch batch_sketches packed focused worlds hazards urlrules urltraps report)
+BENCHMARKS := $(patsubst %,benchmarks/%.py,fingerprints sketches index stores redis_store joins \
+	xiao containment feature_clusters filter_curve batch batch_sketches packed worlds hazards urlrules \
+	report)
 COST := benchmarks/cost.py benchmarks/crawl.py
 FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000 \
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
-QUALITY := $(patsubst %,benchmarks/%.py,quality survey feature_variants sketch_sizes tuning)
-QUICK := benchmarks/traps.py benchmarks/s3pairs.py
+QUALITY := $(patsubst %,benchmarks/%.py,quality sketch_sizes tuning)
+QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe packed_pages quality_pictures)
 
 # The tests start hundreds of processes, each of which would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -21,17 +21,15 @@ All of it takes some three minutes; --quick takes seconds.
 
 from __future__ import annotations
 
-import argparse
-import os
 import subprocess
 import sys
 import tempfile
 import time
-from itertools import product
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+from harness import Table, arguments, in_turns
 
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
@@ -45,6 +43,7 @@ PLANTED = 1000
 """One fingerprint in so many is near a query."""
 SAMPLED = 20
 """Queries that are compared with everything."""
+PARTS = ["scan", "jobs", "self"]
 TARGETS = (
     "Targets: 12 M fingerprints a second and core at a million queries, 5 M in numpy, recall 1;"
     " two processes 1.7 times one; a million against itself in 3 s."
@@ -69,54 +68,41 @@ def write(path: Path, queries: np.ndarray, count: int) -> np.ndarray:
     return rows
 
 
-def scan(folder: Path, queries: np.ndarray, sizes: list[int], rounds: int) -> bool:
-    print(f"{'scanned':>12} {'way':>9} {'M/s a core':>11} {'seconds':>8} {'pairs':>9}"
-          f" {'recall':>7} wrong")  # fmt: skip
-    right = True
-    ways = dict.fromkeys([QueryTable, PureQueryTable])
-    for size in sizes:
-        planted = write(folder / "scanned.u64", queries, size)
-        everything = RawFile(str(folder / "scanned.u64")).fingerprints(0, size)
-        runs: dict[type, list[Run]] = {table: [] for table in ways}
-        for _, batch.QueryTable in product(range(rounds), ways):
-            runs[batch.QueryTable].append(run(folder, queries, size))
-        for table, done in runs.items():
-            way = "numpy" if table is PureQueryTable else "compiled"
-            building, processor, seconds = (min(run[k] for run in done) for k in range(3))
-            tables, a, b = done[-1][3:]
+def job(folder: Path, processes: int = 1) -> PairJob:
+    queries, scanned = (RawFile(str(folder / f"{name}.u64")) for name in ("queries", "scanned"))
+    return PairJob(collection=queries, existing=scanned, jobs=processes)
+
+
+def scan(folder: Path, queries: np.ndarray, size: int, rounds: int) -> None:
+    table = Table(scanned="12,", way="9", **{"M/s a core": "11.2f"}, seconds="8.1f", pairs="9,",
+                  recall="7.3f", wrong="5", tables="6,", built="6.2f")  # fmt: skip
+    kinds = {"compiled": QueryTable} if QueryTable is not PureQueryTable else {}
+    kinds |= {"numpy": PureQueryTable}
+
+    def with_table(kind: type, call: partial) -> object:
+        batch.QueryTable = kind
+        return call()
+
+    for scanned in (size, 2 * size, 4 * size):
+        planted = write(folder / "scanned.u64", queries, scanned)
+        everything = RawFile(str(folder / "scanned.u64")).fingerprints(0, scanned)
+        build = partial(BatchSearch, queries, MAX_DISTANCE, scanned=scanned)
+        calls = {
+            (way, name): partial(with_table, kind, call)
+            for way, kind in kinds.items()
+            for name, call in (("build", build), ("run", lambda: list(job(folder).run())))
+        }
+        found = in_turns(calls, rounds)
+        for way in kinds:
+            (building, search), (seconds, parts) = found[way, "build"], found[way, "run"]
+            a, b = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
             recall, wrong = judge(a, b, queries, everything, planted)
-            rate = size / (processor - building) / 1e6
-            print(f"{size:>12,} {way:>9} {rate:>11.2f} {seconds:>8.1f} {len(a):>9,} {recall:>7.3f}"
-                  f" {wrong:>5}  {tables} tables in {building:.2f} s")  # fmt: skip
-            right &= recall == 1 and not wrong
+            rate = scanned / (seconds - building) / 1e6
+            table.row(scanned, way, rate, seconds, len(a), recall, wrong,
+                      len(search.design.tables), building)  # fmt: skip
+            assert recall == 1
+            assert not wrong
     batch.QueryTable = QueryTable
-    return right
-
-
-class Run(NamedTuple):
-    """Seconds of processor time for tables alone and for everything, and by the clock; pairs."""
-
-    building: float
-    processor: float
-    seconds: float
-    tables: int
-    a: np.ndarray
-    b: np.ndarray
-
-
-def run(folder: Path, queries: np.ndarray, size: int) -> Run:
-    building = time.process_time()
-    design = BatchSearch(queries, MAX_DISTANCE, scanned=size).design
-    building = time.process_time() - building
-    job = PairJob(
-        collection=RawFile(str(folder / "queries.u64")),
-        existing=RawFile(str(folder / "scanned.u64")),
-    )
-    began, processor = time.perf_counter(), time.process_time()
-    parts = list(job.run())
-    processor, seconds = time.process_time() - processor, time.perf_counter() - began
-    a, b = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
-    return Run(building, processor, seconds, len(design.tables), a, b)
 
 
 def judge(
@@ -133,36 +119,23 @@ def judge(
     return float(recall), wrong
 
 
-def jobs(folder: Path, queries: np.ndarray, size: int) -> bool:
-    write(folder / "scanned.u64", queries, size)
+def jobs(folder: Path, queries: np.ndarray, size: int) -> None:
+    write(folder / "scanned.u64", queries, 16 * size)
     seconds, counts = [], []
     for processes in (1, 2):
-        job = PairJob(
-            collection=RawFile(str(folder / "queries.u64")),
-            existing=RawFile(str(folder / "scanned.u64")),
-            jobs=processes,
-        )
-        began, processor = time.perf_counter(), processor_time()
-        counts.append(sum(len(part.a) for part in job.run()))
+        began = time.perf_counter()
+        counts.append(sum(len(part.a) for part in job(folder, processes).run()))
         seconds.append(time.perf_counter() - began)
         print(
-            f"{processes} process(es): {size:,} in {seconds[-1]:.1f} s"
-            f" ({processor_time() - processor:.1f} s of processors), {counts[-1]:,} pairs"
+            f"{processes} process(es): {16 * size:,} in {seconds[-1]:.1f} s, {counts[-1]:,} pairs"
         )
     print(f"two are {seconds[0] / seconds[1]:.2f} times as fast as one")
-    return counts[0] == counts[1]
+    assert counts[0] == counts[1]
 
 
-def processor_time() -> float:
-    """Return the processor time of this process and of those that have ended."""
-    return sum(os.times()[:4])
-
-
-def itself(folder: Path, queries: np.ndarray) -> bool:
-    random = np.random.default_rng(SEED)
-    fingerprints = queries.copy()
-    planted = len(queries) // 200
-    fingerprints[-planted:] = near(random, fingerprints[:planted])
+def itself(folder: Path, queries: np.ndarray) -> None:
+    fingerprints, planted = queries.copy(), len(queries) // 200
+    fingerprints[-planted:] = near(np.random.default_rng(SEED), fingerprints[:planted])
     fingerprints.astype("<u8").tofile(folder / "self.u64")
     command = Path(sys.executable).with_name("scrapy-neardup")
     began = time.perf_counter()
@@ -171,48 +144,31 @@ def itself(folder: Path, queries: np.ndarray) -> bool:
     ).stdout.splitlines()
     seconds = time.perf_counter() - began
     print(f"{len(queries):,} against itself in {seconds:.1f} s, {len(lines):,} pairs")
-    return len(lines) >= planted
+    assert len(lines) >= planted
 
 
-def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def main() -> None:
+    options = arguments(
+        __doc__,
+        part=(PARTS, None, PARTS),
+        queries=1_000_000,
+        size=(8_000_000, "the smallest file that is scanned"),
+        rounds=(3, "how often each way scans"),
+        quick={"queries": 10_000, "size": 100_000, "rounds": 1},
     )
-    parser.add_argument("--part", action="append", choices=("scan", "jobs", "self"))
-    parser.add_argument("--queries", type=float, default=1e6)
-    parser.add_argument(
-        "--size", type=float, default=8e6, help="the smallest file that is scanned"
-    )
-    parser.add_argument("--rounds", type=int, default=3, help="how often each way scans")
-    parser.add_argument("--quick", action="store_true", help="a run of seconds, for a test")
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.queries, arguments.size, arguments.rounds = 1e4, 1e5, 1
-    return arguments
-
-
-def main() -> int:
-    arguments = parse()
-    parts = arguments.part or ["scan", "jobs", "self"]
-    size = int(arguments.size)
-    queries = np.random.default_rng(SEED).integers(
-        0, 2**64, int(arguments.queries), dtype=np.uint64
-    )
-    right = True
+    random = np.random.default_rng(SEED)
+    queries = random.integers(0, 2**64, options.queries, dtype=np.uint64)
     print(TARGETS)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         queries.astype("<u8").tofile(folder / "queries.u64")
-        if "scan" in parts:
-            right &= scan(folder, queries, [size, 2 * size, 4 * size], arguments.rounds)
-        if "jobs" in parts:
-            right &= jobs(folder, queries, 16 * size)
-        if "self" in parts:
-            right &= itself(folder, queries)
-    if not right:
-        print("a wrong answer", file=sys.stderr)
-    return 0 if right else 1
+        if "scan" in options.part:
+            scan(folder, queries, options.size, options.rounds)
+        if "jobs" in options.part:
+            jobs(folder, queries, options.size)
+        if "self" in options.part:
+            itself(folder, queries)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,25 +9,22 @@ ones. rensa, from PyPI, is left out where it isn't installed.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from time import process_time
+from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
+from harness import Table, arguments, in_turns
 
 from scrapy_neardup._speed import TWINS
 from scrapy_neardup.fingerprints import minima, one_permutation_sketch
-from scrapy_neardup.fingerprints.batch import Counts, Hashes, sketches_of_each
+from scrapy_neardup.fingerprints.batch import sketches_of_each
 
 RESEMBLANCE = 0.9
 
 
-Way = Callable[[Hashes, Counts, int], object]
-"""Hashes of all documents, how many are each one's, number of values -> sketches."""
-
-
-def pairs_of_sets(pairs: int, size: int) -> tuple[Hashes, Counts]:
-    """Return sets, each next to one that resembles it as said; `size` hashes each."""
+def pairs_of_sets(pairs: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return sets, each next to one of that resemblance; `size` hashes each."""
     drawn = np.random.default_rng(1)
     shared = round(2 * size * RESEMBLANCE / (1 + RESEMBLANCE))
     common = drawn.integers(0, 1 << 64, (pairs, 1, shared), np.uint64)
@@ -36,62 +33,44 @@ def pairs_of_sets(pairs: int, size: int) -> tuple[Hashes, Counts]:
     return sets.ravel(), np.full(2 * pairs, size, np.int64)
 
 
-def error(sketches: Hashes, size: int) -> float:
+def error(sketches: np.ndarray, size: int) -> float:
     """Return the root mean square error of the estimates of neighbouring sketches."""
     shared = round(2 * size * RESEMBLANCE / (1 + RESEMBLANCE))
     estimates = (sketches[0::2] == sketches[1::2]).mean(axis=1)
     return float(np.sqrt(np.mean((estimates - shared / (2 * size - shared)) ** 2)))
 
 
-def rensa_sketches() -> Way | None:
-    """Return rensa's function for flat arrays of 64-bit hashes, where it is installed."""
-    try:
-        from rensa import RMinHash
-    except ImportError:
-        return None
+def alone(sketch: Callable, hashes: np.ndarray, counts: np.ndarray, values: int) -> np.ndarray:
+    return np.array([sketch(part, values) for part in hashes.reshape(len(counts), -1)])
 
-    def sketches(hashes: Hashes, counts: Counts, values: int) -> object:
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
-        return RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, values, 42)
 
-    return sketches
+def rensa(hashes: np.ndarray, counts: np.ndarray, values: int) -> object:
+    from rensa import RMinHash
+
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
+    return RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, values, 42)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    pairs, turns = (20, 1) if quick else (2_000, 7)
-    ways: dict[str, Way] = {
+    options = arguments(__doc__, pairs=2_000, turns=7, quick={"pairs": 20, "turns": 1})
+    ways: dict[str, Callable] = {
         "one permutation": sketches_of_each,
-        "independent": lambda *sets: sketches_of_each(*sets, independent=True),
-        "one permutation, alone": lambda h, c, size: np.array(
-            [one_permutation_sketch(part, size) for part in h.reshape(len(c), -1)]
-        ),
-        "independent, alone": lambda h, c, size: np.array(
-            [minima(part, size) for part in h.reshape(len(c), -1)]
-        ),
+        "independent": partial(sketches_of_each, independent=True),
+        "one permutation, alone": partial(alone, one_permutation_sketch),
+        "independent, alone": partial(alone, minima),
     }
-    if rensa := rensa_sketches():
+    if find_spec("rensa"):
         ways["rensa"] = rensa
     print("compiled" if any(name.startswith("sketches.") for name in TWINS) else "pure Python")
     for hashes, values in ((300, 128), (1_000, 128), (300, 256)):
-        sets = pairs_of_sets(pairs, hashes)
-        made: dict[str, object] = {}
-        best = dict.fromkeys(ways, np.inf)
-        for _ in range(turns):
-            for name, way in ways.items():
-                start = process_time()
-                made[name] = way(*sets, values)
-                best[name] = min(best[name], process_time() - start)
+        sets = pairs_of_sets(options.pairs, hashes)
+        made = in_turns({n: partial(way, *sets, values) for n, way in ways.items()}, options.turns)
         for kind in ("one permutation", "independent"):
-            assert np.array_equal(made[kind], made[f"{kind}, alone"])
-        print(f"{hashes} hashes, {values} values")
-        for name, seconds in best.items():
-            each = seconds / len(sets[1]) * 1e6
-            found = made[name]
+            assert np.array_equal(made[kind][1], made[f"{kind}, alone"][1])
+        table = Table(**{f"{hashes} hashes, {values} values": "<26"}, µs="8.2f", error="8.4f")
+        for name, (seconds, found) in made.items():
             rows = found if isinstance(found, np.ndarray) else np.array(found.to_rows())
-            print(f"  {name:24}{each:8.2f} µs   error {error(rows, hashes):.4f}")
+            table.row(name, seconds / len(sets[1]) * 1e6, error(rows, hashes))
 
 
 if __name__ == "__main__":

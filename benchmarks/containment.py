@@ -15,8 +15,12 @@ V_m is no bias. `tests/fingerprints/test_resemblance.py` has sets drawn independ
 
 from __future__ import annotations
 
+from collections import defaultdict
+from functools import partial
+
 import numpy as np
-from join_data import arguments, texts_of, timed
+from harness import Table, timed
+from join_data import found, options_and_texts
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
 from scrapy_neardup.fingerprints.resemblance import (
@@ -35,51 +39,41 @@ SIZE, MODULUS, BINS = 256, 8, 1024
 
 
 def main() -> None:
-    options = arguments(__doc__)
-    what, texts = texts_of(options)
+    options, what, texts = options_and_texts(__doc__)
     # Articles of five pages each, which hold what they were made of.
     texts += [" ".join(texts[start : start + 5]) for start in range(0, len(texts) // 10, 5)]
     sets = shingles(map(words, texts), SHINGLE_SIZE)
     print(f"{len(texts):,} pages ({what}), {len(sets.tokens):,} word {SHINGLE_SIZE}-shingles")
-    print("      resemblance: pairs, join   containment: pairs, candidates, join   ratio   new")
+    table = Table(threshold="9", resembling="10,", join="8.3f", contained="10,", candidates="10,",
+                  **{"their join": "10.3f"}, ratio="5.1f", new="7,")  # fmt: skip
     for threshold in THRESHOLDS:
-        usual, alike = timed(lambda t=threshold: self_join(sets, t))
-        taken, held = timed(lambda t=threshold: self_join(sets, t, measure="containment"))
-        resembling = set(zip(alike.i.tolist(), alike.j.tolist(), strict=True))
-        pairs = zip(held.i.tolist(), held.j.tolist(), strict=True)
-        new = sum((min(pair), max(pair)) not in resembling for pair in pairs)
-        print(
-            f"{threshold:4} {len(alike):12,} {usual:8.3f}s {len(held):17,}"
-            f" {held.stats.candidates:10,} {taken:8.3f}s {taken / usual:9.1f} {new:7,}"
-        )
-        assert options.quick or taken <= TARGET * usual
+        usual, alike = timed(partial(self_join, sets, threshold), 3)
+        taken, held = timed(partial(self_join, sets, threshold, measure="containment"), 3)
+        resembling = set(found(alike))
+        new = sum((min(pair), max(pair)) not in resembling for pair in found(held))
+        table.row(str(threshold), len(alike), usual, len(held), held.stats.candidates, taken,
+                  taken / usual, new)  # fmt: skip
+        assert options.scale > 1 or taken <= TARGET * usual
     estimates(texts, held)
 
 
 def estimates(texts: list[str], held: SimilarPairs) -> None:
-    draw = np.random.default_rng(1)
-    chosen = draw.permutation(len(held))[:SAMPLED]
-    errors: dict[str, list[float]] = {
-        f"V_{MODULUS}": [],
-        f"M_{SIZE}": [],
-        f"{BINS:,} bins and sizes": [],
-    }
+    chosen = np.random.default_rng(1).permutation(len(held))[:SAMPLED]
+    errors: dict[str, list[float]] = defaultdict(list)
     for i, j, truth in zip(held.i[chosen], held.j[chosen], held.similarity[chosen], strict=True):
         a, b = (features(token_hashes(texts[k]), shingle_size=SHINGLE_SIZE)[0] for k in (i, j))
         sampled = [mod_sketch(each, MODULUS) for each in (a, b)]
         least = [bottom_sketch(each, SIZE) for each in (a, b)]
         ours, theirs = (one_permutation_sketch(each, BINS) for each in (a, b))
-        resemblance = float(np.mean(ours == theirs))
+        by_bins = containment_of(float(np.mean(ours == theirs)), len(a), len(b))
         if len(sampled[0]):
             errors[f"V_{MODULUS}"].append(containment(*sampled) - truth)
         errors[f"M_{SIZE}"].append(bottom_containment(*least, SIZE) - truth)
-        errors[f"{BINS:,} bins and sizes"].append(
-            containment_of(resemblance, len(a), len(b)) - truth
-        )
+        errors[f"{BINS:,} bins and sizes"].append(by_bins - truth)
     print(f"\nEstimates for {len(chosen):,} pairs of containment {THRESHOLDS[-1]} or more")
-    for name, found in errors.items():
-        error = np.sqrt(np.mean(np.square(found)))
-        print(f"{name:22} mean error {np.mean(found):+.4f}, root mean square {error:.4f}")
+    for name, off in errors.items():
+        error = np.sqrt(np.mean(np.square(off)))
+        print(f"{name:22} mean error {np.mean(off):+.4f}, root mean square {error:.4f}")
 
 
 if __name__ == "__main__":

@@ -15,29 +15,16 @@ repetition. Checked: a page that was new is a duplicate when it comes again.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
-import json
 import random
-import subprocess
-import sys
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
+from harness import in_own_process
 from lxml.html import HtmlElement
-from real_pages import (
-    COMPILED,
-    PURE,
-    add_page_options,
-    environment,
-    sample,
-    sites,
-    store_uris,
-    way_taken,
-)
+from real_pages import Contestant, options_of, sample, setting, way_taken
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
@@ -48,16 +35,15 @@ from scrapy_neardup.verdict import Decide, Decision, Page, Verdict
 
 WARM_UP = 20
 """Pages before any is timed: the first ones load what all others share."""
-YARDSTICKS = ("parsing", "root.iter()")
-STAGES = ("text", "fingerprint, evidence", "store", "what the site shows")
-TOTALS = ("a page", "the page again")
+STEPS = ("parsing", "root.iter()", "text", "fingerprint, evidence", "store",
+         "what the site shows", "a page", "the page again")  # fmt: skip
 MAX_UNJUDGED = 0.5
-"""Maximum share of a site's pages that say too little to be judged."""
+"""Maximum share of a site's pages that have too little text to be judged."""
 
 
-async def judge(folder: str, count: str, preset: str, uri: str, namespace: str) -> None:
-    """Judge the pages of a site, and print the microseconds that each step took."""
-    pages = sample(Path(folder), int(count))
+async def judge(folder: Path, count: int, preset: str, uri: str) -> dict:
+    """Judge the pages of a site, and return the microseconds that each step took."""
+    pages = sample(folder, count)
     start = time.process_time_ns()
     roots = [parse_html(html) for html in pages.values()]
     parsed = time.process_time_ns()
@@ -65,7 +51,7 @@ async def judge(folder: str, count: str, preset: str, uri: str, namespace: str) 
         for _ in root.iter():
             pass
     walked = time.process_time_ns()
-    parameters = Parameters.of_preset(preset)
+    parameters, namespace = Parameters.of_preset(preset), f"run{time.time_ns()}"
     async with open_store(uri, namespace=namespace, matching=parameters.matching) as store:
         stages = Stages(parameters, store)
         urls = [f"http://site.test{path}" for path in pages]
@@ -76,15 +62,12 @@ async def judge(folder: str, count: str, preset: str, uri: str, namespace: str) 
             assert again.is_duplicate or first[number].decision is not Decision.NEW
     assert judged > (1 - MAX_UNJUDGED) * len(pages)
     new, repeated = np.array(stages.taken[WARM_UP:judged]), np.array(stages.taken[judged:])
-    print(json.dumps({
-        "way": way_taken(),
-        "pages": judged,
-        "tokens": float(np.median(stages.tokens)),
-        "microseconds": [each / 1000 for each in (
-            (parsed - start) / len(roots), (walked - parsed) / len(roots),
-            *new.mean(axis=0), new.sum(axis=1).mean(), repeated.sum(axis=1).mean(),
-        )],
-    }))  # fmt: skip
+    took = (
+        (parsed - start) / len(roots), (walked - parsed) / len(roots),
+        *new.mean(axis=0), new.sum(axis=1).mean(), repeated.sum(axis=1).mean(),
+    )  # fmt: skip
+    tokens = float(np.median(stages.tokens))
+    return {"way": way_taken(), "pages": judged, "tokens": tokens, "took": np.array(took) / 1000}
 
 
 class Stages:
@@ -93,7 +76,7 @@ class Stages:
     Attributes
     ----------
     taken : list of tuple of int
-        Nanoseconds of each of `STAGES`, of each page that could be judged.
+        Nanoseconds of each of the four stages, of each page that could be judged.
     tokens : list of int
         Of these pages.
     """
@@ -127,61 +110,32 @@ class Stages:
         return verdict
 
 
-def measured(way: str, arguments: list[str]) -> dict:
-    """Judge in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--judge", *arguments],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(way),
-    )
-    return json.loads(done.stdout)
+def measured(*given: object) -> dict:
+    return asyncio.run(judge(*given))
 
 
-def show(name: str, found: dict[tuple[str, ...], list[dict]]) -> None:
+def show(name: str, found: dict[Contestant, list[dict]]) -> None:
     """Print the medians of one site."""
     one = next(iter(found.values()))[0]
     print(f"\n{name}: {one['pages']} pages, median of {one['tokens']:.0f} tokens; µs a page")
-    ways = {key: runs[0]["way"] for key, runs in found.items()}
-    heads = [f"{preset} {store}" for preset, store, _ in found]
+    heads = [f"{each.preset} {each.store}" for each in found]
     width = max(16, *map(len, heads)) + 2
     print(" " * 24 + "".join(head.rjust(width) for head in heads))
-    print(" " * 24 + "".join(way.rjust(width) for way in ways.values()))
-    medians = [np.median([run["microseconds"] for run in runs], axis=0) for runs in found.values()]
-    for row, step in enumerate((*YARDSTICKS, *STAGES, *TOTALS)):
-        cells = "".join(f"{each[row]:{width}.0f}" for each in medians)
-        print(f"{step:24}{cells}", flush=True)
+    print(" " * 24 + "".join(runs[0]["way"].rjust(width) for runs in found.values()))
+    medians = [np.median([run["took"] for run in runs], axis=0) for runs in found.values()]
+    for row, step in enumerate(STEPS):
+        print(f"{step:24}" + "".join(f"{each[row]:{width}.0f}" for each in medians), flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_page_options(parser, pages=400, rounds=5)
-    parser.add_argument("--judge", nargs=5, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.judge:
-        asyncio.run(judge(*options.judge))
-        return
-    if options.quick:
-        options.pages, options.rounds = 30, 1
-    ways = [COMPILED, PURE] if options.pure else [COMPILED]
-    runs = itertools.count()
-    contestants = list(itertools.product(options.preset, options.store, ways))
-    with (
-        TemporaryDirectory() as scratch,
-        sites(options) as folders,
-        store_uris(options.store, Path(scratch)) as uris,
-    ):
+    options = options_of(__doc__, quick={"pages": 30, "rounds": 1})
+    with setting(options) as (folders, contestants):
         for folder in folders:
-            found = {contestant: [] for contestant in contestants}
+            found: dict[Contestant, list[dict]] = {one: [] for one in contestants}
             for _ in range(options.rounds):
-                for preset, store, way in random.sample(contestants, len(contestants)):
-                    run = f"run-{next(runs)}"
-                    uri = uris[store].format(run=run)
-                    arguments = [str(folder), str(options.pages), preset, uri, run]
-                    found[preset, store, way].append(measured(way, arguments))
+                for one in random.sample(list(contestants), len(contestants)):
+                    given = (folder, options.pages, one.preset, next(contestants[one]))
+                    found[one].append(in_own_process(measured, *given, pure=one.pure))
             show(folder.name, found)
 
 

@@ -16,55 +16,31 @@ dropped.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
-import itertools
-import json
 import os
 import statistics
-import subprocess
-import sys
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
-from real_pages import (
-    COMPILED,
-    PURE,
-    add_page_options,
-    environment,
-    sample,
-    sites,
-    store_uris,
-    way_taken,
-)
+from harness import environment
+from real_pages import Contestant, options_of, sample, setting, way_taken
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n"
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """How a site is crawled; without the plugin where there is no preset."""
-
-    preset: str = ""
-    store: str = ""
-    way: str = COMPILED
-
-    def __str__(self) -> str:
-        parts = (self.preset, self.store, "pure" if self.way == PURE else "")
-        return " ".join(filter(None, parts)) or "without"
-
-
 WITHOUT = Contestant()
+SPAWN = get_context("spawn")
 
 
-def serve(folder: str, count: str) -> None:
-    """Serve a sample of a site until standard input ends; the first line out is the port."""
-    pages = {path.encode(): page for path, page in sample(Path(folder), int(count)).items()}
+def serve(folder: Path, count: int, end: Connection) -> None:
+    """Serve a sample of a site until something comes through a pipe; first its port goes out."""
+    pages = {path.encode(): page for path, page in sample(folder, count).items()}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while request := await reader.readline():
@@ -76,8 +52,8 @@ def serve(folder: str, count: str) -> None:
 
     async def run() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        print(server.sockets[0].getsockname()[1], flush=True)
-        await asyncio.to_thread(sys.stdin.read)
+        end.send(server.sockets[0].getsockname()[1])
+        await asyncio.to_thread(end.poll, None)
 
     asyncio.run(run())
     os._exit(0)  # connections may still be open
@@ -86,31 +62,28 @@ def serve(folder: str, count: str) -> None:
 @contextmanager
 def served(folder: Path, count: int) -> Iterator[str]:
     """Yield the address of a sample of a site."""
-    with subprocess.Popen(
-        [sys.executable, __file__, "--serve", str(folder), str(count)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
-        try:
-            yield f"http://127.0.0.1:{int(server.stdout.readline())}"
-        finally:
-            server.stdin.close()
+    ours, theirs = SPAWN.Pipe()
+    process = SPAWN.Process(target=serve, args=(folder, count, theirs))
+    process.start()
+    yield f"http://127.0.0.1:{ours.recv()}"
+    ours.send("end")
+    process.join()
 
 
-def crawl(url: str, folder: str, count: str, settings: str) -> None:
-    """Crawl the sample of a site that is served at `url`, and print what it took."""
+def crawl(
+    url: str, paths: list[str], settings: dict[str, Any], ready: Any, end: Connection
+) -> None:
+    """Crawl pages that are served at `url`, and send what it took."""
     import scrapy
     from scrapy import signals
     from scrapy.crawler import CrawlerProcess
 
     class Reader(scrapy.Spider):
         name = "reader"
-        paths = tuple(sample(Path(folder), int(count)))
         started = ended = 0.0
 
         async def start(self):
-            for path in self.paths:  # filtered, as requests for links are
+            for path in paths:  # filtered, as requests for links are
                 yield scrapy.Request(url + path)
 
         @classmethod
@@ -139,23 +112,22 @@ def crawl(url: str, folder: str, count: str, settings: str) -> None:
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
     }
-    process = CrawlerProcess(common | json.loads(settings))
+    process = CrawlerProcess(common | settings)
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)
     gc.collect()
-    print("ready", flush=True)
-    sys.stdin.readline()
+    ready.wait()
     process.start()
     spider, stats = crawler.spider, crawler.stats.get_stats()
-    print(json.dumps({
+    end.send({
         "cpu": spider.ended - spider.started,
         "way": way_taken(),
-        "pages": len(spider.paths),
+        "pages": len(paths),
         "responses": stats["response_received_count"],
         "items": stats.get("item_scraped_count", 0),
         "checked": stats.get("neardup/pages/checked", 0),
         "dropped": stats.get("neardup/pages/dropped", 0),
-    }))  # fmt: skip
+    })  # fmt: skip
 
 
 @contextmanager
@@ -172,106 +144,64 @@ def on_one_core() -> Iterator[None]:
         os.sched_setaffinity(0, cores)
 
 
-def start(one: Contestant, uri: str, run: str, arguments: list[str]) -> subprocess.Popen:
-    """Start a crawl in a process of its own; it waits for a line."""
-    settings = {
+def settings_of(one: Contestant, uri: str) -> dict[str, Any]:
+    if one == WITHOUT:
+        return {}
+    return {
         "ADDONS": {"scrapy_neardup.Addon": 500},
         "NEARDUP_PRESET": one.preset,
-        "NEARDUP_STORE": uri.format(run=run),
-        "NEARDUP_NAMESPACE": run,
+        "NEARDUP_STORE": uri,
+        "NEARDUP_NAMESPACE": f"run{time.time_ns()}",
     }
-    return subprocess.Popen(
-        [sys.executable, __file__, "--crawl", *arguments,
-         json.dumps({} if one == WITHOUT else settings)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(one.way),
-    )  # fmt: skip
 
 
-def compare(
-    folder: Path, contestants: dict[Contestant, str], options: argparse.Namespace, runs: Iterator
-) -> dict[Contestant, list[dict[str, float]]]:
-    """Crawl one site in rounds; return what each contestant took, round by round."""
-    found = {one: [] for one in contestants}
-    with served(folder, options.pages) as url:
-        arguments = [url, str(folder), str(options.pages)]
-        for _ in range(options.rounds):
-            with on_one_core():
-                crawls = {
-                    one: start(one, uri, f"run-{next(runs)}", arguments)
-                    for one, uri in contestants.items()
-                }
-            for process in crawls.values():
-                assert process.stdout.readline() == "ready\n"
-            for process in crawls.values():
-                process.stdin.write("\n")
-                process.stdin.flush()
-            for one, process in crawls.items():
-                printed, _ = process.communicate()
-                found[one].append(checked(one, json.loads(printed)))
+def crawl_at_once(
+    contestants: dict[Contestant, Iterator[str]], start: partial
+) -> dict[Contestant, dict[str, float]]:
+    """Let all contestants crawl at the same time; return what each has counted."""
+    ready = SPAWN.Barrier(len(contestants))
+    pipes = {one: SPAWN.Pipe() for one in contestants}
+    with on_one_core():
+        for one, uris in contestants.items():
+            settings = settings_of(one, next(uris))
+            with environment(pure=one.pure):
+                SPAWN.Process(target=start, args=(settings, ready, pipes[one][1])).start()
+    found = {one: ours.recv() for one, (ours, _) in pipes.items()}
+    for one, counted in found.items():
+        assert counted["responses"] == counted["pages"], counted
+        assert counted["items"] == counted["pages"] - counted["dropped"], counted
+        assert counted["checked"] == (0 if one == WITHOUT else counted["pages"]), counted
     return found
 
 
-def checked(one: Contestant, found: dict[str, float]) -> dict[str, float]:
-    """Return what a crawl has counted, which must add up."""
-    assert found["responses"] == found["pages"], found
-    assert found["items"] == found["pages"] - found["dropped"], found
-    assert found["checked"] == (0 if one == WITHOUT else found["pages"]), found
-    return found
-
-
-def show(name: str, found: dict[Contestant, list[dict[str, float]]]) -> dict[Contestant, float]:
+def show(name: str, rounds: list[dict[Contestant, dict]]) -> dict[Contestant, float]:
     """Print what a site's crawls took; return the median ratio of each contestant."""
-    base = found.pop(WITHOUT)
+    base = [found[WITHOUT] for found in rounds]
     pages = base[0]["pages"]
     median = statistics.median(1000 * each["cpu"] / pages for each in base)
     print(f"\n{name}: {pages} pages, {median:.2f} ms of CPU a page without the plugin")
     ratios = {}
-    for one, runs in found.items():
-        each = sorted(run["cpu"] / bare["cpu"] for run, bare in zip(runs, base, strict=True))
-        ratios[one] = statistics.median(each)
-        dropped = runs[0]["dropped"] / pages
-        print(
-            f"  {one!s:24} {ratios[one]:.3f} times, {each[0]:.3f} to {each[-1]:.3f};"
-            f" {runs[0]['way']}, {dropped:.0%} dropped",
-            flush=True,
-        )
+    for one in list(rounds[0])[1:]:
+        each = sorted(found[one]["cpu"] / found[WITHOUT]["cpu"] for found in rounds)
+        ratios[one], last = statistics.median(each), rounds[0][one]
+        print(f"  {one!s:24} {ratios[one]:.3f} times, {each[0]:.3f} to {each[-1]:.3f};"
+              f" {last['way']}, {last['dropped'] / pages:.0%} dropped", flush=True)  # fmt: skip
     return ratios
 
 
+def compare(folder: Path, contestants: dict, options: Namespace) -> dict[Contestant, float]:
+    """Crawl one site in rounds."""
+    with served(folder, options.pages) as url:
+        start = partial(crawl, url, list(sample(folder, options.pages)))
+        rounds = [crawl_at_once(contestants, start) for _ in range(options.rounds)]
+    return show(folder.name, rounds)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_page_options(parser, pages=400, rounds=5)
-    parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--crawl", nargs=4, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(*options.serve)
-    if options.crawl:
-        crawl(*options.crawl)
-        return
-    if options.quick:
-        options.pages, options.rounds = 20, 1
-    ways = [COMPILED, PURE] if options.pure else [COMPILED]
-    runs = itertools.count()
-    with (
-        TemporaryDirectory() as scratch,
-        sites(options) as folders,
-        store_uris(options.store, Path(scratch)) as uris,
-    ):
-        contestants = {WITHOUT: ""} | {
-            Contestant(preset, store, way): uris[store]
-            for preset in options.preset
-            for store in options.store
-            for way in ways
-        }
-        by_site = [
-            show(folder.name, compare(folder, contestants, options, runs)) for folder in folders
-        ]
+    options = options_of(__doc__, quick={"pages": 20, "rounds": 1})
+    with setting(options) as (folders, contestants):
+        all_of_them = {WITHOUT: iter(lambda: "", None)} | contestants
+        by_site = [compare(folder, all_of_them, options) for folder in folders]
     print(f"\nCPU with the plugin to CPU without it, {len(by_site)} sites:")
     for one in by_site[0]:
         ratios = sorted(each[one] for each in by_site)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from sites import DUPLICATE, LOST, Site, Source, load, places
+from sites import DUPLICATE, LOST, Site, Source, exact, load, ranks
 from trials import Outcome, seeded
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.evidence import HEAD_SIZE
-from scrapy_neardup.fingerprints import features, hamming_distance, token_hashes
+from scrapy_neardup.fingerprints import hamming_distance
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content, Form
 from scrapy_neardup.verdict import Candidate, Page
@@ -25,40 +24,29 @@ def show(
     analyser = Analyser(seeded(parameters, 0))
     for source in sources:
         site = load(source)
-        outcome = found[site.name]
-        for kind, lines in (
-            ("lost", lost(site, outcome, analyser)),
-            ("wrongly dropped, not lost", mistaken(site, outcome, analyser)),
-            ("missed", missed(site, outcome, analyser)),
-        ):
-            listed = list(lines)
+        lines: dict[str, list[str]] = {
+            "lost": [],
+            "wrongly dropped, not lost": [],
+            "missed": [],
+        }
+        for kind, page, other, fate in wrong(site, found[site.name]):
+            lines[kind].append(described(site, analyser, page, other, fate))
+        for kind, listed in lines.items():
             print("\n".join([f"\n{label}, {site.name}: {len(listed)} {kind}", *listed[:most]]))
 
 
-def lost(site: Site, outcome: Outcome, analyser: Analyser) -> Iterator[str]:
-    """Describe dropped pages that no earlier page resembles."""
-    place = places(site.orders(0)[0])
+def wrong(site: Site, outcome: Outcome) -> Iterator[tuple[str, int, int, str]]:
+    """Yield what is wrong about a page, the page, the other one, and what became of that."""
+    rank = ranks(site.orders(0)[0])
     for page, match in outcome.dropped.items():
-        if site.nearest(page, place)[0] < LOST:
-            yield described(site, analyser, page, match.page_id)
-
-
-def mistaken(site: Site, outcome: Outcome, analyser: Analyser) -> Iterator[str]:
-    """Describe dropped pages that are no duplicates, but much alike an earlier one."""
-    place = places(site.orders(0)[0])
-    for page, match in outcome.dropped.items():
-        if LOST <= site.nearest(page, place)[0] < DUPLICATE:
-            yield described(site, analyser, page, match.page_id)
-
-
-def missed(site: Site, outcome: Outcome, analyser: Analyser) -> Iterator[str]:
-    """Describe duplicates that were kept."""
-    place = places(site.orders(0)[0])
+        if (nearest := site.nearest(page, rank)[0]) < DUPLICATE:
+            kind = "lost" if nearest < LOST else "wrongly dropped, not lost"
+            yield kind, page, match.page_id, ""
     for page in range(len(site.pages)):
-        value, other = site.nearest(page, place)
+        value, other = site.nearest(page, rank)
         if value >= DUPLICATE and page not in outcome.dropped:
             fate = "itself dropped" if other in outcome.dropped else "kept"
-            yield described(site, analyser, page, other, fate)
+            yield "missed", page, other, fate
 
 
 def described(site: Site, analyser: Analyser, page: int, other: int, fate: str = "") -> str:
@@ -67,12 +55,8 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
     parts = [f"truth {'< .8' if truth is None else f'{truth:.3f}'}"]
     ours, theirs = (site.contents[number] for number in (page, other))
     parts.append(f"main text {exact(ours.text, theirs.text):.3f}")
-    cores = [core(content) for content in (ours, theirs)]
-    if any(
-        len(each) < len(content.blocks)
-        for each, content in zip(cores, (ours, theirs), strict=True)
-    ):
-        parts.append(f"core {exact(*map(chr(10).join, cores)):.3f}")
+    if any(block.form is not Form.CONTENT for each in (ours, theirs) for block in each.blocks):
+        parts.append(f"main content {exact(main_content(ours), main_content(theirs)):.3f}")
     a, b = (analyser.page(site.contents[n], page_id=n, url=site.url(n)) for n in (page, other))
     parts.append(f"{a.tokens} and {b.tokens} tokens")
     if isinstance(a, Page) and isinstance(b, Page):
@@ -87,20 +71,12 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
             found = Candidate(b.id, 0, b.evidence)
             decided = deciding(a, analyser.parameters.matching)(found)
             parts.append(f"{decided.identity}: {decided.rule}")
-            parts += [
-                f"{differing} of {of} shingles of {name}" for name, differing, of in decided.views
-            ]
+            parts += [f"{off} of {of} shingles of {name}" for name, off, of in decided.views]
     suffix = f"  ({fate})" if fate else ""
     return f"  {site.pages[page]}\n  {site.pages[other]}{suffix}\n      {', '.join(parts)}"
 
 
-def core(content: Content) -> list[str]:
-    """Return the texts of a page that are content by their form."""
-    return [block.text for block in content.blocks if block.form is Form.CONTENT]
-
-
-def exact(a: str, b: str) -> float:
-    """Return the Jaccard resemblance of the word 4-shingles of two texts."""
-    x, y = (features(token_hashes(text), shingle_size=4)[0] for text in (a, b))
-    shared = len(np.intersect1d(x, y, assume_unique=True))
-    return shared / max(1, len(x) + len(y) - shared)
+def main_content(content: Content) -> str:
+    """Return the blocks that are content by their form, or the text where there is none."""
+    blocks = [block.text for block in content.blocks if block.form is Form.CONTENT]
+    return "\n".join(blocks) or content.text

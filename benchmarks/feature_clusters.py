@@ -10,12 +10,12 @@ share some with an earlier one. Required: the same clusters on disk as in memory
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
 from collections.abc import Iterator
 
 import numpy as np
+from harness import arguments
 
 from scrapy_neardup.clusters import feature_clusters
 from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
@@ -42,21 +42,15 @@ def made(pages: int) -> Iterator[np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a fiftieth of the pages")
-    pages = PAGES // 50 if parser.parse_args().quick else PAGES
+    pages = arguments(__doc__, pages=PAGES, quick={"pages": PAGES // 50}).pages
     start = time.perf_counter()
     on_disk = feature_clusters_on_disk(made(pages), SHARED, memory=MEMORY)
     took = time.perf_counter() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    clusters = np.unique(on_disk, return_counts=True)[1]
-    several = clusters[clusters > 1]
-    print(
-        f"{pages:,} pages, {SHARED} of {FEATURES} features: {len(several):,} clusters of"
-        f" {several.sum():,} pages, the largest {several.max()}"
-    )
+    sizes = np.unique(on_disk, return_counts=True)[1]
+    several = sizes[sizes > 1]
+    print(f"{pages:,} pages, {SHARED} of {FEATURES} features: {len(several):,} clusters of"
+          f" {several.sum():,} pages, the largest {several.max()}")  # fmt: skip
     print(f"on disk   {took:6.1f} s, {memory:5.0f} MB for the whole process")
     features = np.concatenate(list(made(pages)))
     start = time.perf_counter()

@@ -10,12 +10,12 @@ within four standard deviations of the curve.
 
 from __future__ import annotations
 
-import argparse
 from math import sqrt
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from harness import arguments
 from matplotlib.figure import Figure
 from sketches import pairs
 
@@ -23,22 +23,22 @@ from scrapy_neardup.fingerprints.filtering import Filter
 
 ALTAVISTA = Filter(6, 14, 2)
 RESEMBLANCES = (0.7, 0.75, 0.8, 0.825, 0.85, 0.875, 0.9, 0.925, 0.95, 0.975)
-SHINGLES, PAIRS = 400, 2000
 WAYS = {"independent": "#1f5fa8", "one": "#d9730d"}
+Points = dict[str, list[tuple[float, float]]]
+"""Way -> resemblance, and share that is accepted."""
 
 
-def measured(number: int) -> dict[str, list[tuple[float, float, float]]]:
-    """Return for each way (resemblance, share that is accepted, share by the curve)."""
-    points: dict[str, list[tuple[float, float, float]]] = {way: [] for way in WAYS}
+def measured(number: int) -> Points:
+    points: Points = {way: [] for way in WAYS}
     for wanted in RESEMBLANCES:
         accepted, expected = dict.fromkeys(WAYS, 0), 0.0
-        for *sets, truth in pairs(number, SHINGLES, wanted):
+        for *sets, truth in pairs(number, 400, wanted):
             expected += ALTAVISTA.acceptance(truth) / number
             for way in WAYS:
                 a, b = (ALTAVISTA.features_of(each, way) for each in sets)
                 accepted[way] += int(np.count_nonzero(a == b) >= ALTAVISTA.shared)
         for way, count in accepted.items():
-            points[way].append((truth, count / number, expected))
+            points[way].append((truth, count / number))
             error = sqrt(expected * (1 - expected) / number)
             assert abs(count / number - expected) <= 4 * error + 1 / number
         shares = "  ".join(f"{way} {points[way][-1][1]:.4f}" for way in WAYS)
@@ -46,14 +46,14 @@ def measured(number: int) -> dict[str, list[tuple[float, float, float]]]:
     return points
 
 
-def drawn(points: dict[str, list[tuple[float, float, float]]]) -> Figure:
+def drawn(points: Points) -> Figure:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
-    places = np.linspace(0.5, 1, 251)
-    curve = [ALTAVISTA.acceptance(x) for x in places]
+    along = np.linspace(0.5, 1, 251)
+    curve = [ALTAVISTA.acceptance(x) for x in along]
     for axes, scale in zip(figure.subplots(1, 2), ("linear", "log"), strict=True):
-        axes.plot(places, curve, color="#444444", linewidth=1, label="P[6, 14, 2]")
+        axes.plot(along, curve, color="#444444", linewidth=1, label="P[6, 14, 2]")
         for marker, (way, found) in zip("ox", points.items(), strict=True):
-            x, y, _ = np.array([point for point in found if point[1]]).T
+            x, y = np.array([point for point in found if point[1]]).T
             name = "independent permutations" if way == "independent" else "one permutation"
             axes.plot(x, y, marker, color=WAYS[way], fillstyle="none", label=name)
         axes.set(xlabel="resemblance", ylabel="share of pairs accepted", yscale=scale)
@@ -65,13 +65,10 @@ def drawn(points: dict[str, list[tuple[float, float, float]]]) -> Figure:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    options = arguments(
+        __doc__, out=(Path, "where the picture goes"), pairs=2000, quick={"pairs": 50}
     )
-    parser.add_argument("--out", type=Path, help="where the picture goes")
-    parser.add_argument("--quick", action="store_true", help="few pairs, to see that it works")
-    options = parser.parse_args()
-    points = measured(50 if options.quick else PAIRS)
+    points = measured(options.pairs)
     mpl.rcParams["svg.hashsalt"] = "neardup"
     figure = drawn(points)
     if options.out:

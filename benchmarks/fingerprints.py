@@ -1,8 +1,7 @@
 """Tree to text and text to fingerprint: what they cost, next to what else one would take.
 
 Pages are those that the standard library writes about its own modules (pydoc), framed by
-navigation, header and footer. Both sides take turns, several calls each, and the ratio is
-the median of the turns' ratios:
+navigation, header and footer. Both sides take turns, and the best of each counts:
 
 * text: `Extractor` on the tree that Scrapy has parsed anyway, against a pass of
   BeautifulSoup (parser lxml), which is what reads text from the page otherwise;
@@ -19,25 +18,18 @@ gives, and is within 3 bits when one of its words changes.
 
 from __future__ import annotations
 
-import argparse
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from harness import Table, arguments, in_turns
+
 from scrapy_neardup import _speed
-from scrapy_neardup.fingerprints import (
-    features,
-    hamming_distance,
-    simhash,
-    simhash_features,
-    token_hashes,
-)
+from scrapy_neardup.fingerprints import features, hamming_distance, simhash, token_hashes
 from scrapy_neardup.text import Extractor, normalize, parse_html
 
 try:
@@ -46,12 +38,12 @@ try:
 except ImportError as missing:
     sys.exit(f"{missing}: install the peers with  pip install 'scrapy-neardup[bench]'")
 
-MODULES = [
-    *("argparse", "bisect", "calendar", "cmd", "codecs", "csv", "datetime", "decimal", "difflib"),
-    *("email", "enum", "fractions", "functools", "gzip", "heapq", "html", "inspect", "io", "json"),
-    *("logging", "math", "os", "pathlib", "pickle", "random", "re", "shutil", "socket", "sqlite3"),
-    *("statistics", "string", "tarfile", "textwrap", "typing", "unittest", "zipfile"),
-]
+_MODULES = """
+argparse bisect calendar cmd codecs csv datetime decimal difflib email enum fractions functools
+gzip heapq html inspect io json logging math os pathlib pickle random re shutil socket sqlite3
+statistics string tarfile textwrap typing unittest zipfile
+"""
+MODULES = _MODULES.split()
 MENU = "".join(f'<li><a href="/{n}">Entry {n} of the menu</a></li>' for n in range(30))
 FRAME = (
     "<!DOCTYPE html><html><head><title>{title}</title><style>p {{}}</style></head><body>"
@@ -59,7 +51,7 @@ FRAME = (
     "<main>{body}</main><script>track()</script>"
     "<footer><p>Printed on paper that grew on trees</p></footer></body></html>"
 )
-FURNITURE = ["script", "style", "template", "noscript", "head", "nav", "footer"]
+BOILERPLATE = ["script", "style", "template", "noscript", "head", "nav", "footer"]
 TARGET_TOKENS = 1_000
 TARGET_RATIO = 8 if _speed.load("features") is None else 20
 """How many times as fast as PyPI `simhash`: in numpy, and compiled."""
@@ -70,16 +62,17 @@ def pages(count: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pydoc", "-w", *MODULES[:count]]
         subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
-        written = sorted(Path(folder).glob("*.html"))
-        bodies = [path.read_text(encoding="utf-8").partition("<body>")[2] for path in written]
-    names = [path.stem for path in written]
-    return [FRAME.format(title=t, body=b) for t, b in zip(names, bodies, strict=True)]
+        written = {path.stem: path.read_text(encoding="utf-8") for path in Path(folder).iterdir()}
+    return [
+        FRAME.format(title=name, body=html.partition("<body>")[2])
+        for name, html in sorted(written.items())
+    ]
 
 
 def by_beautiful_soup(page: str) -> str:
-    """Return the text of a page without its furniture, the usual way."""
+    """Return the text of a page without its boilerplate, the usual way."""
     soup = BeautifulSoup(page, "lxml")
-    for element in soup(FURNITURE):
+    for element in soup(BOILERPLATE):
         element.decompose()
     return soup.get_text(" ")
 
@@ -97,17 +90,6 @@ def vote(text: str) -> int:
     return sum((total > 0) << bit for bit, total in enumerate(sums))
 
 
-def check_text(corpus: list[str]) -> None:
-    """Require that both ways to read a page find the same letters."""
-    extractor = Extractor()
-    for page in corpus:
-        ours = normalize(extractor.extract(parse_html(page)).text)
-        theirs = normalize(by_beautiful_soup(page))
-        # Not the same words: get_text(" ") parts words at every element within them.
-        if b"".join(ours.split()) != b"".join(theirs.split()):
-            raise SystemExit(f"the texts of {page[:80]!r} differ")
-
-
 def check_simhash(text: str) -> None:
     """Require the right fingerprint, the same each time, near that of a near-duplicate."""
     words = text.split()
@@ -115,69 +97,52 @@ def check_simhash(text: str) -> None:
     changed = " ".join([*words[:place], "changed", *words[place + 1 :]])
     fingerprint = simhash(text)
     assert fingerprint == simhash(" ".join(words).upper()) == vote(text)
-    assert fingerprint == simhash_features(*features(token_hashes(text)))
     assert hamming_distance(fingerprint, simhash(changed)) <= 3
     assert hamming_distance(fingerprint, simhash(" ".join(reversed(words)))) > 3
 
 
-def race(
-    ours: Callable[[], object], theirs: Callable[[], object], turns: int, calls: int = 1
-) -> list[float]:
-    """Run both in turns; return the median seconds of a call of each, and of a turn's ratio."""
-    taken = []
-    for _ in range(turns + 1):
-        seconds = []
-        for function in (ours, theirs):
-            start = time.perf_counter()
-            for _ in range(calls):
-                function()
-            seconds.append((time.perf_counter() - start) / calls)
-        taken.append((*seconds, seconds[1] / seconds[0]))
-    return [statistics.median(column) for column in zip(*taken[1:], strict=True)]  # 1 to warm up
-
-
 def main() -> None:
-    """Check, time, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    options = arguments(
+        __doc__,
+        turns=(21, "how often each is timed"),
+        modules=len(MODULES),
+        quick={"turns": 3, "modules": 4},
     )
-    parser.add_argument("--quick", action="store_true", help="a few pages and turns only")
-    parser.add_argument("--turns", type=int, help="how often each is timed (default: 21)")
-    options = parser.parse_args()
-    turns = options.turns or (3 if options.quick else 21)
-    corpus = pages(4 if options.quick else len(MODULES))
-    roots = [parse_html(page) for page in corpus]
-    extractor = Extractor()
+    corpus = pages(options.modules)
+    roots, extractor = [parse_html(page) for page in corpus], Extractor()
     texts = [extractor.extract(root).text for root in roots]
+    for ours, page in zip(texts, corpus, strict=True):
+        # Not the same words: get_text(" ") parts words at every element within them.
+        letters = [b"".join(normalize(each).split()) for each in (ours, by_beautiful_soup(page))]
+        assert letters[0] == letters[1], f"the texts of {page[:80]!r} differ"
     words = normalize("\n".join(texts)).decode().split()
-    check_text(corpus)
+    count, size = len(corpus), sum(map(len, corpus)) // len(corpus) // 1000
+    print(f"{count} pages of {size} kB and {len(words) // count} tokens on average")
+    table = Table(µs="<24", ours="12.0f", peer="12.0f", ratio="8.1f")
 
-    count = len(corpus)
-    size = sum(map(len, corpus)) // count // 1000
-    print(f"{count} pages of {size} kB and {len(words) // count} tokens on average, {turns} turns")
-    print(f"{'':24}{'ours':>12}{'peer':>12}{'ratio':>8}")
-    ours, theirs, ratio = race(
+    def race(name: str, ours: Callable, theirs: Callable, turns: int, each: int = 1) -> float:
+        found = in_turns({"ours": ours, "theirs": theirs}, turns + 1)
+        a, b = (found[side][0] / each for side in ("ours", "theirs"))
+        table.row(name, a * 1e6, b * 1e6, b / a)
+        return b / a
+
+    race(
+        "text, a page",
         lambda: [extractor.extract(root) for root in roots],
         lambda: [by_beautiful_soup(page) for page in corpus],
-        max(3, turns // 7),
+        max(3, options.turns // 7),
+        count,
     )
-    show("text, a page", ours / count, theirs / count, ratio)
     for tokens in (1_000, 5_000, 20_000):
         sample = (words * (1 + tokens // len(words)))[:tokens]
-        if len(set(sample)) < 100:
-            raise SystemExit("pydoc wrote too few words")
+        assert len(set(sample)) >= 100, "pydoc wrote too few words"
         text = " ".join(sample)
         check_simhash(text)
-        ours, theirs, ratio = race(partial(simhash, text), partial(by_peer, text), turns, calls=5)
-        show(f"simhash, {tokens:,} tokens", ours, theirs, ratio)
+        sides = partial(simhash, text), partial(by_peer, text)
+        ratio = race(f"simhash, {tokens:,} tokens", *sides, options.turns)
         if tokens == TARGET_TOKENS:
             met = "met" if ratio >= TARGET_RATIO else "MISSED"
-            print(f"{'':24}at least {TARGET_RATIO} times as fast: {met}")
-
-
-def show(name: str, ours: float, theirs: float, ratio: float) -> None:
-    """Print one line of the table."""
-    print(f"{name:24}{ours * 1e6:9.0f} µs{theirs * 1e6:9.0f} µs{ratio:8.1f}")
+            print(f"{'':24} at least {TARGET_RATIO} times as fast: {met}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ own.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import re
 from collections import Counter
@@ -26,14 +25,11 @@ from itertools import product
 from pathlib import Path
 from textwrap import wrap
 
-import hazard_answers
-import hazard_boards
-import hazard_records
-import hazard_shops
-from hazard_site import KINDS, TEMPLATES, Kind
+from harness import arguments
+from made.hazard_site import KINDS, TEMPLATES, Kind
+from made.judging import Tally, judge, record, tally
+from made.world import Page
 from sites import WORKERS
-from worlds_judging import Tally, judge, record, tally
-from worlds_site import Page
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.actions import Judged
@@ -44,9 +40,6 @@ from scrapy_neardup.options import DROP, PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import MIN_PAGES
 from scrapy_neardup.verdict import Verdict
-
-MADE_BY = (hazard_shops, hazard_records, hazard_boards, hazard_answers)
-"""The modules whose kinds are registered when they are imported."""
 
 CONFIGURATIONS = (*PRESETS, "best+strict")
 """Presets, alone and with NEARDUP_TITLES."""
@@ -125,31 +118,20 @@ def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> I
     chosen = {name: found for name, found in results.items() if KINDS[name].repeats is repeats}
     if not chosen:
         return
-    head = "copies found" if repeats else "different pages lost"
+    total, counted, head = ("contents", "lost", "different pages lost")
+    if repeats:
+        total, counted, head = ("repetitions", "found", "copies found")
     yield f"\n{head:24}" + "".join(f"{preset:>12}" for preset in ("of", *presets))
+    sums: Counter[str] = Counter()
     for name, found in chosen.items():
-        counts = [_count(found[preset], repeats=repeats) for preset in presets]
+        counts = {preset: getattr(found[preset].tally, counted) for preset in presets}
+        sums.update(counts)
         first = found[presets[0]]
-        total = first.tally.repetitions if repeats else first.tally.contents
         where = "" if KINDS[name].shown == "text" else f"  in {KINDS[name].shown}"
         named = f"  {first.named}" if first.named else ""
-        yield f"{name:24}" + "".join(f"{count:12,}" for count in (total, *counts)) + where + named
-    sums = [
-        sum(_count(found[preset], repeats=repeats) for found in chosen.values())
-        for preset in presets
-    ]
-    yield f"{'total':24}{'':12}" + "".join(f"{count:12,}" for count in sums)
-
-
-def _count(found: Found, *, repeats: bool) -> int:
-    return found.tally.found if repeats else found.tally.lost
-
-
-def shown(name: str, preset: str, found: Tally, count: int) -> Iterator[str]:
-    """Yield pages that were lost, and for which others."""
-    for page, verdict in found.examples[:count]:
-        match = verdict.match
-        yield f"  {name}, {preset}: {page.url} for {match and match.url}: {verdict.explain()}"
+        cells = (getattr(first.tally, total), *counts.values())
+        yield f"{name:24}" + "".join(f"{count:12,}" for count in cells) + where + named
+    yield f"{'total':24}{'':12}" + "".join(f"{sums[preset]:12,}" for preset in presets)
 
 
 def readme(text: str, results: dict[str, Results]) -> str:
@@ -165,49 +147,37 @@ def readme(text: str, results: dict[str, Results]) -> str:
     return changed
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--kind", nargs="+", choices=KINDS, metavar="KIND", default=list(KINDS))
-    parser.add_argument(
-        "--preset", nargs="+", default=list(CONFIGURATIONS), metavar="PRESET[+TITLES]"
-    )
-    parser.add_argument("--orders", type=int, default=3, help="orders of the pages (default 3)")
-    parser.add_argument(
-        "--show", type=int, default=0, help="lost pages to show, a kind and preset"
-    )
-    parser.add_argument("--quick", action="store_true", help="one order")
-    parser.add_argument("--list", action="store_true", help="describe the kinds and end")
-    parser.add_argument("--readme", action="store_true", help="write those best loses into README")
-    options = parser.parse_args()
-    if options.quick:
-        options.orders = 1
-    if options.readme:
-        options.preset = ["best"]
-    return options
-
-
 def main() -> None:
-    options = arguments()
+    options = arguments(
+        __doc__,
+        kind=(list(KINDS), None, KINDS),
+        preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"),
+        orders=(3, "orders of the pages"),
+        show=(0, "lost pages to show, a kind and preset"),
+        list=(False, "describe the kinds and end"),
+        readme=(False, "write those best loses into README"),
+        quick={"orders": 1},
+    )
     if options.list:
         print(*(f"{kind.name}: {kind.says}" for kind in KINDS.values()), sep="\n")
         return
+    presets = ["best"] if options.readme else options.preset
     results = {}
     quiet = logging.getLogger("scrapy_neardup").setLevel  # what it would warn of is in the table
     with ProcessPoolExecutor(WORKERS, initializer=quiet, initargs=("ERROR",)) as workers:
-        work = partial(judged, presets=options.preset, orders=options.orders)
+        work = partial(judged, presets=presets, orders=options.orders)
         for name, found in zip(options.kind, workers.map(work, options.kind), strict=True):
             checked(KINDS[name], found)
             results[name] = found
     if options.readme:
         README.write_text(readme(README.read_text(encoding="utf-8"), results), encoding="utf-8")
     for repeats in (False, True):
-        print(*rows(results, options.preset, repeats=repeats), sep="\n")
+        print(*rows(results, presets, repeats=repeats), sep="\n")
     for name, found in results.items():
         for preset, counts in found.items():
-            for line in shown(name, preset, counts.tally, options.show):
-                print(line)
+            for page, verdict in counts.tally.examples[: options.show]:
+                match = verdict.match and verdict.match.url
+                print(f"  {name}, {preset}: {page.url} for {match}: {verdict.explain()}")
 
 
 if __name__ == "__main__":

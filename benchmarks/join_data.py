@@ -1,17 +1,15 @@
-"""Collections that the benchmarks of joins work on, and how they time and compare.
+"""Collections that the benchmarks of joins work on, and how they compare.
 
 Pages (of a folder, or generated: one site in two versions), short records, and names.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable
+from argparse import Namespace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
+from harness import arguments
 
 from scrapy_neardup.joins import SimilarPairs
 
@@ -23,20 +21,20 @@ PAGES = 5_000
 SEED = 2008
 
 Result = list[tuple[int, int]]
-Found = TypeVar("Found")
 
 
-def arguments(description: str | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+def options_and_texts(doc: str | None) -> tuple[Namespace, str, list[str]]:
+    """Return the command line's options, what its pages are, and their texts."""
+    options = arguments(
+        doc, pages=(Path, "a folder of HTML files to join"), scale=1, quick={"scale": 50}
     )
-    parser.add_argument("--pages", type=Path, help="a folder of HTML files to join")
-    parser.add_argument("--quick", action="store_true", help="everything at a fiftieth")
-    return parser.parse_args()
+    if options.pages:
+        return options, str(options.pages), read_pages(options.pages)
+    return options, "generated pages", made_pages(PAGES // options.scale)
 
 
 def read_pages(folder: Path) -> list[str]:
-    """All visible text of the HTML files of a folder, in the order of their paths."""
+    """Return all visible text of the HTML files of a folder, in the order of their paths."""
     from scrapy_neardup.offline.readers.corpus import Corpus
     from scrapy_neardup.text import Extractor, parse_html
 
@@ -48,7 +46,7 @@ def read_pages(folder: Path) -> list[str]:
 
 
 def made_pages(count: int) -> list[str]:
-    """Pages of one site in two versions: a template, and text that is edited here and there."""
+    """Return pages of one site in two versions: a template, and text with some words edited."""
     draw = np.random.default_rng(SEED)
     weights = 1 / np.arange(1, 20_001)
     weights /= weights.sum()
@@ -57,8 +55,8 @@ def made_pages(count: int) -> list[str]:
     for number in range(count):
         if number >= count // 2:
             page = list(pages[number - count // 2])
-            for place in draw.integers(0, len(page), draw.geometric(0.4) - 1):
-                page[place] = "edited"
+            for at in draw.integers(0, len(page), draw.geometric(0.4) - 1):
+                page[at] = "edited"
         else:
             length = int(draw.lognormal(4.6, 0.9)) + 20
             page = [f"w{token}" for token in draw.choice(20_000, length, p=weights)]
@@ -83,7 +81,7 @@ def made_records(count: int) -> list[list[int]]:
 
 
 def made_strings(count: int) -> list[str]:
-    """Names of two words; every tenth is another one with one to three edits."""
+    """Return names of two words; every tenth is another one with one to three edits."""
     draw = np.random.default_rng(SEED)
     letters = "etaoinshrdlucmfw"
     strings: list[str] = []
@@ -91,13 +89,11 @@ def made_strings(count: int) -> list[str]:
         if number % 10 == 9:
             name = strings[draw.integers(number)]
             for _ in range(draw.integers(1, 4)):
-                place = draw.integers(len(name))
-                name = name[:place] + letters[draw.integers(16)] + name[place + draw.integers(2) :]
+                at = draw.integers(len(name))
+                name = name[:at] + letters[draw.integers(16)] + name[at + draw.integers(2) :]
         else:
-            lengths = draw.integers(4, 10, 2)
-            name = " ".join(
-                "".join(letters[k] for k in draw.integers(0, 16, length)) for length in lengths
-            )
+            drawn = (draw.integers(0, 16, length) for length in draw.integers(4, 10, 2))
+            name = " ".join("".join(letters[k] for k in word) for word in drawn)
         strings.append(name)
     return strings
 
@@ -107,23 +103,5 @@ def found(pairs: SimilarPairs) -> Result:
 
 
 def same(name: str, answer: Result, expected: Result) -> None:
-    if answer != expected:
-        missing, extra = len(set(expected) - set(answer)), len(set(answer) - set(expected))
-        raise SystemExit(f"{name} and self_join differ: {missing} missing, {extra} more")
-
-
-def timed(call: Callable[[], Found], *, repeat: int = 3) -> tuple[float, Found]:
-    """The best of some runs, in seconds of processor time, and what the last one returned."""
-    best = float("inf")
-    for _ in range(repeat):
-        started = time.process_time()
-        result = call()
-        best = min(best, time.process_time() - started)
-    return best, result
-
-
-def texts_of(options: argparse.Namespace) -> tuple[str, list[str]]:
-    """Return the texts that the command line asks for, and what they are."""
-    if options.pages:
-        return str(options.pages), read_pages(options.pages)
-    return "generated pages", made_pages(PAGES // (50 if options.quick else 1))
+    missing, extra = len(set(expected) - set(answer)), len(set(answer) - set(expected))
+    assert answer == expected, f"{name} differs: {missing} missing, {extra} more"

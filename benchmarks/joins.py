@@ -30,38 +30,37 @@ experiments of Xiao et al. are in `xiao.py`.
 from __future__ import annotations
 
 import resource
-import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
+from harness import Table, timed
 from join_data import (
     RECORDS,
     SEED,
     Result,
-    arguments,
     found,
     made_records,
     made_strings,
+    options_and_texts,
     same,
-    texts_of,
-    timed,
 )
 
 from scrapy_neardup.joins import (
     TokenSets,
-    compiled,
     edit_distance,
     edit_join,
     encode,
+    search,
     self_join,
     shingles,
     words,
 )
 from scrapy_neardup.joins.measures import MeasureName
-from scrapy_neardup.offline.clustering.disk import cluster_on_disk
+from scrapy_neardup.offline.clustering import cluster_on_disk
 
 SHINGLE_SIZE = 4
 PAGE_THRESHOLDS = (0.95, 0.9, 0.85, 0.8)
@@ -70,14 +69,15 @@ SKETCHES, DISK_MEMORY = 300_000, "300MB"
 STRINGS, MAX_DISTANCES = 20_000, (1, 2, 3)
 TARGET = 30
 """How many times as fast as SetSimilaritySearch the join by resemblance is to be."""
-MEASURES: tuple[MeasureName, ...] = ("jaccard", "cosine")
+PUBLISHED = {"All-Pairs": ("all-pairs", 0), "PPJoin": ("ppjoin", 0), "PPJoin+": ("ppjoin+", 2),
+             "depth 4": ("ppjoin+", 4)}  # fmt: skip
+"""Name -> algorithm and depth of the suffix filter."""
 
 
 def main() -> None:
-    options = arguments(__doc__)
-    scale = 50 if options.quick else 1
-    clusters_on_disk(SKETCHES // scale)  # first, as it is the one whose memory is measured
-    what, texts = texts_of(options)
+    options, what, texts = options_and_texts(__doc__)
+    # The one whose memory is measured comes before all that takes more.
+    clusters_on_disk(SKETCHES // options.scale)
     documents = [words(text) for text in texts]
     compare(
         f"{len(texts):,} pages ({what}), word {SHINGLE_SIZE}-shingles",
@@ -85,25 +85,18 @@ def main() -> None:
         lambda: shingles(documents, SHINGLE_SIZE),
         PAGE_THRESHOLDS,
     )
-    records = made_records(RECORDS // scale)
-    compare(
-        f"{len(records):,} short records",
-        records,
-        lambda: encode(records),
-        RECORD_THRESHOLDS,
-    )
-    edit_distances(made_strings(STRINGS // scale))
+    records = made_records(RECORDS // options.scale)
+    title = f"{len(records):,} short records"
+    compare(title, records, lambda: encode(records), RECORD_THRESHOLDS)
+    edit_distances(made_strings(STRINGS // options.scale))
 
 
 def clusters_on_disk(count: int) -> None:
-    """Broder's four phases; the answer is known from how the sketches are made."""
+    """Run Broder's four phases; the answer is known from how the sketches are made."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    seconds, found = timed(
-        lambda: cluster_on_disk(made_sketches(count), 0.85, memory=DISK_MEMORY), repeat=1
-    )
+    seconds, found = timed(lambda: cluster_on_disk(made_sketches(count), 0.85, memory=DISK_MEMORY))
     numbers = np.arange(count)
-    if (found.labels != numbers - (numbers % 3 == 2)).any():
-        raise SystemExit("cluster_on_disk is wrong")
+    assert (found.labels == numbers - (numbers % 3 == 2)).all(), "cluster_on_disk is wrong"
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"four phases on disk, {count:,} sketches of 100 hashes, {DISK_MEMORY} for DuckDB: "
           f"{found.pairs:,} pairs, {found.common:,} common hashes left out, in {seconds:.1f} s; "
@@ -124,74 +117,55 @@ def made_sketches(count: int) -> Iterator[np.ndarray]:
 
 
 def compare(
-    title: str,
-    tokens: list[list],
-    encoded: Callable[[], TokenSets],
-    thresholds: tuple[float, ...],
+    title: str, tokens: list[list], encoded: Callable[[], TokenSets], thresholds: tuple[float, ...]
 ) -> None:
-    ordering, sets = timed(encoded)
+    """Time all on each threshold, and print times, and everybody's candidates."""
+    ordering, sets = timed(encoded, 3)
     print(f"\n{title}: {len(sets.tokens):,} tokens, {len(sets.frequency):,} distinct")
     print(f"ours: ordered by frequency in {ordering:.2f} s")
     peer = Peer(tokens) if find_spec("SetSimilaritySearch") else None
     oracle = DuckDB(sets)
-    for measure in MEASURES:
-        print(
-            f"{measure:>9} {'pairs':>7} | {'ours':>8} {'numpy':>8} {'All-Pairs':>9} "
-            f"{'PPJoin':>8} {'PPJoin+':>8} {'DuckDB':>8} {'SetSimS.':>8}  ratio: join, in all"
-        )
-        rows = [
-            compared(
-                sets, oracle, peer if measure == "jaccard" else None, measure, each,
-                ordering=ordering,
-            )
-            for each in thresholds
-        ]  # fmt: skip
-        print("candidates   ours  All-Pairs   PPJoin  PPJoin+  depth 4   pairs")
-        for threshold, row in zip(thresholds, rows, strict=True):
-            print(f"{threshold:10}" + "".join(f" {count:9,}" for count in row))
+    for measure in ("jaccard", "cosine"):
+        columns = dict.fromkeys(("ours", "numpy", *list(PUBLISHED)[:3], "DuckDB"), "9.3f")
+        table = Table(**{measure: "9"}, pairs="7,", **columns, **{"SetSimS.": "9.3f"},
+                      **{"join, in all": "<20"})  # fmt: skip
+        candidates = []
+        for threshold in thresholds:
+            times, counts, expected = ours(sets, threshold, measure)
+            in_sql, answer = timed(lambda t=threshold, m=measure: oracle.join(t, m))
+            same("DuckDB", answer, expected)
+            theirs, ratio = "-", ""
+            if peer and measure == "jaccard":
+                theirs, answer = timed(lambda t=threshold: peer.join(t))
+                same("SetSimilaritySearch", answer, expected)
+                in_all = (theirs + peer.ordering) / (times[0] + ordering)
+                mark = "" if theirs >= TARGET * times[0] else f" (under {TARGET}!)"
+                ratio = f"{theirs / times[0]:.1f} {in_all:.1f}{mark}"
+            table.row(str(threshold), len(expected), *times, in_sql, theirs, ratio)
+            candidates.append((str(threshold), *counts, len(expected)))
+        table = Table(candidates="10", ours="9,", **dict.fromkeys(PUBLISHED, "9,"), pairs="9,")
+        for row in candidates:
+            table.row(*row)
 
 
-def compared(
-    sets: TokenSets,
-    oracle: DuckDB,
-    peer: Peer | None,
-    measure: MeasureName,
-    threshold: float,
-    *,
-    ordering: float,
-) -> tuple[int, ...]:
-    """Time all on one threshold and print it; return everybody's candidates, and the pairs."""
-    seconds, pairs = timed(lambda: self_join(sets, threshold, measure=measure))
+def ours(
+    sets: TokenSets, threshold: float, measure: MeasureName
+) -> tuple[list[float], list[int], Result]:
+    """Return the times of our joins and of the papers', everybody's candidates, and the pairs."""
+    join = partial(self_join, sets, threshold, measure=measure)
+    seconds, pairs = timed(join, 3)
     expected = found(pairs)
-    used, compiled._compiled = compiled._compiled, None  # noqa: SLF001
-    in_numpy, pure = timed(lambda: self_join(sets, threshold, measure=measure))
-    compiled._compiled = used  # noqa: SLF001
+    compiled, search._compiled = search._compiled, None  # noqa: SLF001
+    in_numpy, pure = timed(join, 3)
+    search._compiled = compiled  # noqa: SLF001
     same("numpy", found(pure), expected)
-    times, counts = [], [pairs.stats.candidates]
-    for algorithm, depth in (("all-pairs", 0), ("ppjoin", 0), ("ppjoin+", 2), ("ppjoin+", 4)):
-        taken, others = timed(
-            lambda a=algorithm, d=depth: self_join(
-                sets, threshold, measure=measure, algorithm=a, max_depth=d
-            ),
-            repeat=1,
-        )
-        same(algorithm, found(others), expected)
+    times, counts = [seconds, in_numpy], [pairs.stats.candidates]
+    for name, (algorithm, depth) in PUBLISHED.items():
+        taken, others = timed(partial(join, algorithm=algorithm, max_depth=depth))
+        same(name, found(others), expected)
         times.append(taken)
         counts.append(others.stats.candidates)
-    in_sql, answer = timed(lambda: oracle.join(threshold, measure), repeat=1)
-    same("DuckDB", answer, expected)
-    row = (f"{threshold:9} {len(pairs):7,} | {seconds:7.3f}s {in_numpy:7.3f}s {times[0]:8.3f}s "
-           f"{times[1]:7.3f}s {times[2]:7.3f}s {in_sql:7.3f}s")  # fmt: skip
-    if peer is None:
-        print(f"{row} {'-':>8}")
-    else:
-        theirs, answer = timed(lambda: peer.join(threshold), repeat=1)
-        same("SetSimilaritySearch", answer, expected)
-        ratio = theirs / seconds
-        mark = "" if ratio >= TARGET else f"  (under {TARGET}!)"
-        in_all = (theirs + peer.ordering) / (seconds + ordering)
-        print(f"{row} {theirs:7.3f}s   {ratio:.1f} {in_all:.1f}{mark}")
-    return (*counts, len(pairs))
+    return times[:-1], counts, expected
 
 
 class Peer:
@@ -200,7 +174,7 @@ class Peer:
     def __init__(self, tokens: list[list]) -> None:
         order = import_module("SetSimilaritySearch.utils")._frequency_order_transform  # noqa: SLF001
         self._tokens = [list(dict.fromkeys(record)) for record in tokens]
-        self.ordering, ordered = timed(lambda: order(self._tokens), repeat=1)
+        self.ordering, ordered = timed(lambda: order(self._tokens))
         print(f"SetSimilaritySearch: ordered by frequency in {self.ordering:.2f} s")
         self._module = import_module("SetSimilaritySearch.all_pairs")
         self._module._frequency_order_transform = lambda _: ordered  # noqa: SLF001  (only the join)
@@ -227,11 +201,9 @@ class DuckDB:
                 row_number() OVER (PARTITION BY number ORDER BY frequency, token) AS place
             FROM given JOIN (
                 SELECT token, count(*) AS frequency FROM given GROUP BY token
-            ) USING (token)
-        """)
-        self.database.execute("""
+            ) USING (token);
             CREATE TABLE sets AS
-            SELECT number, list(token) AS tokens FROM given GROUP BY number
+            SELECT number, list(token) AS tokens FROM given GROUP BY number;
         """)
 
     def join(self, threshold: float, measure: MeasureName) -> Result:
@@ -257,26 +229,22 @@ class DuckDB:
 
 
 def edit_distances(strings: list[str]) -> None:
-    """The edit-distance join; a sample is compared with all strings."""
+    """Time the edit-distance join; a sample is compared with all strings."""
     every = len(strings) * (len(strings) - 1) // 2
     sample = range(0, len(strings), max(1, len(strings) // 20))
-    started = time.process_time()
-    measured = {
-        (min(i, j), max(i, j)): edit_distance(strings[i], strings[j])
-        for i in sample
-        for j in range(len(strings))
-        if i != j
-    }
-    each = (time.process_time() - started) / len(measured)
+    compared = [(min(i, j), max(i, j)) for i in sample for j in range(len(strings)) if i != j]
+    seconds, measured = timed(
+        lambda: {pair: edit_distance(*(strings[n] for n in pair)) for pair in compared}
+    )
     print(f"\nedit distance, {len(strings):,} strings: comparing all {every:,} pairs would take "
-          f"{every * each:,.0f} s")  # fmt: skip
+          f"{every * seconds / len(compared):,.0f} s")  # fmt: skip
     for limit in MAX_DISTANCES:
         for q in (2, 3):
-            seconds, pairs = timed(lambda d=limit, q=q: edit_join(strings, d, q=q), repeat=1)
+            seconds, pairs = timed(partial(edit_join, strings, limit, q=q))
             answer = dict(zip(found(pairs), pairs.distance.tolist(), strict=True))
             for pair, distance in measured.items():
-                if answer.get(pair) != (distance if distance <= limit else None):
-                    raise SystemExit(f"edit_join is wrong about {pair}: {distance}")
+                right = distance if distance <= limit else None
+                assert answer.get(pair) == right, f"edit_join is wrong about {pair}: {distance}"
             print(f"  within {limit}, {q}-grams: {len(pairs.i):,} pairs of "
                   f"{pairs.stats.candidates:,} candidates in {seconds:.2f} s")  # fmt: skip
 

@@ -14,23 +14,21 @@ site's own order and in random ones; `most` is the crawl that lost most.
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import get_args
 
 import examples
 import trap_pairs
-from named_sites import add_site_options, named
-from sites import Source, load
-from stress import SECTION, Stress
+from harness import arguments
+from sites import SECTION, SITE_OPTIONS, WORDS, Source, load, named, no_site
 from trials import (
+    CONFIGURATION_OPTIONS,
     HEADINGS,
     Outcome,
     Trial,
-    add_configuration_options,
     cells,
     overridden,
     play_all,
@@ -113,7 +111,7 @@ def sweep(text: str) -> Configurations:
     }
 
 
-def traps(options: argparse.Namespace, configurations: Configurations) -> None:
+def traps(options: Namespace, configurations: Configurations) -> None:
     """Print which pairs of real crawl traps are found; of made-up ones for `--quick`."""
     with TemporaryDirectory() as scratch:
         if options.quick:
@@ -123,35 +121,31 @@ def traps(options: argparse.Namespace, configurations: Configurations) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    options = arguments(
+        __doc__,
+        "site",
+        check=no_site,
+        **SITE_OPTIONS,
+        **CONFIGURATION_OPTIONS,
+        orders=(0, "random orders besides the own"),
+        preset=(["best"], "one or several, side by side", list(PRESETS)),
+        text=("main", None, ["main", "full"]),
+        stress=(str, "200 static words on every page, or on 80 of a section", [WORDS, SECTION]),
+        traps=(Path, "pairs of pages that crawl traps served (trap_pairs.py)"),
+        sweep=(False, "every shingle size, weight and k"),
+        show=(0, "list so many wrong decisions of a kind, one by one"),
+        quick={"preset": list(PRESETS), "seeds": 2, "orders": 1, "show": 3},
     )
-    add_site_options(parser)
-    add_configuration_options(parser)
-    parser.add_argument("--orders", type=int, default=0, help="random orders besides the own")
-    parser.add_argument("--preset", nargs="+", choices=list(PRESETS), default=None,
-                        help="one or several, side by side (default best)")  # fmt: skip
-    parser.add_argument("--text", choices=["main", "full"], default="main")
-    parser.add_argument("--stress", choices=get_args(Stress),
-                        help="200 static words on every page, or on 80 of a section")  # fmt: skip
-    parser.add_argument("--traps", type=Path, metavar="DIR",
-                        help="pairs of pages that crawl traps served (trap_pairs.py)")  # fmt: skip
-    parser.add_argument("--sweep", action="store_true", help="every shingle size, weight and k")
-    parser.add_argument("--show", type=int, default=0, metavar="N",
-                        help="list so many wrong decisions of a kind, one by one")  # fmt: skip
-    options = parser.parse_args()
     if options.quick:
-        options.preset, options.seeds, options.orders = list(PRESETS), 2, 1
-        options.stress, options.show = options.stress or SECTION, 3
-    presets = options.preset or ["best"]
+        options.stress = options.stress or SECTION
     configurations = {
-        name: replace(overridden(name, options), text=options.text) for name in presets
+        name: replace(overridden(name, options), text=options.text) for name in options.preset
     }
     if options.sweep:
         configurations = sweep(options.text)
     if options.traps or options.quick:
         traps(options, configurations)
-    with named(options, parser) as sources:
+    with named(options) as sources:
         if not sources:
             return
         done = run(

@@ -8,71 +8,66 @@ fingerprints and are not repeated here.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-from collections.abc import Iterator
+from itertools import product
 from math import comb
 from pathlib import Path
 from statistics import fmean
 
 import matplotlib as mpl
 import numpy as np
+from harness import arguments
 from matplotlib.figure import Figure
-from named_sites import add_site_options, named
-from sites import Source, load
+from sites import SITE_OPTIONS, Source, load, named, no_site
 from trials import Outcome, Reader, Trial, crawl, play, play_all, pooled, preset, seeded
 
 from scrapy_neardup.verdict import Page, Verdict
 
 DISTANCES = tuple(range(11))
 """Values of k, as in Figure 1 of Manku et al.; stores take 8 at most."""
-CURVES = {
-    "3-shingles": preset("paper"),
-    "4-shingles": preset("paper", shingle_size=4),
-    "single words, counted": preset("paper", shingle_size=1, weights="tf"),
-}
-BUCKETS = 128
 BLUE, ORANGE, GREY = "#1f5fa8", "#d9730d", "#8a8a8a"
+CURVES = {
+    "3-shingles": (preset("paper"), BLUE),
+    "4-shingles": (preset("paper", shingle_size=4), ORANGE),
+    "single words, counted": (preset("paper", shingle_size=1, weights="tf"), GREY),
+}
+MARKS = {"best": "*", "compact": "P"}
+BUCKETS = 128
+
+
+def points(sources: list[Source], seeds: int) -> dict[tuple[str, int], tuple[float, float]]:
+    """Return recall and precision by configuration and k."""
+    curves = {label: parameters for label, (parameters, _) in CURVES.items()}
+    found: dict[tuple[str, int], list[Outcome]] = {}
+    for configurations, way in ((curves, exhaustive), ({n: preset(n) for n in MARKS}, play)):
+        tried = product(configurations.items(), range(seeds), sources)
+        queue = [Trial(label, source, each, seed) for (label, each), seed, source in tried]
+        for outcomes in play_all(queue, way):
+            for outcome in outcomes:
+                found.setdefault((outcome.label, outcome.k), []).append(outcome)
+    scores = {key: pooled(outcomes) for key, outcomes in found.items()}
+    return {
+        key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
+        for key, each in scores.items()
+    }
 
 
 def precision_recall(sources: list[Source], seeds: int) -> Figure:
     """Draw precision and recall of simhash alone over k, and of the presets."""
-    queue = [
-        Trial(label, source, parameters, seed)
-        for label, parameters in CURVES.items()
-        for seed in range(seeds)
-        for source in sources
-    ]
-    presets = [
-        Trial(f"preset {name}", source, preset(name), seed)
-        for name in ("best", "compact")
-        for seed in range(seeds)
-        for source in sources
-    ]
-    found: dict[tuple[str, int], list[Outcome]] = {}
-    for trials, way in ((queue, exhaustive), (presets, play)):
-        for outcomes in play_all(trials, way):
-            for outcome in outcomes:
-                found.setdefault((outcome.label, outcome.k), []).append(outcome)
-    scores = {key: pooled(outcomes) for key, outcomes in found.items()}
-    points = {
-        key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
-        for key, each in scores.items()
-    }
+    found = points(sources, seeds)
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     axes = figure.subplots()
-    for label, colour in zip(CURVES, (BLUE, ORANGE, GREY), strict=True):
-        curve = [points[label, k] for k in DISTANCES]
+    for label, (_, colour) in CURVES.items():
+        curve = [found[label, k] for k in DISTANCES]
         axes.plot(*zip(*curve, strict=True), "o-", color=colour, markersize=4,
                   label=f"simhash alone, {label}")  # fmt: skip
-        place = (-6, -9) if colour == BLUE else (4, 4)
+        offset = (-6, -9) if colour == BLUE else (4, 4)
         for k, point in enumerate(curve):
-            axes.annotate(str(k), point, place, textcoords="offset points", fontsize=7,
+            axes.annotate(str(k), point, offset, textcoords="offset points", fontsize=7,
                           color=colour, ha="center")  # fmt: skip
-    for (label, _), point in points.items():
-        if label.startswith("preset"):
-            mark = "*" if label.endswith("best") else "P"
-            axes.plot(*point, mark, color="black", markersize=11, label=label)
+    for (label, _), point in found.items():
+        if label in MARKS:
+            axes.plot(*point, MARKS[label], color="black", markersize=11, label=f"preset {label}")
     axes.plot(0.75, 0.75, "s", mfc="none", mec="black",
               label="Manku et al. 2007, k = 3: both near .75")  # fmt: skip
     axes.set(xlabel="recall", ylabel="precision", xlim=(0.7, 1.005), ylim=(0.25, 1.02))
@@ -90,16 +85,10 @@ def exhaustive(trial: Trial) -> list[Outcome]:
     stored = asyncio.run(crawl(reader, order))
     assert within(pages, parameters.max_distance) == stored.keys(), "a store judges otherwise"
     return [
-        Outcome(
-            label=trial.label,
-            site=site.name,
-            seed=trial.seed,
-            order=0,
-            k=k,
-            score=site.judge(order, within(pages, k)),
-        )
+        Outcome(label=trial.label, site=site.name, seed=trial.seed, order=0, k=k,
+                score=site.judge(order, within(pages, k)))
         for k in DISTANCES
-    ]
+    ]  # fmt: skip
 
 
 def within(pages: list[Page | Verdict], k: int) -> set[int]:
@@ -125,69 +114,62 @@ def within(pages: list[Page | Verdict], k: int) -> set[int]:
 
 def fingerprints(sources: list[Source]) -> Figure:
     """Draw how evenly the fingerprints of all pages lie."""
-    values = np.array(sorted(_fingerprints(sources)), np.uint64)
-    pages = len(values)
+    readers = (Reader.of(load(source), CURVES["3-shingles"][0]) for source in sources)
+    pages = (page for reader in readers for page in reader.all_pages())
+    found = [page.fingerprint for page in pages if isinstance(page, Page) and not page.exact]
+    values = np.sort(np.array(found, np.uint64))
     figure = Figure(figsize=(10, 3.2), layout="constrained")
     bits, leading, buckets = figure.subplots(1, 3, width_ratios=(1, 1, 1.6))
 
-    places = np.arange(65)
     counted = np.bincount(np.bitwise_count(values), minlength=65)
-    bits.bar(places, counted / pages, color=BLUE, label="pages")
-    bits.plot(places, [comb(64, n) / 2**64 for n in places], color=ORANGE, label="binomial")
+    bits.bar(range(65), counted / len(values), color=BLUE, label="pages")
+    binomial = [comb(64, n) / 2**64 for n in range(65)]
+    bits.plot(range(65), binomial, color=ORANGE, label="binomial")
     bits.set(xlabel="bits set", ylabel="share of pages", xlim=(12, 52))
-    bits.legend(fontsize=8)
 
     distinct = np.unique(values)
-    differing = distinct[1:] ^ distinct[:-1]
-    found = np.bincount(_leading(differing), minlength=64) / len(differing)
-    leading.bar(range(64), found, color=BLUE, label="pages")
     random = np.sort(np.random.default_rng(1).integers(0, 2**64, len(distinct), np.uint64))
-    expected = np.bincount(_leading(random[1:] ^ random[:-1]), minlength=64) / len(differing)
-    leading.plot(range(64), expected, color=ORANGE, label="random numbers")
+    leading.bar(range(64), differing(distinct), color=BLUE, label="pages")
+    leading.plot(range(64), differing(random), color=ORANGE, label="random numbers")
     leading.set(xlabel="leading differing bit of neighbours", xlim=(30, 63), ylim=(0, 0.24))
-    leading.legend(fontsize=8, loc="upper left")
 
     shift = np.uint64(64 - BUCKETS.bit_length() + 1)
     filled = np.bincount((values >> shift).astype(np.int64), minlength=BUCKETS)
-    buckets.bar(range(BUCKETS), filled / pages * BUCKETS, width=1, color=BLUE)
+    buckets.bar(range(BUCKETS), filled / len(values) * BUCKETS, width=1, color=BLUE)
     buckets.axhline(1, color=ORANGE, linewidth=1, label="even")
     buckets.set(xlabel=f"one of {BUCKETS} buckets of fingerprints", ylabel="pages, 1 = even share")
-    buckets.legend(fontsize=8)
+    for axes, where in ((bits, "upper right"), (leading, "upper left"), (buckets, "best")):
+        axes.legend(fontsize=8, loc=where)
     return figure
 
 
-def _fingerprints(sources: list[Source]) -> Iterator[int]:
-    for source in sources:
-        for page in Reader.of(load(source), CURVES["3-shingles"]).all_pages():
-            if isinstance(page, Page) and not page.exact:
-                yield page.fingerprint
-
-
-def _leading(values: np.ndarray) -> np.ndarray:
-    """Return the position of the highest bit that is set, 0 for the lowest of all."""
-    return np.array([int(value).bit_length() - 1 for value in values])
+def differing(values: np.ndarray) -> np.ndarray:
+    """Return the share of neighbours whose highest differing bit is each; 0 is the lowest bit."""
+    highest = [int(value).bit_length() - 1 for value in values[1:] ^ values[:-1]]
+    return np.bincount(highest, minlength=64) / len(highest)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    options = arguments(
+        __doc__,
+        "site",
+        check=no_site,
+        **SITE_OPTIONS,
+        out=(Path("docs/img"), "folder"),
+        seeds=(3, "hash seeds"),
+        quick={},
     )
-    add_site_options(parser)
-    parser.add_argument("--out", type=Path, default=Path("docs/img"), help="folder")
-    parser.add_argument("--seeds", type=int, default=3, help="hash seeds (default 3)")
-    options = parser.parse_args()
     mpl.use("agg")
     mpl.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
-    with named(options, parser) as sources:
+    with named(options) as sources:
         folder = options.cache if options.quick else options.out
         folder.mkdir(parents=True, exist_ok=True)
         for figure, name in (
             (precision_recall(sources, options.seeds), "precision-recall.png"),
             (fingerprints(sources), "fingerprints.png"),
         ):
-            place = folder / name
-            figure.savefig(place, dpi=110, metadata={"Software": None})
-            print(f"{name}: {place.stat().st_size:,} bytes")
+            figure.savefig(folder / name, dpi=110, metadata={"Software": None})
+            print(f"{name}: {(folder / name).stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":

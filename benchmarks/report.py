@@ -13,7 +13,6 @@ the audit.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import resource
@@ -25,15 +24,24 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
+from harness import arguments
 
-import headless
-
-LINES, DROPS = 1_000_000, 100_000
 KEPT_SHARE = 0.44
 COMMAND = (sys.executable, "-c", "from scrapy_neardup.cli import main; main()", "report")
 SEARCHES = "a", "article", "product/1", "sid forum", ""
 TARGETS = "Targets: 1,000,000 lines in 60 s and 1 GB; first paint 2 s, filter 200 ms."
+PAINTED = """
+return [performance.getEntriesByType('paint')[0]?.startTime,
+  performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd]
+"""
+FILTER = """
+const [selector, kind, value, done] = arguments, field = document.querySelector(selector);
+const start = performance.now();
+field.value = value;
+field.dispatchEvent(new Event(kind));
+requestAnimationFrame(() => setTimeout(() =>
+  done([performance.now() - start, document.querySelector(".tools p").textContent])));
+"""
 
 
 def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
@@ -42,11 +50,9 @@ def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
     words = ["".join(source.choices("abdeiklmnorst", k=6)) for _ in range(2_000)]
     start = datetime(2026, 1, 31, tzinfo=UTC)
     kept: list[tuple[str, str, str]] = []
-    dropped = 0
+    dropped = number = 0
     with path.open("w") as file:
-        for number in range(10 * lines):
-            if number == lines if drops is None else dropped == drops:
-                break
+        while number < lines if drops is None else dropped < drops:
             line = {
                 "time": (start + timedelta(milliseconds=20 * number)).isoformat(),
                 "id": f"{number:016x}",
@@ -58,8 +64,7 @@ def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
                 kind = source.choice(["product/{}.html", "article/{}", "forum/{}?page=2"])
                 page = f"https://{source.choice(words[:3])}.example/{kind.format(number)}"
                 kept.append((page, line["id"], title))
-                line |= {"page": page, "verdict": "new", "reason": "unmatched", "action": "keep",
-                         "title": title, "headings": [title]}  # fmt: skip
+                line |= {"page": page, "verdict": "new", "reason": "unmatched", "action": "keep"}
             else:
                 of, of_id, title = kept[int(len(kept) * source.random() ** 3)]
                 dropped += 1
@@ -67,10 +72,11 @@ def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
                     "page": f"{of}{'&' if '?' in of else '?'}sid={number:x}", "of": of,
                     "of_id": of_id, "verdict": "duplicate", "reason": "near", "action": "drop",
                     "distance": source.choice([0, 0, 1, 3]), "threshold": 0.9,
-                    "resemblance": round(1 - 0.1 * source.random(), 4), "title": title,
-                    "rule": source.choice(["alike", "same-core"]), "headings": [title],
+                    "resemblance": round(1 - 0.1 * source.random(), 4),
+                    "rule": source.choice(["alike", "same-core"]),
                 }  # fmt: skip
-            file.write(json.dumps(line) + "\n")
+            file.write(json.dumps(line | {"title": title, "headings": [title]}) + "\n")
+            number += 1
     return dropped
 
 
@@ -83,67 +89,52 @@ def made(audit: Path, page: Path) -> float:
 
 def opened(page: Path, drops: int) -> None:
     """Open a page three times, filter it, and print how long each took."""
+    import headless
+
     browser = headless.start()
     try:
         paints, loads = [], []
         for _ in range(3):
             browser.get(page.as_uri())
-            paint, load = browser.execute_script(
-                "return [performance.getEntriesByType('paint')[0]?.startTime,"
-                " performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd]"
-            )
+            paint, load = browser.execute_script(PAINTED)
             paints.append(paint or load)
             loads.append(load)
         print(f"first paint {median(paints):8.0f} ms")
         print(f"loaded      {median(loads):8.0f} ms")
         for search in SEARCHES:
-            taken, told = browser.execute_async_script(FILTER, "#search", "input", search)
-            print(f"search {search!r:12} {taken:8.0f} ms   {told}")
-        assert told.startswith(f"{drops:,} drops"), told
-        for place in range(3):
-            taken, told = browser.execute_async_script(
-                FILTER, f".tools select:nth-of-type({place + 1})", "change", "1"
-            )
-            print(f"list {place + 1}         {taken:8.0f} ms   {told}")
+            taken, shown = browser.execute_async_script(FILTER, "#search", "input", search)
+            print(f"search {search!r:12} {taken:8.0f} ms   {shown}")
+        assert shown.startswith(f"{drops:,} drops"), shown
+        for number in (1, 2, 3):
+            field = f".tools select:nth-of-type({number})"
+            taken, shown = browser.execute_async_script(FILTER, field, "change", "1")
+            print(f"list {number}         {taken:8.0f} ms   {shown}")
     finally:
         browser.quit()
 
 
-FILTER = """
-const [selector, kind, value, done] = arguments, field = document.querySelector(selector);
-const start = performance.now();
-field.value = value;
-field.dispatchEvent(new Event(kind));
-requestAnimationFrame(() => setTimeout(() =>
-  done([performance.now() - start, document.querySelector(".tools p").textContent])));
-"""
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    options = arguments(
+        __doc__, lines=1_000_000, drops=100_000, quick={"lines": 10_000, "drops": 1_000}
     )
-    parser.add_argument("--lines", type=int, default=LINES)
-    parser.add_argument("--quick", action="store_true", help="a hundredth of everything")
-    options = parser.parse_args()
-    lines, drops = (LINES // 100, DROPS // 100) if options.quick else (options.lines, DROPS)
+    import headless
+
     print(TARGETS)
     with tempfile.TemporaryDirectory() as folder:
         audit, page = Path(folder, "audit.jsonl"), Path(folder, "report.html")
-        found = write_audit(audit, lines)
+        found = write_audit(audit, options.lines)
         seconds = made(audit, page)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(
-            f"{lines:,} lines, {found:,} drops, {audit.stat().st_size / 1e6:,.0f} MB:"
-            f" {seconds:.1f} s, {peak:,.0f} MB; page of {page.stat().st_size / 1e6:.1f} MB"
-        )
+        print(f"{options.lines:,} lines, {found:,} drops, {audit.stat().st_size / 1e6:,.0f} MB:"
+              f" {seconds:.1f} s, {peak:,.0f} MB;"
+              f" page of {page.stat().st_size / 1e6:.1f} MB")  # fmt: skip
         if lacking := headless.missing():
             print(f"not opened in a browser: {lacking}")
             return
-        assert write_audit(audit, lines, drops) == drops
+        assert write_audit(audit, options.lines, options.drops) == options.drops
         made(audit, page)
-        print(f"{drops:,} drops in Chromium, page of {page.stat().st_size / 1e6:.1f} MB:")
-        opened(page, drops)
+        print(f"{options.drops:,} drops in Chromium, page of {page.stat().st_size / 1e6:.1f} MB:")
+        opened(page, options.drops)
 
 
 if __name__ == "__main__":

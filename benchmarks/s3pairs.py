@@ -12,7 +12,6 @@ stands on a host of its own, of which nothing else is known, as most pages of a 
 
 from __future__ import annotations
 
-import argparse
 import json
 import lzma
 from collections import Counter
@@ -21,7 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from worlds_judging import parameters_of, verdicts
+from harness import arguments
+from made.judging import parameters_of, verdicts
 
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.options import PRESETS
@@ -92,17 +92,15 @@ def rows(pairs: Sequence[Pair], presets: Iterable[str], missed: int) -> Iterator
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    options = arguments(
+        __doc__,
+        "file",
+        check=lambda given: None if given.quick or given.file else "which FILE of pairs?",
+        preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"),
+        missed=(0, "wrong verdicts to show, a preset"),
+        quick={},
     )
-    parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
-    parser.add_argument("--preset", nargs="+", default=CONFIGURATIONS, metavar="PRESET[+TITLES]")
-    parser.add_argument("--missed", type=int, default=0, help="wrong verdicts to show, a preset")
-    parser.add_argument("--quick", action="store_true", help="a few made-up pairs, no FILE")
-    options = parser.parse_args()
-    if not (options.quick or options.file):
-        parser.error("which FILE of pairs? --quick makes some up")
-    pairs = list(made_up()) if options.quick else read(options.file)
+    pairs = list(made_up()) if options.quick else read(options.file[0])
     print(*rows(pairs, options.preset, options.missed), sep="\n")
 
 

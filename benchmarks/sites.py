@@ -6,6 +6,10 @@ A site is a folder of HTML pages. Its truth is either a pair of files as describ
 the full text without the lines that are on a tenth of the site's pages or half of those of a
 folder, which can be known only when all of the site is.
 
+Pages may be stressed: the same 200 made-up words in a plain ``div``, without class or id, at the
+end of each page (``words``), or of 80 that follow one another in the site's own order
+(``section``), before they are read.
+
 What was read is kept in a folder, by the code that read it.
 """
 
@@ -18,16 +22,20 @@ import inspect
 import os
 import pickle
 import random
+import sys
+from argparse import Namespace
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
-import stress
-from stress import SECTION, Stress, added
+import numpy as np
+from harness import html_files
 
 from scrapy_neardup import text
 from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
@@ -40,93 +48,34 @@ DUPLICATE = 0.9
 """A page is a true duplicate if an earlier page resembles it at least so much."""
 LOST = 0.8
 """A dropped page is lost content if no earlier page resembles it at least so much."""
-
 OF_SITE, OF_FOLDER = (0.1, 10), (0.5, 5)
 """A line is a template's if it is on such a share of the pages, and on so many."""
-
+WORDS, SECTION = "words", "section"
+ADDED_WORDS, SECTION_PAGES = 200, 80
 WORKERS = 2
+_SYLLABLES = ("ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ro", "su")
+
 Alike = dict[int, list[tuple[int, float]]]
+"""Page -> [(other page, resemblance >= `LOST`)]."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a site is, and how it is read.
-
-    Parameters
-    ----------
-    folder
-        Of HTML pages; its name is the site's.
-    truth
-        A folder of ``NAME.pages.tsv.gz`` and ``NAME.pairs.tsv.gz``, or None.
-    cache
-        Where to keep what was read.
-    view
-        As in `scrapy_neardup.text.Extractor`.
-    stress
-        What is added to pages before they are read; see `stress.py`. The truth stays.
-    templates
-        Whether a truth that is computed here is that of the plugin's main text, or that of the
-        full text without the lines that many pages share.
-    """
+    """Where a site is, and how it is read."""
 
     folder: Path
+    """Of HTML pages; its name is the site's."""
     truth: Path | None
+    """A folder of ``NAME.pages.tsv.gz`` and ``NAME.pairs.tsv.gz``, or None."""
     cache: Path
+    """Where to keep what was read."""
     view: View = "main"
-    stress: Stress | None = None
+    stress: str | None = None
+    """What is added to pages before they are read, if anything. The truth stays."""
     templates: bool = True
-
-
-@dataclass
-class Site:
-    """Pages in the order in which they are to be judged, and which of them are alike."""
-
-    name: str
-    pages: list[str]
-    """Paths within the site."""
-    contents: list[Content]
-    alike: Alike = field(repr=False)
-    """Page -> [(other page, resemblance >= `LOST`)]."""
-    section: frozenset[int] = frozenset()
-    """The pages to which something was added, if not to all."""
-
-    def url(self, page: int) -> str:
-        """Return the address of a page."""
-        return f"http://{self.name}.test/{self.pages[page]}"
-
-    def orders(self, shuffles: int) -> list[list[int]]:
-        """Return the site's own order and so many random ones, always the same."""
-        own = list(range(len(self.pages)))
-        return [own, *(random.Random(seed).sample(own, len(own)) for seed in range(shuffles))]
-
-    def nearest(self, page: int, place: list[int]) -> tuple[float, int]:
-        """Return how alike the most alike of the pages in an earlier place is, and which."""
-        earlier = (
-            (value, other)
-            for other, value in self.alike.get(page, ())
-            if place[other] < place[page]
-        )
-        return max(earlier, default=(0.0, -1))
-
-    def judge(
-        self, order: list[int], dropped: set[int], among: frozenset[int] | None = None
-    ) -> Score:
-        """Hold the set of `dropped` pages, met in this `order`, against the truth.
-
-        With `among` only those pages count.
-        """
-        place = places(order)
-        score = Score()
-        for page in order if among is None else among:
-            best, _ = self.nearest(page, place)
-            score.pages += 1
-            score.duplicates += best >= DUPLICATE
-            if page in dropped:
-                score.dropped += 1
-                score.found += best >= DUPLICATE
-                score.lost += best < LOST
-        return score
+    """Whether a truth that is computed here is that of the plugin's main text, or that of the full
+    text without the lines that many pages share."""
 
 
 @dataclass
@@ -153,38 +102,80 @@ class Score:
         return Score(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
 
 
-def places(order: list[int]) -> list[int]:
-    """Return the place of each page in an order."""
-    found = [0] * len(order)
-    for place, page in enumerate(order):
-        found[page] = place
-    return found
+@dataclass
+class Site:
+    """Pages in the order in which they are to be judged, and which of them are alike."""
+
+    name: str
+    pages: list[str]
+    """Paths within the site."""
+    contents: list[Content]
+    alike: Alike = field(repr=False)
+    section: frozenset[int] = frozenset()
+    """The pages to which something was added, if not to all."""
+
+    def url(self, page: int) -> str:
+        """Return the address of a page."""
+        return f"http://{self.name}.test/{self.pages[page]}"
+
+    def orders(self, shuffles: int) -> list[list[int]]:
+        """Return the site's own order and so many random ones, always the same."""
+        own = list(range(len(self.pages)))
+        return [own, *(random.Random(seed).sample(own, len(own)) for seed in range(shuffles))]
+
+    def nearest(self, page: int, rank: list[int]) -> tuple[float, int]:
+        """Return how alike the most alike of the pages of a lower rank is, and which."""
+        alike = self.alike.get(page, ())
+        earlier = ((value, other) for other, value in alike if rank[other] < rank[page])
+        return max(earlier, default=(0.0, -1))
+
+    def judge(
+        self, order: list[int], dropped: set[int], among: frozenset[int] | None = None
+    ) -> Score:
+        """Compare the set of `dropped` pages, met in this `order`, with the truth.
+
+        With `among` only those pages count.
+        """
+        rank = ranks(order)
+        score = Score()
+        for page in order if among is None else among:
+            best, _ = self.nearest(page, rank)
+            score.pages += 1
+            score.duplicates += best >= DUPLICATE
+            if page in dropped:
+                score.dropped += 1
+                score.found += best >= DUPLICATE
+                score.lost += best < LOST
+        return score
+
+
+def ranks(order: list[int]) -> list[int]:
+    """Return the rank of each page in an order."""
+    return np.argsort(np.array(order, np.int64)).tolist()
 
 
 @lru_cache(maxsize=16)
 def load(source: Source) -> Site:
     """Read a site; see `Source`. A process reads it once."""
-    folder = source.folder
-    truth = source.truth
+    folder, truth = source.folder, source.truth
     if truth is not None and (truth / f"{folder.name}.pages.tsv.gz").exists():
         pages, alike = listed(folder.name, truth)
     else:
-        found = (
-            path
-            for path in folder.rglob("*")
-            if path.suffix in {".html", ".htm"} and path.is_file() and not path.is_symlink()
-        )
-        pages = sorted(str(path.relative_to(folder)) for path in found)
+        pages = [str(path.relative_to(folder)) for path in html_files(folder)]
         view, make = ("main", exact_truth)
         if not source.templates:
             folders = [str(Path(page).parent) for page in pages]
             view, make = "full", partial(truth_of_lines, folders=folders)
         plain = read_contents(replace(source, view=view, stress=None), pages)
-        plain = [content if _says(content) else Content(text="") for content in plain]
-        key = f"truth-{view}-{_digest(folder, pages)}"
-        alike = _kept(source.cache, key, lambda: make(plain))
-    section = frozenset(stress.section(len(pages))) if source.stress == SECTION else frozenset()
-    return Site(folder.name, pages, read_contents(source, pages), alike, section)
+        # Of a page that says nothing, such as a spinner, no truth can know anything.
+        judged = (len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS for content in plain)
+        plain = [
+            content if is_judged else Content(text="")
+            for content, is_judged in zip(plain, judged, strict=True)
+        ]
+        alike = _kept(source.cache, f"truth-{view}-{_digest(folder, pages)}", lambda: make(plain))
+    section = _section(len(pages)) if source.stress == SECTION else ()
+    return Site(folder.name, pages, read_contents(source, pages), alike, frozenset(section))
 
 
 def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
@@ -212,18 +203,35 @@ def read_contents(source: Source, pages: list[str]) -> list[Content]:
     key = f"{source.view}-{source.stress or 'plain'}-{_digest(source.folder, pages)}"
 
     def read() -> list[Content]:
-        elements = added(source.stress, len(pages))
         paths = [source.folder / page for page in pages]
         with ProcessPoolExecutor(WORKERS) as workers:
-            return list(
-                workers.map(_read, paths, elements, [source.view] * len(pages), chunksize=64)
-            )
+            given = (paths, _added(source.stress, len(pages)), [source.view] * len(pages))
+            return list(workers.map(_read, *given, chunksize=64))
 
     return _kept(source.cache, key, read)
 
 
+def _section(pages: int) -> range:
+    """Return which pages of a site are the section: those in its middle."""
+    start = max(0, (pages - SECTION_PAGES) // 2)
+    return range(start, min(pages, start + SECTION_PAGES))
+
+
+def _added(stress: str | None, pages: int) -> list[bytes]:
+    """Return the element that is added to each page; ``b""`` for none."""
+    chance = random.Random(stress)
+    words = (
+        "".join(chance.choices(_SYLLABLES, k=chance.randint(2, 4))) for _ in range(ADDED_WORDS)
+    )
+    element = f"<div>{' '.join(words)}.</div>".encode()
+    affected = {None: (), WORDS: range(pages), SECTION: _section(pages)}[stress]
+    return [element if page in affected else b"" for page in range(pages)]
+
+
 def _read(page: Path, element: bytes, view: View) -> Content:
-    return read_page(stress.insert(page.read_bytes(), element), view)
+    html = page.read_bytes()
+    end = html.lower().rfind(b"</body")
+    return read_page(html + element if end < 0 else html[:end] + element + html[end:], view)
 
 
 def read_page(body: bytes, view: View = "main") -> Content:
@@ -234,39 +242,42 @@ def read_page(body: bytes, view: View = "main") -> Content:
         return Content(text="")
 
 
-def _says(content: Content) -> bool:
-    """Whether a page says anything that a truth could know: a spinner doesn't."""
-    return len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS
-
-
 def _kept(cache: Path, key: str, make: Callable[[], T]) -> T:
     """Return what was made under this key before, or make it."""
-    place = cache / f"{key}.pickle"
-    if place.exists():
-        return pickle.loads(place.read_bytes())
+    file = cache / f"{key}.pickle"
+    if file.exists():
+        return pickle.loads(file.read_bytes())
     made = make()
     cache.mkdir(parents=True, exist_ok=True)
-    unfinished = place.with_suffix(f".{os.getpid()}")
+    unfinished = file.with_suffix(f".{os.getpid()}")
     unfinished.write_bytes(pickle.dumps(made))
-    unfinished.replace(place)
+    unfinished.replace(file)
     return made
 
 
 def _digest(folder: Path, pages: list[str]) -> str:
-    room = Path(inspect.getfile(text)).parent
-    code = sorted([*room.glob("*.py"), Path(__file__), Path(stress.__file__)])
-    said = "\n".join([str(folder.resolve()), *pages]).encode()
-    return hashlib.blake2b(said + b"".join(map(Path.read_bytes, code)), digest_size=12).hexdigest()
+    code = sorted([*Path(inspect.getfile(text)).parent.glob("*.py"), Path(__file__)])
+    names = "\n".join([str(folder.resolve()), *pages]).encode()
+    read = names + b"".join(map(Path.read_bytes, code))
+    return hashlib.blake2b(read, digest_size=12).hexdigest()
+
+
+def _shingles(page: str) -> np.ndarray:
+    tokens = token_hashes(page)
+    return features(tokens, shingle_size=4)[0] if len(tokens) else tokens
+
+
+def exact(a: str, b: str) -> float:
+    """Return the Jaccard resemblance of the word 4-shingles of two texts."""
+    x, y = _shingles(a), _shingles(b)
+    shared = len(np.intersect1d(x, y, assume_unique=True))
+    return shared / max(1, len(x) + len(y) - shared)
 
 
 def exact_truth(contents: list[Content]) -> Alike:
     """Return which pages resemble each other at least `LOST`, by an exact join."""
-    shingles = [
-        features(tokens, shingle_size=4)[0] if len(tokens) else tokens
-        for tokens in (token_hashes(content.text) for content in contents)
-    ]
     alike: Alike = defaultdict(list)
-    pairs = self_join(shingles, LOST)
+    pairs = self_join([_shingles(content.text) for content in contents], LOST)
     for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
         alike[int(a)].append((int(b), float(resemblance)))
         alike[int(b)].append((int(a), float(resemblance)))
@@ -282,23 +293,17 @@ def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
         [" ".join(line.split()) for line in content.text.splitlines() if line.strip()]
         for content in contents
     ]
-    templates: dict[str, set[str]] = {}
-    for (share, least), groups in (
-        (OF_SITE, [""] * len(lines)),
-        (OF_FOLDER, folders),
-    ):
+    templates: dict[str, set[str]] = defaultdict(set)
+    for (share, least), groups in ((OF_SITE, [""] * len(lines)), (OF_FOLDER, folders)):
         sizes = Counter(groups)
         pages_with: dict[str, Counter[str]] = defaultdict(Counter)
         for page, group in zip(lines, groups, strict=True):
             pages_with[group].update(set(page))
         for group, counted in pages_with.items():
             most = max(least, share * sizes[group])
-            found = {line for line, pages in counted.items() if pages >= most}
-            templates[group] = templates.get(group, set()) | found
+            templates[group] |= {line for line, pages in counted.items() if pages >= most}
     own = [
-        "\n".join(
-            line for line in page if not (line in templates[""] or line in templates[folder])
-        )
+        "\n".join(line for line in page if line not in templates[""] | templates[folder])
         for page, folder in zip(lines, folders, strict=True)
     ]
     return exact_truth(
@@ -307,3 +312,54 @@ def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
             for rest, content in zip(own, contents, strict=True)
         ]
     )
+
+
+def toy_site(folder: Path) -> Path:
+    """Write a small site with known near-duplicates, for `--quick`."""
+    chance = random.Random(7)
+    words = [f"word{number}" for number in range(2000)]
+    root = folder / "toy"
+    root.mkdir()
+    for number in range(60):
+        body = chance.choices(words, k=chance.randint(100, 400))
+        for variant in range(1 + number % 3):
+            written = " ".join([*body, "variant", str(variant)])
+            (root / f"{number:03}-{variant}.html").write_text(
+                f"<title>Page {number}</title><nav>{' '.join(words[:30])}</nav><p>{written}</p>"
+            )
+    return root
+
+
+SITE_OPTIONS: dict[str, Any] = {
+    "truth": (Path, "folder of NAME.{pages,pairs}.tsv.gz; without it the truth is computed"),
+    "no_templates": (False, "compute it from the full text, less the lines of templates"),
+    "cache": (Path(".cache/quality"), "folder for what was read"),
+}
+"""Options of the benchmarks that read sites."""
+
+
+def no_site(options: Namespace) -> str | None:
+    """Return what is wrong with the sites that a command line names."""
+    if not (options.site or options.quick or getattr(options, "traps", None)):
+        return "name at least one folder of pages, or --quick"
+    missing = [folder for folder in options.site if not folder.is_dir()]
+    return f"{missing[0]} is no folder" if missing else None
+
+
+@contextmanager
+def named(options: Namespace) -> Iterator[list[Source]]:
+    """Yield the sites of a command line, read; `--quick` makes one up for so long."""
+    with TemporaryDirectory() as scratch:
+        if options.quick:
+            options.site, options.truth = [toy_site(Path(scratch))], None
+            options.cache = Path(scratch)
+        sources = [
+            Source(folder, options.truth, options.cache, getattr(options, "text", "main"),
+                   getattr(options, "stress", None), templates=not options.no_templates)
+            for folder in options.site
+        ]  # fmt: skip
+        for source in sources:
+            if sys.stderr.isatty():
+                print(f"reading {source.folder.name} ...", file=sys.stderr)
+            load(source)
+        yield sources

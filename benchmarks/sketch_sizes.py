@@ -1,4 +1,4 @@
-"""What a byte of a sketch buys: quality by bins and bits; and features against their curve.
+"""What a byte of a sketch buys: quality by its bits; and features against their curve.
 
 First: precision, recall and lost pages of presets with sketches of other sizes, by the truth
 of `quality.py` in the sites' own orders, and what a store keeps of a page beside its simhash.
@@ -12,7 +12,6 @@ under independent permutations. The plugin takes its minima from a single one.
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, partial
@@ -20,8 +19,8 @@ from itertools import product
 from statistics import fmean
 
 import numpy as np
-from named_sites import add_site_options, named
-from sites import Source, load
+from harness import arguments
+from sites import SITE_OPTIONS, Source, load, named, no_site
 from trials import HEADINGS, Outcome, Trial, cells, play_all, pooled, preset, seeded
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
@@ -30,23 +29,23 @@ from scrapy_neardup.joins import self_join
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content
 
-BINS, BITS = (64, 128, 256, 512, 1024), (1, 2, 4, 8)
+TEXT, NAMED = (256, 512, 1024, 1792, 3584), (64, 128, 256, 512)
 CLASSES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0)
 
 
 def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool) -> None:
     """Print a line a size."""
     print(f"{'':20} {'bytes':>7}  {HEADINGS}")
-    every = list(product(BINS, BITS))
+    every = list(product(TEXT, NAMED))
     for name in presets:
         queue = [
             Trial(
-                f"{name} {bins} x {bits}",
+                f"{name} {text} + {named_too}",
                 source,
-                preset(name, sketch=(bins, bits)),
+                preset(name, sketch=(text, named_too)),
                 seed,
             )
-            for (bins, bits), seed, source in product(
+            for (text, named_too), seed, source in product(
                 every[::5] if quick else every, range(seeds), sources
             )
         ]
@@ -64,7 +63,7 @@ def analysed(texts: list[Content], parameters: Parameters) -> list[AnalysedPage]
     """Return the pages of these texts that are long enough for a sketch."""
     analyser = Analyser(parameters)
     pages = [analyser.page(text, page_id=number, url=None) for number, text in enumerate(texts)]
-    return [page for page in pages if isinstance(page, AnalysedPage) and page.shingled]
+    return [page for page in pages if isinstance(page, AnalysedPage) and page.text]
 
 
 def curve(sources: list[Source], seeds: int) -> None:
@@ -75,7 +74,7 @@ def curve(sources: list[Source], seeds: int) -> None:
     found: dict[float, list[tuple[bool, float]]] = defaultdict(list)
     for source in sources:
         texts = [Content(content.text) for content in load(source).contents]
-        shingles = [page.shingled.shingles for page in analysed(texts, parameters)]
+        shingles = [page.text.shingles for page in analysed(texts, parameters)]
         pairs = self_join(shingles, CLASSES[0])
         for seed in range(seeds):
             hashed = [page.features for page in analysed(texts, seeded(parameters, seed))]
@@ -95,15 +94,17 @@ def curve(sources: list[Source], seeds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    presets = ["best", "compact"]
+    options = arguments(
+        __doc__,
+        "site",
+        check=no_site,
+        **SITE_OPTIONS,
+        seeds=(2, "hash seeds"),
+        preset=(presets, None, presets),
+        quick={},
     )
-    add_site_options(parser)
-    parser.add_argument("--seeds", type=int, default=2, help="hash seeds (default 2)")
-    parser.add_argument("--preset", nargs="+", choices=["best", "compact"],
-                        default=["best", "compact"])  # fmt: skip
-    options = parser.parse_args()
-    with named(options, parser) as sources:
+    with named(options) as sources:
         print(f"{len(sources)} sites, {options.seeds} hash seeds")
         sizes(sources, options.preset, options.seeds, options.quick)
         curve(sources, options.seeds)

@@ -11,7 +11,6 @@ pairs.
 
 from __future__ import annotations
 
-import argparse
 import timeit
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,11 +18,12 @@ from itertools import count, product
 from math import sqrt
 
 import numpy as np
-from scrapy_neardup.evidence.layout import bin_values
+from harness import Table, arguments
 
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
 from scrapy_neardup.fingerprints.filtering import Filter
+from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.resemblance import bottom_resemblance, bottom_sketch
 from scrapy_neardup.options import PRESETS
@@ -61,14 +61,14 @@ def checked(errors: list[float], bound: float) -> float:
 
 def estimates(number: int) -> None:
     print(f"Standard error (and its bound) of sets of 1,000 shingles, {number} pairs")
-    print(f"{'resemblance':>11}{'bins':>6}" + "".join(f"{f'{b} bit':>16}" for b in BITS)
-          + f"{'M_s, s = bins':>16}")  # fmt: skip
+    names = {f"{bits} bit": "16" for bits in BITS} | {"M_s, s = bins": "16"}
+    table = Table(resemblance="11", bins="6", **names)
     for wanted, bins in product(RESEMBLANCES, BINS):
         errors: dict[int, list[float]] = {bits: [] for bits in (*BITS, 64)}
         for *sets, truth in pairs(number, 1000, wanted):
-            sketches = [one_permutation_sketch(each, bins) for each in sets]
+            sketches = [PUBLIC.mix(one_permutation_sketch(each, bins)) for each in sets]
             for bits in BITS:
-                a, b = (bin_values(sketch) & (1 << bits) - 1 for sketch in sketches)
+                a, b = (sketch & np.uint64((1 << bits) - 1) for sketch in sketches)
                 errors[bits].append(1 - (a != b).mean() / (1 - 2.0**-bits) - truth)
             least = [bottom_sketch(each, bins) for each in sets]
             errors[64].append(bottom_resemblance(*least, bins) - truth)
@@ -76,8 +76,8 @@ def estimates(number: int) -> None:
         for bits, found in errors.items():
             equal = truth + (1 - truth) / 2**bits
             bound = sqrt(equal * (1 - equal) / bins) / (1 - 2**-bits)
-            cells.append(f"{checked(found, bound):8.4f} ({bound:.3f})")
-        print(f"{wanted:11}{bins:6}" + "".join(cells), flush=True)
+            cells.append(f"{checked(found, bound):.4f} ({bound:.3f})")
+        table.row(str(wanted), bins, *cells)
 
 
 def filtering(number: int, name: str, features_of: Callable, shape: tuple[int, int, int]) -> None:
@@ -91,44 +91,34 @@ def filtering(number: int, name: str, features_of: Callable, shape: tuple[int, i
             expected += acceptance(truth, count, size, shared) / number
         share = accepted / number
         assert abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / number) + 1 / number
-        print(
-            f"resemblance {wanted:5}: accepted {share:.4f}, by the curve {expected:.4f}",
-            flush=True,
-        )
+        print(f"resemblance {wanted:5}: accepted {share:.4f}, by the curve {expected:.4f}")
 
 
 def timing(repeats: int) -> None:
-    def best(statement: Callable[[], object]) -> str:
-        return f"{min(timeit.repeat(statement, number=20, repeat=repeats)) / 20 * 1e6:10.1f}"
-
-    print("\nMicroseconds a call\n" + f"{'shingles':>46}" + f"{100:>10}{1000:>10}{10000:>10}")
-    sets = [shingles(size) for size in (100, 1000, 10_000)]
-    for bins in (*BINS, 1024):
-        cells = [best(partial(one_permutation_sketch, each, bins)) for each in sets]
-        print(f"{f'one_permutation_sketch, {bins} bins':46}" + "".join(cells))
-    print(f"{'84 minima and 6 features':46}"
-          + "".join(best(lambda s=s: broder_features(minima(s))) for s in sets))  # fmt: skip
-    print(f"{'bottom_sketch, 128 hashes':46}"
-          + "".join(best(partial(bottom_sketch, each, 128)) for each in sets))  # fmt: skip
+    print("\nMicroseconds a call")
+    sizes = (100, 1000, 10_000)
+    table = Table(shingles="<36", **{f"{size:,}": "10.1f" for size in sizes})
+    calls = {
+        f"one_permutation_sketch, {bins} bins": partial(one_permutation_sketch, bins=bins)
+        for bins in (*BINS, 1024)
+    }
+    calls["84 minima and 6 features"] = lambda each: broder_features(minima(each))
+    calls["bottom_sketch, 128 hashes"] = lambda each: bottom_sketch(each, 128)
+    sets = [shingles(size) for size in sizes]
+    for name, call in calls.items():
+        times = (timeit.repeat(partial(call, each), number=20, repeat=repeats) for each in sets)
+        table.row(name, *(min(each) / 20 * 1e6 for each in times))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="few pairs, to see that it works")
-    options = parser.parse_args()
-    number = 50 if options.quick else 1000
-    estimates(number)
-    filtering(number, "Broder's filter", lambda each: broder_features(minima(each)), (6, 14, 2))
-    best = Filter(*Parameters(**PRESETS["best"]).features)
-    filtering(
-        number,
-        "Preset best, whose minima are of one permutation",
-        lambda each: best.features_of(each, "one"),
-        best,
-    )
-    timing(1 if options.quick else 7)
+    options = arguments(__doc__, pairs=1000, repeats=7, quick={"pairs": 50, "repeats": 1})
+    estimates(options.pairs)
+    altavista, best = Filter(6, 14, 2), Filter(*Parameters(**PRESETS["best"]).features)
+    independent = partial(altavista.features_of, permutations="independent")
+    filtering(options.pairs, "Broder's filter", independent, altavista)
+    name = "Preset best, whose minima are of one permutation"
+    filtering(options.pairs, name, partial(best.features_of, permutations="one"), best)
+    timing(options.repeats)
 
 
 if __name__ == "__main__":

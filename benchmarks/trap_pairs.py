@@ -16,12 +16,12 @@ from itertools import permutations, zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from examples import exact
-from sites import read_page
+from examples import main_content
+from sites import exact, read_page
 from trials import Reader, crawl, progress, seeded
 
 from scrapy_neardup.parameters import Parameters
-from scrapy_neardup.text import Content, Form
+from scrapy_neardup.text import Content
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,7 @@ def dropped(pages: list[Trapped], parameters: Parameters) -> list[tuple[Trapped,
 
 
 def report(root: Path, configurations: dict[str, Parameters], seeds: int) -> None:
-    """Print what each configuration finds.
-
-    Raises
-    ------
-    SystemExit
-        There is nothing in the folder.
-    """
+    """Print what each configuration finds."""
     traps = [pages for pages in read(root) if len(pages) > 1]
     if not traps:
         raise SystemExit(f"--traps {root}: no folder in it holds two pages")
@@ -80,16 +74,13 @@ def judge(label: str, traps: list[list[Trapped]], parameters: Parameters, seeds:
     """Print what one configuration finds."""
     missed: Counter[tuple[Trapped, Trapped]] = Counter()
     across: Counter[tuple[Trapped, Trapped]] = Counter()
-    pairs = 0
+    pairs = seeds * sum(len(trap) * (len(trap) - 1) for trap in traps)
     for seed in range(seeds):
         progress(seed + 1, seeds)
         ours = seeded(parameters, seed)
         for trap in traps:
-            for pair in permutations(trap, 2):
-                pairs += 1
-                if not dropped(list(pair), ours):
-                    a, b = sorted(pair, key=lambda page: page.name)
-                    missed[a, b] += 1
+            kept = [pair for pair in permutations(trap, 2) if not dropped(list(pair), ours)]
+            missed.update(tuple(sorted(pair, key=lambda page: page.name)) for pair in kept)
         for met in zip_longest(*traps):
             across.update(dropped([page for page in met if page], ours))
     foreign = [pair for pair in across if host(pair[0]) != host(pair[1])]
@@ -108,17 +99,11 @@ def host(page: Trapped) -> str:
 
 
 def likeness(a: Trapped, b: Trapped) -> str:
-    """Return the exact resemblance of two pages, in the main text and in its core."""
+    """Return the exact resemblance of two pages, in the main text and the main content."""
     texts = [page.content.text for page in (a, b)]
-    cores = [core(page.content) for page in (a, b)]
+    contents = [main_content(page.content) for page in (a, b)]
     lengths = " and ".join(str(len(text.split())) for text in texts)
-    return f"J = {exact(*texts):.3f}, core {exact(*cores):.3f}, {lengths} words"
-
-
-def core(content: Content) -> str:
-    """Return the blocks of content, or the text where there is none."""
-    blocks = [block.text for block in content.blocks if block.form is Form.CONTENT]
-    return "\n".join(blocks) or content.text
+    return f"J = {exact(*texts):.3f}, main content {exact(*contents):.3f}, {lengths} words"
 
 
 def toy_traps(root: Path) -> None:
@@ -128,6 +113,5 @@ def toy_traps(root: Path) -> None:
         text = " ".join(f"{trap}{number}" for number in range(200))
         for page in "12":
             (root / trap / page).write_text(f"<p>{text}</p>")
-            (root / trap / f"{page}.info.json").write_text(
-                f'{{"url": "http://{trap}.test/{page}"}}'
-            )
+            url = f"http://{trap}.test/{page}"
+            (root / trap / f"{page}.info.json").write_text(json.dumps({"url": url}))

@@ -2,7 +2,7 @@
 
 Serves a folder of HTML pages on this machine with session ids, campaign parameters, sort
 orders, printable versions, a calendar, soft 404s and a footer that changes on each response
-(`trapsite`), and crawls it with real Scrapy (`trapcrawl`): without a filter, dropping equal
+(`trapsite`), and crawls it with real Scrapy: without a filter, dropping equal
 texts only, with the plugin, and with the plugin under any other settings. `traptruth` says
 what is counted. A page that a filter calls a duplicate counts as dropped, also where
 NEARDUP_ACTION follows its links.
@@ -16,43 +16,58 @@ NEARDUP_ACTION follows its links.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
 import tempfile
-import threading
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 
-from trapcrawl import EXACT, PLUGIN, Crawl, run
-from trapsite import Server, TrapSite
-from trapstrengths import PRESETS, Traps
+import crawling
+from crawling import BREADTH_FIRST, PLUGIN, Crawl, Dropping, Job, served
+from harness import arguments, in_own_process
+from trapsite import PRESETS, Traps, TrapSite
 from traptruth import CLASSES, SORTED, Tally, Truth, judge
 
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.text import Extractor
 
-SIMHASH = {"NEARDUP_METHOD": "simhash"} if "method" in OPTIONS else {}
-RUNS = {"none": {}, "exact": EXACT, "simhash": PLUGIN | SIMHASH}
+_MIN_WORDS = 5
+"""Pages with fewer aren't judged, as by the plugin."""
+
+
+class ExactText(Dropping):
+    """Drops a page whose visible text equals that of an earlier one."""
+
+    def known(self, response: object) -> object:
+        words = tuple(Extractor().extract(response.selector.root).text.split())
+        return words if len(words) >= _MIN_WORDS else None
+
+
+RUNS = {
+    "none": {},
+    "exact": {"SPIDER_MIDDLEWARES": {ExactText: 60}},
+    "simhash": PLUGIN | {"NEARDUP_METHOD": "simhash"},
+}
 BUDGETS = (0.10, 0.25, 0.50, 0.75, 1.00)
 ENOUGH = 0.99
 TRAPS = ("session id", "campaign", "sort order", "printable", "soft 404", "another page")
 _ASSIGNMENT = re.compile(r",(?=[A-Z][A-Z0-9_]*=)")
 
 
-def crawls(site: TrapSite, runs: dict[str, dict[str, str]], most: int) -> dict[str, Crawl]:
-    """Serve the site from a thread, and crawl it once for each of `runs`, one by one."""
-    with Server(site) as server, tempfile.TemporaryDirectory() as folder:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            return {
-                name: run(name, server.url, settings, Path(folder), most)
-                for name, settings in runs.items()
-            }
-        finally:
-            server.shutdown()
+def crawls(site: TrapSite, runs: dict[str, dict[str, object]], most: int) -> dict[str, Crawl]:
+    """Serve the site from a thread, and crawl it once for each of `runs`, one by one.
+
+    Breadth first and one request at a time: the order that serves a crawl without a filter best,
+    and the same crawl whenever it is run.
+    """
+    fixed = BREADTH_FIRST | {"CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": most}
+    with served(site.answer) as server:
+        jobs = [Job(name, f"{server.url}/", fixed | settings) for name, settings in runs.items()]
+        return {job.name: in_own_process(crawling.crawl, [job])[0] for job in jobs}
 
 
 def check(crawl: Crawl, none: Crawl, tally: Tally, site: TrapSite) -> None:
@@ -91,44 +106,37 @@ def followed(crawl: Crawl, site: TrapSite) -> set[str]:
 def rows(tallies: dict[str, Tally], budget: int) -> Iterator[tuple[str, list[str]]]:
     """Yield the lines of the table: a label, and a cell for each run."""
 
-    def row(label: str, cell: Callable[[Tally], str]) -> tuple[str, list[str]]:
-        return label, [cell(tally) for tally in tallies.values()]
+    def recall(tally: Tally, name: str) -> str:
+        total = tally.duplicates[name]
+        return f"{tally.found[name] / total:.3f} of {total:,}" if total else "-"
 
-    def recall(name: str) -> Callable[[Tally], str]:
-        def cell(tally: Tally) -> str:
-            total = tally.duplicates[name]
-            return f"{tally.found[name] / total:.3f} of {total:,}" if total else "-"
-
-        return cell
-
-    yield row("requests", lambda t: f"{t.requests:,}")
-    yield row("requests saved", lambda t: f"{1 - t.requests / budget:.3f}")
     others = budget - tallies["none"].months.total()
-    yield row(
-        "  of others than months",
-        lambda t: f"{1 - (t.requests - t.months.total()) / others:.3f}",
-    )
-    yield row("pages kept", lambda t: f"{t.kept:,}")
-    yield row("pages dropped", lambda t: f"{t.dropped:,}")
-    yield row("months of the calendar kept", lambda t: f"{t.months[False]:,}")
-    yield row("months of the calendar dropped", lambda t: f"{t.months[True]:,}")
-    yield row("duplicate recall", recall("all"))
-    for name in (*CLASSES, SORTED):
-        yield row(f"  {name}", recall(name))
-    for name in TRAPS:
-        yield row(f"  by {name}", recall(name))
-    yield row("drop precision", lambda t: f"{t.precision:.4f}")
-    yield row("wrong drops", lambda t: f"{len(t.wrong):,}")
-    yield row("content covered", lambda t: f"{t.coverage[-1]:.4f}")
-    yield row("  pages lost by drops", lambda t: f"{len(t.lost):,}")
-    yield row("  pages withheld", lambda t: f"{len(t.withheld):,}")
-    yield row("    on dropped pages", lambda t: f"{t.direct:,}")
-    yield row(f"requests to {ENOUGH:.0%} of the content", lambda t: t.to_reach(ENOUGH))
+    least = min(tally.requests for tally in tallies.values())
+    names = {"duplicate recall": "all"} | {f"  {name}": name for name in (*CLASSES, SORTED)}
+    names |= {f"  by {name}": name for name in TRAPS}
+    cells: dict[str, Callable[[Tally], str]] = {
+        "requests": lambda t: f"{t.requests:,}",
+        "requests saved": lambda t: f"{1 - t.requests / budget:.3f}",
+        "  of others than months": lambda t: f"{1 - (t.requests - t.months.total()) / others:.3f}",
+        "pages kept": lambda t: f"{t.kept:,}",
+        "pages dropped": lambda t: f"{t.dropped:,}",
+        "months of the calendar kept": lambda t: f"{t.months[False]:,}",
+        "months of the calendar dropped": lambda t: f"{t.months[True]:,}",
+        **{label: partial(recall, name=name) for label, name in names.items()},
+        "drop precision": lambda t: f"{t.precision:.4f}",
+        "wrong drops": lambda t: f"{len(t.wrong):,}",
+        "content covered": lambda t: f"{t.coverage[-1]:.4f}",
+        "  pages lost by drops": lambda t: f"{len(t.lost):,}",
+        "  pages withheld": lambda t: f"{len(t.withheld):,}",
+        "    on dropped pages": lambda t: f"{t.direct:,}",
+        f"requests to {ENOUGH:.0%} of the content": lambda t: t.to_reach(ENOUGH),
+    }
     for share in BUDGETS:
         label = f"covered after {share:.0%} of {budget:,}"
-        yield row(label, lambda t, share=share: f"{t.covered(share * budget):.4f}")
-    least = min(tally.requests for tally in tallies.values())
-    yield row(f"covered after the fewest, {least:,}", lambda t: f"{t.covered(least):.4f}")
+        cells[label] = lambda t, share=share: f"{t.covered(share * budget):.4f}"
+    cells[f"covered after the fewest, {least:,}"] = lambda t: f"{t.covered(least):.4f}"
+    for label, cell in cells.items():
+        yield label, [cell(tally) for tally in tallies.values()]
 
 
 def examples(crawl: Crawl, tally: Tally, truth: Truth, count: int) -> Iterator[str]:
@@ -199,84 +207,63 @@ def made_up(folder: Path) -> Path:
     return root
 
 
-def assignment(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return name, value
+def assigned(text: str) -> dict[str, str]:
+    """Return the settings of ``KEY=VALUE,KEY=VALUE``."""
+    return dict(part.split("=", 1) for part in _ASSIGNMENT.split(text) if part)
 
 
-def named_run(text: str) -> tuple[str, dict[str, str]]:
-    name, colon, rest = text.partition(":")
-    if not (name and colon) or name in RUNS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME:KEY=VALUE,…, of a new NAME")
-    return name, dict(map(assignment, _ASSIGNMENT.split(rest) if rest else ()))
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", nargs="?", type=Path, help="of HTML pages")
-    parser.add_argument(
-        "--runs", default=",".join(RUNS), help="which of the runs of old (default %(default)s)"
-    )
-    parser.add_argument(
-        "--run", action="append", type=named_run, default=[], metavar="NAME:KEY=VALUE,…",
-        help="one more, of the plugin under these settings; may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "-s", dest="settings", action="append", type=assignment, default=[], metavar="KEY=VALUE",
-        help="a setting of all runs, or one of the plugin; may be repeated",
-    )  # fmt: skip
-    parser.add_argument("--max-requests", type=int, default=0, help="of a run (0: no bound)")
-    parser.add_argument("--examples", type=int, default=0, help="wrong verdicts to show, a run")
-    parser.add_argument("--quick", action="store_true", help="a made-up site")
-    parser.add_argument("--preset", choices=PRESETS, help="strengths that have a name")
-    strengths = parser.add_argument_group("traps (defaults in brackets)")
-    for trap in fields(Traps):
-        strengths.add_argument(
-            f"--{trap.name.replace('_', '-')}",
-            type=type(trap.default),
-            help=f"{trap.metadata['help']} ({trap.default})",
-        )
-    options = parser.parse_args()
+def wrong(options: Namespace) -> str | None:
+    """Return what is wrong with a command line."""
     if options.quick == bool(options.folder):
-        parser.error("name a folder of pages, or --quick")
-    if options.folder and not options.folder.is_dir():
-        parser.error(f"{options.folder} is no folder")
-    return options
+        return "name a folder of pages, or --quick"
+    if options.folder and not options.folder[0].is_dir():
+        return f"{options.folder[0]} is no folder"
+    texts = [text.partition(":")[2] for text in options.run if text] + list(
+        filter(None, options.s)
+    )
+    if any("=" not in part for text in texts for part in _ASSIGNMENT.split(text) if part):
+        return "settings are KEY=VALUE, and a run is NAME:KEY=VALUE,..."
+    unknown = set(options.runs.split(",")) - set(RUNS)
+    return f"--runs: {unknown.pop()!r} is not one of {', '.join(RUNS)}" if unknown else None
 
 
 def main() -> None:
-    options = arguments()
-    traps = PRESETS.get(options.preset, Traps())
-    own = {name: value for name in asdict(traps) if (value := getattr(options, name)) is not None}
-    chosen = ["none", *options.runs.split(",")]
-    if unknown := set(chosen) - set(RUNS):
-        raise SystemExit(f"--runs: {unknown.pop()!r} is not one of {', '.join(RUNS)}")
-    runs = {name: RUNS[name] for name in chosen}
-    common = dict(options.settings)
-    runs |= {name: PLUGIN | settings for name, settings in options.run}
+    strengths = {trap.name: (type(trap.default), f"{trap.metadata['help']} ({trap.default})")
+                 for trap in fields(Traps)}  # fmt: skip
+    options = arguments(
+        __doc__,
+        "folder",
+        check=wrong,
+        runs=(",".join(RUNS), "which of the runs of old"),
+        run=([""], "NAME:KEY=VALUE,...: one more, of the plugin under these settings"),
+        s=([""], "KEY=VALUE: a setting of all runs, or one of the plugin"),
+        max_requests=(0, "of a run (0: no bound)"),
+        examples=(0, "wrong verdicts to show, a run"),
+        preset=(str, "strengths that have a name", PRESETS),
+        **strengths,
+        quick={},
+    )
+    own = {name: value for name in strengths if (value := getattr(options, name)) is not None}
+    runs = {name: RUNS[name] for name in ("none", *options.runs.split(","))}
+    for text in filter(None, options.run):
+        name, _, rest = text.partition(":")
+        runs[name] = PLUGIN | assigned(rest)
+    common = {key: value for text in options.s for key, value in assigned(text).items()}
     for name, settings in runs.items():
-        plugin = "ADDONS" in settings
-        applies = {k: v for k, v in common.items() if plugin or not k.startswith("NEARDUP_")}
+        applies = {k: v for k, v in common.items()
+                   if "ADDONS" in settings or not k.startswith("NEARDUP_")}  # fmt: skip
         runs[name] = applies | settings
     with tempfile.TemporaryDirectory() as scratch:
-        if options.quick:
-            options.folder = made_up(Path(scratch))
-            traps = replace(traps, years=5)
-        traps = replace(traps, **own)
-        print(f"reading {options.folder} ...", file=sys.stderr)
-        site = TrapSite(options.folder, traps)
+        traps = PRESETS.get(options.preset, Traps())
+        folder = made_up(Path(scratch)) if options.quick else options.folder[0]
+        traps = replace(replace(traps, years=5) if options.quick else traps, **own)
+        print(f"reading {folder} ...", file=sys.stderr)
+        site = TrapSite(folder, traps)
         if not site.contents:
-            raise SystemExit(f"{options.folder} holds no HTML pages")
-        changed = ", ".join(f"{name} {value}" for name, value in own.items())
-        title = f"{options.folder.name}, preset {options.preset or '(none)'}"
-        report(
-            site, runs, options.max_requests, f"{title}, {changed}" if changed else title,
-            options.examples,
-        )  # fmt: skip
+            raise SystemExit(f"{folder} holds no HTML pages")
+        changed = [f"{name} {value}" for name, value in own.items()]
+        title = ", ".join([f"{folder.name}, preset {options.preset or '(none)'}", *changed])
+        report(site, runs, options.max_requests, title, options.examples)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ URL                          shows
 ``/PATH?sid=…``              the same under a session id
 ``/PATH?utm_source=…``       the same for a campaign
 ``/PATH?sort=…``             the same, lists and table rows in another order
-``/print/PATH``              the same without furniture, in other markup
+``/print/PATH``              the same without boilerplate, in other markup
 ``/calendar/YEAR/MONTH/``    a month without events, and links to later months
 ``/PATH/help/help/…``        'not found' with status 200, and a longer such link
 anything else                a true 404
@@ -24,24 +24,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from html import escape
 from http import HTTPStatus
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 from lxml import html
 from lxml.html import HtmlElement
-from trapstrengths import FOOTERS, Traps  # puts the example's packages on the path
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import Content, Extractor, parse_html
 
 # isort: split
-from docsite import __main__ as docserver
-from docsite.site import SORT_KEYS, Chance
+import harness  # noqa: F401  (puts the example's packages on the path)
+
+# isort: split
+from docsite.site import BROKEN_PAGES, SHARES, SORT_KEYS, Chance
 from docsite.site import Site as DocSite
 
 HOME, CALENDAR, MISSING = "(home)", "(calendar)", "(not found)"
@@ -49,11 +51,46 @@ HOME, CALENDAR, MISSING = "(home)", "(calendar)", "(not found)"
 FIRST_YEAR = 2001
 SENTENCE = 16
 """Words of a footer's sentence."""
+_BOILERPLATE = "nav, header, footer, aside"
 _FOOTER = "\ue000"
 _GROWN = re.compile(r"/.+?((?:/help)+)/")
 _MONTH_LINK = re.compile(r'<a href="/calendar/(\d+)/\d+/">')
 _MIN_ENTRIES = 3
 """Entries that a list must have to be sorted."""
+
+
+FOOTERS = ("number", "timing", "sentence")
+
+
+def _trap(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"help": meaning})
+
+
+@dataclass(frozen=True)
+class Traps:
+    """The strengths; the shares of links are those of the example's site."""
+
+    sid: float = _trap(SHARES["session id"], "share of links with a session id")
+    utm: float = _trap(SHARES["campaign"], "share of links of a campaign")
+    sort: float = _trap(SHARES["sort order"], "share of links to another order")
+    print: float = _trap(SHARES["printable"], "share of links to a printable page")
+    broken: float = _trap(BROKEN_PAGES, "share of pages with a link to a soft 404")
+    growth: int = _trap(10, "soft 404s behind such a link")
+    years: int = _trap(25, "years of the calendar")
+    footer: str = _trap(
+        "number", f"what changes on each response: some of {', '.join(FOOTERS)}, or none"
+    )
+    footer_tag: str = _trap("div", "the element that it stands in")
+    furniture: str = _trap(
+        "",
+        "CSS selectors of the folder's own templates: known to the truth and to printable "
+        "pages, never to the crawler",
+    )
+    seed: int = _trap(2007, "of all that is drawn")
+
+
+PRESETS = {"notes": Traps(years=300, furniture=".navheader, .navfooter")}
+"""What published figures refer to: a calendar of 300 years, and the templates of DocBook."""
 
 
 class Showing(NamedTuple):
@@ -215,7 +252,9 @@ class TrapSite:
                 anchor.set("href", self.link(target, name, trap) + fragment)
         title = tree.findtext(".//title") or name
         if trap == "printable":
-            for element in tree.cssselect(self.traps.furniture_selector):
+            for element in tree.cssselect(
+                ", ".join(filter(None, (_BOILERPLATE, self.traps.furniture)))
+            ):
                 element.drop_tree()
             for element in tree.iter("div", "span", "table", "p"):
                 element.attrib.clear()
@@ -229,7 +268,7 @@ class TrapSite:
         return self._document(title, _inner(tree) + extra)
 
     def _foreign(self, here: str) -> str:
-        """Return a month or a soft 404 of the example's site, without its own furniture."""
+        """Return a month or a soft 404 of the example's site, without its own boilerplate."""
         _, _, rest = self._docs.page(here).partition("<main>")
         main, _, _ = rest.partition("</main>")
         main = _MONTH_LINK.sub(
@@ -266,19 +305,6 @@ class TrapSite:
         """The words of the site's own pages: those of a footer's sentence."""
         found = {w for page in self.contents.values() for w in page.text.split() if w.isalpha()}
         return sorted(found) or ["word"]
-
-
-class Server(docserver.Server):
-    """The example's server, for a site that has true 404s."""
-
-    def __init__(self, site: TrapSite) -> None:
-        super().__init__(site)
-        self.RequestHandlerClass = _Handler
-
-
-class _Handler(docserver.Handler):
-    def do_GET(self) -> None:  # noqa: N802  (http.server's name)
-        self._answer(*self.server.site.answer(self.path))
 
 
 def _sort(tree: HtmlElement, order: str) -> None:

@@ -19,38 +19,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
-import numpy as np
-from sites import DUPLICATE, exact_truth
-from trapcrawl import Crawl, Record
+from crawling import Crawl, Record
+from sites import DUPLICATE, exact, exact_truth
 from trapsite import CALENDAR, HOME, MISSING, Showing, TrapSite
 
-from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.text import Content, Extractor, parse_html
 
-SHINGLE = 4
 CLASSES = {"J = 1": 1.0, ".99 <= J < 1": 0.99, ".95 <= J < .99": 0.95, ".9 <= J < .95": DUPLICATE}
 SORTED = "J < .9, same page"
 """The class of duplicates whose text is the same in another order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A response that was judged wrongly, and the page it was or should have been matched to."""
-
-    url: str
-    of: str
-    resemblance: float
-    """Of the main texts."""
-    served: float
-    """Of the texts as a filter could see them, with footers and templates."""
-    distance: int | None = None
-
-    def __str__(self) -> str:
-        distance = "" if self.distance is None else f", distance {self.distance}"
-        return (
-            f"J = {self.resemblance:.3f} (as served {self.served:.3f}{distance})\n"
-            f"      {self.url}\n      {self.of}"
-        )
 
 
 @dataclass(slots=True)
@@ -79,11 +56,6 @@ class Tally:
     wrong: list[Record] = field(default_factory=list)
     missed: list[tuple[Record, str]] = field(default_factory=list)
     """Kept duplicates, and an earlier kept response that they repeat."""
-
-    @property
-    def recall(self) -> float:
-        """Dropped among the duplicates."""
-        return self.found["all"] / max(self.duplicates["all"], 1)
 
     @property
     def precision(self) -> float:
@@ -137,11 +109,15 @@ class Truth:
         plain = (self._plain.get(other, set()) for other in self.alike(self.text(showing)))
         return {showing.page}.union(*plain) & self.pages
 
-    def example(self, record: Record, of: str) -> Example:
-        """Return how far two responses truly resemble each other."""
-        urls = (record.url, of)
-        served = _resemblance(*map(self._served, urls))
-        return Example(*urls, _resemblance(*map(self._main, urls)), served, record.distance)
+    def example(self, record: Record, of: str) -> str:
+        """Return how far two responses resemble each other, truly and as a filter sees them."""
+        truly, served = (
+            exact(*(read(url) for url in (record.url, of))) for read in (self._main, self._served)
+        )
+        distance = "" if record.distance is None else f", distance {record.distance}"
+        return (
+            f"J = {truly:.3f} (as served {served:.3f}{distance})\n      {record.url}\n      {of}"
+        )
 
     def _main(self, url: str) -> str:
         showing = self.site.locate(url)
@@ -219,13 +195,3 @@ class _Earlier:
         nearest, text = max(found, default=(0.0, -1))
         same_page = self.pages.get(showing.page, "")
         return bool(same_page), nearest, self._texts.get(text, same_page)
-
-
-def _resemblance(one: str, two: str) -> float:
-    """Return the exact resemblance of two texts; 0 where one is empty."""
-    shingles = [
-        features(tokens, shingle_size=SHINGLE)[0] if len(tokens) else tokens
-        for tokens in map(token_hashes, (one, two))
-    ]
-    shared = len(np.intersect1d(*shingles, assume_unique=True))
-    return shared / max(sum(map(len, shingles)) - shared, 1)

@@ -1,4 +1,4 @@
-"""Crawls of a site through the plugin's own analyser, detector and store, held against the truth.
+"""Crawls of a site through the plugin's own analyser, detector and store, against the truth.
 
 The pages of a site are fingerprinted once a hash seed, and then met in several orders, as no
 fingerprint depends on what was met before.
@@ -6,10 +6,10 @@ fingerprint depends on what was met before.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import asyncio
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, fields, replace
@@ -26,39 +26,20 @@ from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Page, Verdict
 
-_STOP_WORDS = """
-a about above after again against all am an and any are as at be because been before being
-below between both but by can could did do does doing don down during each few for from further
-had has have having he her here hers herself him himself his how i if in into is it its itself
-just me more most my myself no nor not now of off on once only or other our ours ourselves out
-over own s same she should so some such t than that the their theirs them themselves then there
-these they this those through to too under until up very was we were what when where which
-while who whom why will with would you your yours yourself yourselves
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English words that say nothing of a text."""
-
 
 @dataclass(frozen=True)
 class Trial:
-    """A site, crawled with one configuration and one hash seed in several orders.
-
-    Parameters
-    ----------
-    label
-        The configuration's name in tables.
-    shuffles
-        Random orders besides the site's own.
-    distances
-        Values of `Parameters.max_distance` to try; none: as it is.
-    """
+    """A site, crawled with one configuration and one hash seed in several orders."""
 
     label: str
+    """The configuration's name in tables."""
     source: Source
     parameters: Parameters
     seed: int
     shuffles: int = 0
+    """Random orders besides the site's own."""
     distances: tuple[int, ...] = ()
+    """Values of `Parameters.max_distance` to try; none: as it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +93,8 @@ class Reader(Analyser):
 
     def all_pages(self) -> list[Page | Verdict]:
         """Return what is made of each page as it is."""
-        return [
-            self.page(content, page_id=number, url=url)
-            for number, (content, url) in enumerate(zip(self.contents, self.urls, strict=True))
-        ]
+        pages = enumerate(zip(self.contents, self.urls, strict=True))
+        return [self.page(content, page_id=number, url=url) for number, (content, url) in pages]
 
 
 async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[int, Match]:
@@ -154,6 +133,8 @@ def play(trial: Trial) -> list[Outcome]:
         for number, order in enumerate(site.orders(trial.shuffles)):
             dropped = asyncio.run(crawl(reader, order, k))
             kept = (page for at, page in reader.pages.items() if at not in dropped)
+            sizes = [8 * len(page.features) + len(page.evidence)
+                     for page in kept if isinstance(page, Page)]  # fmt: skip
             outcomes.append(
                 Outcome(
                     label=trial.label,
@@ -164,18 +145,10 @@ def play(trial: Trial) -> list[Outcome]:
                     score=site.judge(order, set(dropped)),
                     section=site.judge(order, set(dropped), site.section),
                     dropped=dropped,
-                    kept_bytes=kept_bytes(kept),
+                    kept_bytes=fmean(sizes) if sizes else 0.0,
                 )
             )
     return outcomes
-
-
-def kept_bytes(pages: Iterable[Page | Verdict]) -> float:
-    """Return what a store keeps of a page beside its simhash, in the mean."""
-    sizes = [
-        8 * len(page.features) + len(page.evidence) for page in pages if isinstance(page, Page)
-    ]
-    return fmean(sizes) if sizes else 0.0
 
 
 def play_all(
@@ -189,7 +162,7 @@ def play_all(
 
 
 def progress(done: int, of: int) -> None:
-    """Say on a terminal how far a run is."""
+    """Print on a terminal how far a run is."""
     if sys.stderr.isatty():
         print(f"\r{done} of {of} ", end="\n" if done == of else "", file=sys.stderr, flush=True)
 
@@ -205,37 +178,29 @@ def pooled(outcomes: Iterable[Outcome]) -> list[Score]:
 
 def cells(scores: list[Score]) -> str:
     """Return mean precision and recall, and lost pages with the most of any crawl."""
-    lost = [score.lost for score in scores]
-    return (
-        f"{fmean(score.precision for score in scores):6.3f}"
-        f" {fmean(score.recall for score in scores):6.3f}"
-        f" {fmean(lost):7.1f} {max(lost):5}"
+    precision, recall = (
+        fmean(getattr(s, name) for s in scores) for name in ("precision", "recall")
     )
+    lost = [score.lost for score in scores]
+    return f"{precision:6.3f} {recall:6.3f} {fmean(lost):7.1f} {max(lost):5}"
 
 
 HEADINGS = f"{'P':>6} {'R':>6} {'lost':>7} {'most':>5}"
 """Over `cells`."""
 
+CONFIGURATION_OPTIONS: dict[str, Any] = {
+    "seeds": (5, "hash seeds"),
+    "method": (str, "the same as --set method=..."),
+    "set": ([""], "NAME=VALUE: any field of scrapy_neardup.parameters.Parameters"),
+}
+"""Options of the benchmarks that try configurations."""
 
-def add_configuration_options(parser: argparse.ArgumentParser) -> None:
-    """Let a benchmark's command line name configurations."""
-    parser.add_argument("--seeds", type=int, default=5, help="hash seeds (default 5)")
-    parser.add_argument("--method", help="the same as --set method=...")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="any field of scrapy_neardup.parameters.Parameters")  # fmt: skip
 
-
-def overridden(name: str, options: argparse.Namespace) -> Parameters:
-    """Return the parameters of a preset as a command line changes them.
-
-    Raises
-    ------
-    SystemExit
-        Something there is no parameter.
-    """
+def overridden(name: str, options: Namespace) -> Parameters:
+    """Return the parameters of a preset as a command line changes them."""
     changed = {}
-    said = [*options.set, *([f"method={options.method}"] if options.method else [])]
-    for one in said:
+    given = [*options.set, f"method={options.method}" if options.method else ""]
+    for one in filter(None, given):
         field_name, _, value = one.partition("=")
         if field_name not in {each.name for each in fields(Parameters)}:
             raise SystemExit(f"--set {one}: Parameters has no field {field_name!r}")

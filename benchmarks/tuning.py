@@ -9,14 +9,13 @@ pairs of its pages, as `quality.py` reads it, for the drops of the defaults.
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from named_sites import toy_site
-from sites import Site, Source, listed, load
+from harness import arguments
+from sites import Site, Source, listed, load, toy_site
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.offline.evaluation.readpages import read_pages
@@ -44,15 +43,13 @@ def estimate(folder: Path, site: Site, sample: int) -> Measured:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    options = arguments(
+        __doc__,
+        "site",
+        truth=(Path, "folder of NAME.{pages,pairs}.tsv.gz; without it the truth is computed"),
+        pages=(2_000, "of the sample"),
+        quick={},
     )
-    parser.add_argument("site", nargs="*", type=Path, help="folder of HTML pages")
-    parser.add_argument("--truth", type=Path, help="folder of NAME.{pages,pairs}.tsv.gz;"
-                        " without it the truth is computed")  # fmt: skip
-    parser.add_argument("--pages", type=int, default=2_000, help="of the sample")
-    parser.add_argument("--quick", action="store_true", help="a made-up site: does it work?")
-    options = parser.parse_args()
     print(TARGETS)
     print(f"{'':10}{'pages':>7}{'sample':>7}   {'precision':^18}   {'recall':^18}   {'lost':^9}")
     print(f"{'site':24}   {'true':>6} {'est.':>5} {'off':>5}   {'true':>6} {'est.':>5} {'off':>5}"

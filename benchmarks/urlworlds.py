@@ -8,7 +8,6 @@ page to its other addresses. Everything follows from the seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from random import Random
@@ -26,68 +25,54 @@ WORDS = [f"{a}{v}{b}{w}" for a in _CONSONANTS for v in "aeiou" for b in "lnrst" 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of site.
-
-    Parameters
-    ----------
-    name, says
-        What it is called, and when its addresses matter.
-    page
-        Number -> address of a page.
-    variants
-        Address -> its other addresses.
-    fallback
-        What an address shows that doesn't matter: the page (None), or the same everywhere.
-    where
-        Which pages it matters on: ``"anywhere"``, ``"folder"`` or ``"end"``.
-    """
+    """A kind of site: its name, and when its other addresses matter."""
 
     name: str
     says: str
-    page: Callable[[int], str]
-    variants: Callable[[str], list[str]]
+    variants: tuple[str, ...]
+    """Templates of a page's other addresses."""
     fallback: str | None = None
+    """What an address shows that doesn't matter: the page (None), or the same everywhere."""
     where: str = "anywhere"
+    """Which pages they matter on: ``"anywhere"``, ``"folder"`` or ``"end"``."""
+
+    def page(self, number: int) -> str:
+        """Return the address of a page."""
+        folder = "guide" if self.where == "folder" and number % 10 == 3 else "item"
+        language = "/en" if "en_GB" in self.name else ""
+        return f"{language}/{folder}/{WORDS[number * 3]}/"
 
 
-def _with(*parameters: str) -> Callable[[str], list[str]]:
-    return lambda url: [f"{url}?{each}" for each in parameters]
+_KINDS = """
+forum ?page= | long threads have more pages | {0}?page=2 {0}?page=3
+shop ?colour= | some colours are described | {0}?colour=red {0}?colour=blue
+wiki ?oldid= | some pages were rewritten | {0}?oldid=17 {0}?oldid=42
+texts ?lang= | some are translated | {0}?lang=de {0}?lang=fr
+database ?id= | some have more records | {0}?id=7 {0}?id=8
+lists ?sort= | long lists show their first lines | {0}?sort=up {0}?sort=new
+search ?q= | few searches find anything | {0}?q=a {0}?q=b | nothing
+tabs ?tab= | some products have reviews | {0}?tab=all {0}?tab=reviews
+archive ?year= | few years have entries | {0}?year=1 {0}?year=2 | empty
+magazine ?view= | long articles are cut | {0}?view=full
+news ?sid= | sid is a story | {0}?sid=04a9 {0}?sid=77bf
+landing ?utm_campaign= | some have own pages | {0}?utm_campaign=spring {0}?utm_campaign=sale
+partners ?ref= | some partners have own pages | {0}?ref=anna {0}?ref=bob
+/print/ | some printed pages hold an appendix | /print{0}
+/en_GB/ | some pages are another one in Britain | /en_GB{1}
+index.html | some folders have both | {0}index.html
+folder ?tab= | all pages of one folder have reviews | {0}?tab=all {0}?tab=reviews |  | folder
+end ?lang= | the last pages are translated | {0}?lang=de {0}?lang=fr |  | end
+end ?sid= | sid is a story on the last pages | {0}?sid=04a9 {0}?sid=77bf |  | end
+"""
 
 
-def _item(number: int) -> str:
-    return f"/item/{WORDS[number * 3]}/"
+def _kind(row: str) -> Kind:
+    name, says, variants, *rest = (cell.strip() for cell in row.split("|"))
+    fallback, where = (*rest, "", "")[:2]
+    return Kind(name, says, tuple(variants.split()), fallback or None, where or "anywhere")
 
 
-def _in_folders(number: int) -> str:
-    return f"/{'guide' if number % 10 == 3 else 'item'}/{WORDS[number * 3]}/"
-
-
-KINDS = [
-    Kind("forum ?page=", "long threads have more pages", _item, _with("page=2", "page=3")),
-    Kind("shop ?colour=", "some colours are described", _item, _with("colour=red", "colour=blue")),
-    Kind("wiki ?oldid=", "some pages were rewritten", _item, _with("oldid=17", "oldid=42")),
-    Kind("texts ?lang=", "some are translated", _item, _with("lang=de", "lang=fr")),
-    Kind("database ?id=", "some have more records", _item, _with("id=7", "id=8")),
-    Kind("lists ?sort=", "long lists show their first lines", _item, _with("sort=up", "sort=new")),
-    Kind("search ?q=", "few searches find anything", _item, _with("q=a", "q=b"), "nothing"),
-    Kind("tabs ?tab=", "some products have reviews", _item, _with("tab=all", "tab=reviews")),
-    Kind("archive ?year=", "few years have entries", _item, _with("year=1", "year=2"), "empty"),
-    Kind("magazine ?view=", "long articles are cut", _item, _with("view=full")),
-    Kind("news ?sid=", "sid is a story", _item, _with("sid=04a9", "sid=77bf")),
-    Kind("landing ?utm_campaign=", "some campaigns have own pages", _item,
-         _with("utm_campaign=spring", "utm_campaign=sale")),
-    Kind("partners ?ref=", "some partners have own pages", _item, _with("ref=anna", "ref=bob")),
-    Kind("/print/", "some printed pages hold an appendix", _item, lambda url: [f"/print{url}"]),
-    Kind("/en_GB/", "some pages are another one in Britain", lambda n: f"/en{_item(n)}",
-         lambda url: [url.replace("/en/", "/en_GB/")]),
-    Kind("index.html", "some folders have both", _item, lambda url: [f"{url}index.html"]),
-    Kind("folder ?tab=", "all pages of one folder have reviews", _in_folders,
-         _with("tab=all", "tab=reviews"), where="folder"),
-    Kind("end ?lang=", "the last pages are translated", _item, _with("lang=de", "lang=fr"),
-         where="end"),
-    Kind("end ?sid=", "sid is a story on the last pages", _item, _with("sid=04a9", "sid=77bf"),
-         where="end"),
-]  # fmt: skip
+KINDS = [_kind(row) for row in _KINDS.strip().splitlines()]
 
 
 class Site:
@@ -100,7 +85,6 @@ class Site:
         self.shows: dict[str, str] = {}
         """Address -> content."""
         self._links: dict[str, list[str]] = {}
-        self.mattering = 0
         for number in range(PAGES):
             url = kind.page(number)
             matters = {
@@ -108,9 +92,8 @@ class Site:
                 "folder": url.startswith("/guide/"),
                 "end": number >= (1 - SHARE) * PAGES,
             }[kind.where]
-            self.mattering += matters
             self.shows[url] = url
-            self._links[url] = kind.variants(url)
+            self._links[url] = [each.format(url, url[3:]) for each in kind.variants]
             for other in self._links[url]:
                 self.shows[other] = other if matters else kind.fallback or url
         parts = range(0, PAGES, LISTED)
@@ -121,30 +104,18 @@ class Site:
         for here in ("/", *self._links["/"]):
             self.shows[here] = here
 
-    def answer(self, url: str) -> str | None:
-        """Return the HTML of an address; None where there is none."""
+    def answer(self, url: str) -> tuple[int, str]:
+        """Return status and HTML of an address."""
         content = self.shows.get(url)
         if content is None:
-            return None
+            return 404, ""
         chance = Random(f"{self._seed} {content}")
         text = " ".join(chance.choices(WORDS, k=chance.randint(60, 200)))
-        items = "".join(
-            f'<li><a href="{escape(u)}">more</a></li>' for u in self._links.get(url, ())
-        )
+        links = (f'<li><a href="{escape(u)}">more</a></li>' for u in self._links.get(url, ()))
         title = " ".join(chance.choices(WORDS, k=3))
         menu = " ".join(f'<a href="/">{word}</a>' for word in WORDS[:12])
-        return (
+        return 200, (
             f"<!DOCTYPE html><html><head><title>{title}</title></head><body><nav>{menu}</nav>"
-            f"<main><h1>{title}</h1><p>{text}</p></main><nav><ul>{items}</ul></nav></body></html>"
+            f"<main><h1>{title}</h1><p>{text}</p></main><nav><ul>{''.join(links)}</ul></nav>"
+            "</body></html>"
         )
-
-    def contents(self) -> set[str]:
-        """Return all that the site shows."""
-        return set(self.shows.values())
-
-
-def sites(kinds: list[Kind], seeds: int) -> Iterator[Site]:
-    """Yield sites of each kind."""
-    for kind in kinds:
-        for seed in range(seeds):
-            yield Site(kind, seed)

@@ -13,37 +13,22 @@ contents differ in numbers alone, where losing them is no surprise, come apart.
 
 from __future__ import annotations
 
-import argparse
 import time
+from argparse import Namespace
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import product
 from multiprocessing import get_context
 
-import worlds_changing
-import worlds_contrary
-import worlds_crawl
-import worlds_disguised
-import worlds_repeated
-import worlds_shops
-import worlds_texts
+from harness import arguments
+from made import world_crawl
+from made.families import FAMILIES
+from made.judging import Tally, judge, tally
+from made.world_crawl import ORACLE
 from sites import WORKERS
-from worlds_crawl import ORACLE
-from worlds_judging import Tally, judge, tally
-from worlds_site import FAMILIES
 
 from scrapy_neardup.options import PRESETS
-
-MADE_BY = (
-    worlds_changing,
-    worlds_repeated,
-    worlds_shops,
-    worlds_texts,
-    worlds_disguised,
-    worlds_contrary,
-)
-"""The modules whose families are registered when they are imported."""
 
 ENOUGH = 0.8
 """The share of its repetitions that must be found in each family."""
@@ -69,23 +54,23 @@ def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
 
 
 def crawled(names: list[str], filtered: str, order: str, seed: int) -> Results:
-    """Crawl one world of each family; see `worlds_crawl.crawl`."""
-    return {filtered: worlds_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
+    """Crawl one world of each family; see `world_crawl.crawl`."""
+    return {filtered: world_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
 
 
-def work(names: list[str], options: argparse.Namespace) -> list[partial[Results]]:
+def work(names: list[str], options: Namespace) -> list[partial[Results]]:
     """Return what is to be done, each in a process."""
     if not options.crawl:
         return [
             partial(judged, name, options.preset, options.orders, options.seeds) for name in names
         ]
-    runs = product(options.preset, worlds_crawl.orders(options.orders), range(options.seeds))
+    runs = product(options.preset, world_crawl.orders(options.orders), range(options.seeds))
     return [partial(crawled, names, ORACLE, "breadth", 0)] + [
         partial(crawled, names, *run) for run in runs
     ]
 
 
-def done(names: list[str], options: argparse.Namespace) -> Results:
+def done(names: list[str], options: Namespace) -> Results:
     """Do the work, and add up what comes of it."""
     results: Results = {}
     fresh = {"mp_context": get_context("spawn"), "max_tasks_per_child": 1} if options.crawl else {}
@@ -101,17 +86,16 @@ def done(names: list[str], options: argparse.Namespace) -> Results:
     return results
 
 
-def chosen(names: list[str] | None) -> list[str]:
-    """Return the families whose names are, or begin with, one of `names`; all for none."""
-    found = [
-        name
-        for name in FAMILIES
-        if not names or any(name == each or name.startswith(f"{each}-") for each in names)
-    ]
-    for each in names or ():
-        if not any(name == each or name.startswith(f"{each}-") for name in found):
+def chosen(names: list[str]) -> list[str]:
+    """Return the families whose names are, or begin with, one of `names`."""
+    found = {
+        each: [name for name in FAMILIES if each == "all" or f"{name}-".startswith(f"{each}-")]
+        for each in names
+    }
+    for each, families in found.items():
+        if not families:
             raise SystemExit(f"--family {each}: no family has this name; --list shows them")
-    return found
+    return [name for name in FAMILIES if any(name in families for families in found.values())]
 
 
 def rows(preset: str, results: dict[str, Tally]) -> Iterator[str]:
@@ -169,34 +153,19 @@ def shown(name: str, tally: Tally, count: int) -> Iterator[str]:
         yield f"  missed {page.url}, which repeats {first.url} ({page.content})"
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--family", nargs="+", help="names of families, or their first words")
-    parser.add_argument("--preset", nargs="+", choices=PRESETS, default=["best"])
-    parser.set_defaults(crawl=False)
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--in-process", dest="crawl", action="store_false",
-                     help="judge the pages without HTTP (the default)")  # fmt: skip
-    how.add_argument("--crawl", action="store_true", help="crawl them with Scrapy")
-    parser.add_argument(
-        "--orders", type=int, default=3,
-        help="without HTTP the site's own, the reversed one and random ones; in a crawl breadth "
-        "first, depth first and random ones (default 3)",
-    )  # fmt: skip
-    parser.add_argument("--seeds", type=int, default=3, help="worlds of a family (default 3)")
-    parser.add_argument("--show", type=int, default=0, help="wrong verdicts to show, a family")
-    parser.add_argument("--quick", action="store_true", help="one seed, one order")
-    parser.add_argument("--list", action="store_true", help="describe the families and end")
-    options = parser.parse_args()
-    if options.quick:
-        options.orders = options.seeds = 1
-    return options
-
-
 def main() -> None:
-    options = arguments()
+    options = arguments(
+        __doc__,
+        family=(["all"], "names of families, or their first words"),
+        preset=(["best"], None, list(PRESETS)),
+        in_process=(False, "judge the pages without HTTP (the default)"),
+        crawl=(False, "crawl them with Scrapy"),
+        orders=(3, "the site's own, the reversed one (in a crawl: depth first) and random ones"),
+        seeds=(3, "worlds of a family"),
+        show=(0, "wrong verdicts to show, a family"),
+        list=(False, "describe the families and end"),
+        quick={"orders": 1, "seeds": 1},
+    )
     names = chosen(options.family)
     if options.list:
         for name in names:

@@ -20,10 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 
 import numpy as np
-from join_data import RECORDS, SEED, arguments, found, made_records, same, texts_of, timed
+from harness import Table, timed
+from join_data import RECORDS, SEED, found, made_records, options_and_texts, same
 
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.joins import (
@@ -35,87 +37,74 @@ from scrapy_neardup.joins import (
     shingles,
     words,
 )
-from scrapy_neardup.joins.setjoin import Algorithm
 
 SHINGLE_SIZE, GRAM_SIZE = 4, 4
 THRESHOLDS = (0.95, 0.9, 0.85, 0.8)
 MINIMA = (32, 84)
 """Min-wise hashes a page."""
 PARTS = 5
-PUBLISHED: tuple[Algorithm, ...] = ("all-pairs", "ppjoin", "ppjoin+")
+ALGORITHMS = {"all-pairs": 1, "ppjoin": 1, "ppjoin+": 1, "arrays": 3}
+"""Algorithm -> how often it is timed; the last is ours."""
 
 
 def main() -> None:
-    options = arguments(__doc__)
-    what, texts = texts_of(options)
+    options, what, texts = options_and_texts(__doc__)
     documents = [words(text) for text in texts]
-    growth(
-        f"pages ({what})", len(texts), lambda count: shingles(documents[:count], SHINGLE_SIZE), 0.9
-    )
-    records = made_records(RECORDS // (50 if options.quick else 1))
+    part = lambda count: shingles(documents[:count], SHINGLE_SIZE)  # noqa: E731
+    growth(f"pages ({what})", len(texts), part, 0.9)
+    records = made_records(RECORDS // options.scale)
     growth("records", len(records), lambda count: encode(records[:count]), 0.8)
     quality(texts)
 
 
 def growth(what: str, count: int, encoded: Callable[[int], TokenSets], threshold: float) -> None:
     print(f"\nGrowth: {what} at {threshold}; candidates, seconds (root of the seconds)")
-    names = "".join(f"{name:>27}" for name in (*PUBLISHED, "ours"))
-    print(f"{'sets':>8} {'pairs':>7}{names}")
+    table = Table(sets="8,", pairs="7,", **dict.fromkeys([*list(ALGORITHMS)[:3], "ours"], "27"))
     for part in range(1, PARTS + 1):
         sets = encoded(count * part // PARTS)
         cells, expected = [], None
-        for name in (*PUBLISHED, "arrays"):
-            repeat = 3 if name == "arrays" else 1
-            seconds, pairs = timed(
-                lambda n=name, s=sets: self_join(s, threshold, algorithm=n), repeat=repeat
-            )
-            same(name, found(pairs), expected or found(pairs))
-            expected = found(pairs)
-            cells.append(f"{pairs.stats.candidates:11,} {seconds:7.3f} ({sqrt(seconds):4.2f})")
-        print(f"{len(sets):8,} {len(expected or ()):7,} " + " ".join(cells), flush=True)
+        for name, repeat in ALGORITHMS.items():
+            seconds, pairs = timed(partial(self_join, sets, threshold, algorithm=name), repeat)
+            same(name, found(pairs), expected := expected or found(pairs))
+            cells.append(f"{pairs.stats.candidates:,} {seconds:7.3f} ({sqrt(seconds):4.2f})")
+        table.row(len(sets), len(expected or ()), *cells)
 
 
 def quality(texts: list[str]) -> None:
-    making, grams = timed(lambda: qgrams(texts, GRAM_SIZE), repeat=1)
-    sketching, sketches = timed(lambda: {n: sketched(texts, n) for n in MINIMA}, repeat=1)
+    making, grams = timed(lambda: qgrams(texts, GRAM_SIZE))
+    sketching, sketches = timed(lambda: {n: sketched(texts, n) for n in MINIMA})
     exact = shingles(map(words, texts), SHINGLE_SIZE)
     print(f"\nShingling ({' and '.join(map(str, MINIMA))} minima of word {SHINGLE_SIZE}-shingles, "
           f"in {sketching:.2f} s) against exact joins of numbered {GRAM_SIZE}-grams of characters "
-          f"({len(grams.tokens):,}, in {making:.2f} s) and of all the same shingles")  # fmt: skip
-    print("      4-grams                                shingling              4-grams"
-          "      all shingles")  # fmt: skip
-    print("        pairs     ours       qa       qp   minima   pairs    join   prec. recall"
-          "  prec. recall")  # fmt: skip
+          f"({len(grams.tokens):,}, in {making:.2f} s) and of all the same shingles;\n"
+          "precision and recall by the one and by the other")  # fmt: skip
+    table = Table(at="4", pairs="9,", ours="8.3f", qa="8.2f", qp="8.2f",
+                  minima="6", found="7,", join="7.3f", grams="13", shingles="13")  # fmt: skip
     for threshold in THRESHOLDS:
-        joining, wanted = timed(lambda t=threshold: self_join(grams, t))
-        cells = f"{len(wanted):9,} {joining:7.3f}s"
+        joining, wanted = timed(partial(self_join, grams, threshold), 3)
+        exactly = []
         for name in ("all-pairs", "ppjoin+"):
-            taken, others = timed(
-                lambda t=threshold, n=name: self_join(grams, t, algorithm=n), repeat=1
-            )
+            taken, others = timed(partial(self_join, grams, threshold, algorithm=name))
             same(name, found(others), found(wanted))
-            cells += f" {taken:7.2f}s"
+            exactly.append(taken)
         whole = self_join(exact, threshold)
         for number, minima in sketches.items():
             enough = -(-Fraction(str(threshold)) * number // 1)
-            taken, pairs = timed(lambda m=minima, n=enough: self_join(m, n, measure="overlap"))
-            print(f"{threshold:4} {cells} {number:8} {len(pairs):7,} {taken:6.3f}s "
-                  f" {right(pairs, wanted)} {right(pairs, whole)}", flush=True)  # fmt: skip
+            taken, pairs = timed(partial(self_join, minima, enough, measure="overlap"), 3)
+            table.row(str(threshold), len(wanted), joining, *exactly, number, len(pairs), taken,
+                      right(pairs, wanted), right(pairs, whole))  # fmt: skip
 
 
 def sketched(texts: list[str], count: int) -> TokenSets:
-    """Sets of `count` (function, minimum) pairs: the overlap of two estimates resemblance."""
+    """Return sets of `count` (function, minimum): the overlap of two estimates resemblance."""
     draw = np.random.default_rng(SEED)
     flips = draw.integers(0, 2**64, count, dtype=np.uint64)
     factors = draw.integers(0, 2**64, count, dtype=np.uint64) | np.uint64(1)
     rows = []
     for text in texts:
         hashes, _ = features(token_hashes(text), shingle_size=SHINGLE_SIZE)
-        if not len(hashes):
-            rows.append([])
-            continue
-        least = [int(((hashes ^ f) * a).min()) for f, a in zip(flips, factors, strict=True)]
-        rows.append(list(enumerate(least)))
+        both = zip(flips, factors, strict=True) if len(hashes) else ()
+        rows.append(list(enumerate(int(((hashes ^ f) * a).min()) for f, a in both)))
     return encode(rows)
 
 

@@ -6,9 +6,8 @@
 `charikar`     features -> simhash, compared by Hamming distance
 `minwise`      features -> one-permutation sketch, compared by resemblance
 `broder`       features -> k digests of s minima, compared for equality
-`filtering`    filters by features: their choice, mega-shingles, super-shingles
+`filtering`    filters by features: their choice, mega-shingles
 `resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
-`phrases`      other features, for comparison: stop words, phrases
 ============== =============================================================================
 
 >>> from scrapy_neardup.fingerprints import hamming_distance, simhash

@@ -129,7 +129,7 @@ def group_digests(minima: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
 def acceptance(
     resemblance: float | Fraction, features: int = 6, size: int = 14, threshold: int = 2
 ) -> float:
-    """Return how likely the filter takes two pages of a resemblance for near-duplicates.
+    """Return the probability that the filter accepts two pages of a resemblance.
 
     P[k, s, r](rho) = sum over i >= r of C(k, i) * rho^(s * i) * (1 - rho^s)^(k - i).
 

@@ -1,6 +1,6 @@
 """Filters by features: their choice, and the digests of shared features.
 
-It combines what `broder`, `minwise` and `shingles` compute.
+It combines what `broder` and `minwise` compute.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
-from scrapy_neardup.fingerprints.shingles import features as shingled
 from scrapy_neardup.kinds import MAX_FEATURES
 from scrapy_neardup.options import OPTIONS, Permutations
 
@@ -44,7 +43,7 @@ class Filter(NamedTuple):
         return max(16, 1 << (self.features * self.size - 1).bit_length())
 
     def acceptance(self, resemblance: float) -> float:
-        """Return how likely it accepts two pages of a resemblance; see `broder.acceptance`."""
+        """Return the probability of accepting two pages of a resemblance (`broder.acceptance`)."""
         return acceptance(resemblance, *self)
 
     def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
@@ -187,33 +186,3 @@ def mega_shingles(features: Hashes, shared: int) -> Iterator[Hashes]:
         for place in chosen:
             digests = PUBLIC.mix(digests ^ features[:, place])
         yield digests
-
-
-def super_shingles(sketch: Hashes, size: int) -> Hashes:
-    """Return the super-shingles of a page: the shingles of its sketch, sorted.
-
-    Pages that have one in common have `size` neighbours of their sketches in common, and so
-    are very likely near-duplicates. A short sketch has few of them or one, so they don't suit
-    short pages; and they show no containment, as the other page's hashes come between.
-
-    Parameters
-    ----------
-    sketch
-        Shape (n,), uint64, distinct: M_s or V_m (`resemblance.bottom_sketch`, `mod_sketch`).
-    size
-        Neighbours in a super-shingle, 1 or more; a smaller sketch has one, of all it has.
-
-    Returns
-    -------
-    ndarray of uint64, distinct, ascending
-
-    Raises
-    ------
-    ConfigurationError
-        `size` is not positive.
-
-    References
-    ----------
-    Broder, Glassman, Manasse & Zweig, "Syntactic clustering of the Web", 1997, section 4.
-    """
-    return shingled(np.sort(sketch), shingle_size=whole_number("the size", size, least=1))[0]

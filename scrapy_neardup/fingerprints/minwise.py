@@ -12,8 +12,8 @@ bins: what k minima under k permutations give, at the cost of one.
 by throwing all shingles again, rehashed, until each bin has been hit; what hit it first
 counts (Dahlgaard, Knudsen & Thorup, "Fast similarity sketching", FOCS 2017, algorithm 1).
 That keeps the probability, as copying another bin does, but never says one thing twice.
-Standard errors at resemblance .9 with 256 bins (``benchmarks/densification.py``, 1,000 pairs);
-of 256 minima under permutations of their own it is .0187:
+Standard errors at resemblance .9 with 256 bins, of 1,000 pairs; of 256 minima under
+permutations of their own it is .0187:
 
 ======== ============== ============= ============== ========
 shingles rotation, 2014 optimal, 2017 Mai et al. '20 throwing

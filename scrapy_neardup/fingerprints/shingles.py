@@ -100,7 +100,7 @@ def ascending(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _differs(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Say of each value whether it is the first of its kind."""
+    """Return for each value whether it is the first of its kind."""
     first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first

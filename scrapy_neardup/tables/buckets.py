@@ -113,11 +113,11 @@ class Buckets:
             yield from self._matches(fingerprints, *lookup)
 
     def lengths(self, table: int) -> NDArray[np.intp]:
-        """Return how many fingerprints each bucket of a table holds; shape (count,)."""
+        """Return the number of fingerprints in each bucket of a table; shape (count,)."""
         return np.fromiter(map(len, self._tables[table][0]), np.intp, self._count) // _WIDTH
 
     def held(self, table: int) -> NDArray[np.uint64]:
-        """Return what a table holds, bucket after bucket; shape (n,)."""
+        """Return the fingerprints of a table, bucket after bucket; shape (n,)."""
         return np.frombuffer(b"".join(self._tables[table][0]), np.uint64)
 
     def add(self, fingerprint: int) -> bool:

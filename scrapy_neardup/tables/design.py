@@ -44,7 +44,7 @@ _LOOKUP = 160
 """Number of candidates that are compared in the time of one look-up (1.2 ns each, 0.2 µs)."""
 
 _BUCKET_OVERHEAD = 33 + 7.5
-"""Bytes of a bucket besides its content: the `bytes` object, and rounding up to 16."""
+"""Bytes of a bucket beyond its content: the `bytes` object, and rounding up to 16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Table:
         return sum(comb(self.prefix_bits, flipped) for flipped in range(self.radius + 1))
 
     def expected_retrieved(self, log2_pages: float) -> float:
-        """Return how many of 2^`log2_pages` uniform fingerprints a query retrieves."""
+        """Return the expected number of fingerprints that a query retrieves of 2^`log2_pages`."""
         return self.probes * exp2(log2_pages - self.prefix_bits)
 
 
@@ -267,11 +267,11 @@ class TableDesign:
         return sum(table.probes for table in self.tables)
 
     def expected_retrieved(self, log2_pages: float) -> float:
-        """Return how many of 2^`log2_pages` uniform fingerprints a query retrieves in all."""
+        """Return the expected number of them that a query retrieves from all tables."""
         return sum(table.expected_retrieved(log2_pages) for table in self.tables)
 
     def bucket_count(self, expected: float) -> int:
-        """Return how many buckets a table of the embedded index has.
+        """Return the number of buckets of a table of the embedded index.
 
         About one for every 32 of `expected` fingerprints, within limits: more buckets take
         memory, and fuller ones take time to read.
@@ -281,7 +281,7 @@ class TableDesign:
         return next((count for count in _BUCKET_COUNTS if count >= enough), _BUCKET_COUNTS[-1])
 
     def bytes_per_fingerprint(self, log2_pages: float) -> float:
-        """Return what 2^`log2_pages` fingerprints take in the embedded index, in bytes each."""
+        """Return the bytes of a fingerprint in an embedded index of 2^`log2_pages` of them."""
         pages = exp2(log2_pages)
         buckets = self.bucket_count(pages)
         filled = buckets * (1 - exp(-pages / buckets))

@@ -1,6 +1,6 @@
 """What of a page is judged: its text in blocks, title, media, embedded data.
 
-Rule of this module: all of it is read from the page alone; nothing here depends on other pages.
+All of it is read from the page alone; nothing here depends on other pages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Content:
     text
         The text of a page that has only one block.
     blocks
-        The text in the order of the page, with its furniture left out in the view ``main``.
+        The text in the order of the page, without its boilerplate in the view ``main``.
     title
         The page's title, white space collapsed; ``""`` where there is none.
     images
@@ -132,7 +132,7 @@ class Extractor:
         hidden at first count, as closed tabs, accordions and dialogs are content. So does
         anything else in the head: it is where libxml2 leaves a page that has no ``<body>`` tag.
 
-        ``"main"``: without the page's furniture too: ``nav``, ``aside``, ``search``, those
+        ``"main"``: without the page's boilerplate, too: ``nav``, ``aside``, ``search``, those
         ``header`` and ``footer`` that are the page's own, and ARIA's landmark roles. With fewer
         than `MIN_MAIN_TOKENS` tokens of it the full view counts.
     ignore

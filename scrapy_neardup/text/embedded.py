@@ -1,7 +1,7 @@
-"""What a page shows or carries besides its text: media sources, embedded data.
+"""Media sources and embedded data: what a page shows or carries beside its text.
 
-Rule of this room: keep what tells two pages of equal text apart, leave out what differs
-between two responses with the same page.
+What tells two pages of equal text apart is kept; what differs between two responses with the same
+page is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The encoding of pages that don't say it.
+"""The encoding of pages that don't declare it.
 
-Rule of this module: a byte order mark, a declaration and valid UTF-8 decide before anything
-is guessed. Then a page is taken for Windows-1252, as by browsers, unless the bytes look like
-another script. (Scrapy before 2.18 takes them all for Windows-1252.)
+A byte order mark, a declaration and valid UTF-8 decide before anything is guessed. Then a page is
+taken for Windows-1252, as by browsers, unless the bytes look like another script. (Scrapy before
+2.18 takes them all for Windows-1252.)
 
 In a Western text bytes above 127 stand alone or in pairs: é, ß, «À. Runs of four and more
 that aren't drawn lines are words of another script, in a one-byte encoding (Cyrillic, Greek,

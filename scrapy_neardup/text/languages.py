@@ -1,7 +1,6 @@
-"""The language of a text whose page doesn't say it: by py3langid, the extra ``language``.
+"""The language of a text whose page doesn't declare it: by py3langid, the extra ``language``.
 
-Rule of this module: nothing is imported before a guess is asked for. What is too short to tell is
-in no language.
+The library is imported when the first detector is made. A text too short to tell has no language.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which pages a page links to.
 
-Rule of this module: name what a crawl could have requested, and request nothing.
+They are what a crawl could have requested; nothing is requested here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def link_targets(root: HtmlElement, base_url: str) -> set[str]:
     root
         Root of the page's tree.
     base_url
-        Where the page is; its ``<base href>`` is heeded.
+        Where the page is; its ``<base href>`` applies.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Which elements say by their name that they are not the content of the page.
 
-Rule of this module: a name is a hint. What stands in such an element stays part of the text;
-it is left out of the core alone, and `scrapy_neardup.evidence` says what that decides.
+A name is only a hint. The text of such an element stays part of the page's text; it is left out of
+the main content alone, and `scrapy_neardup.evidence` says what that decides.
 
 A name is an id or a class, in which words are separated by anything but letters and digits, or
 by a capital. The vocabulary is what sites and their generators call the parts that reader modes

@@ -1,7 +1,7 @@
 """Bytes to tree: for callers without Scrapy, and for pages that Scrapy decodes otherwise.
 
-Rule of this room: the same decoder (w3lib) and parser (libxml2) as Scrapy's, so that a
-page has the same text, and the same fingerprint, in a crawl and on disk.
+The decoder (w3lib) and the parser (libxml2) are Scrapy's, so that a page has the same text, and
+the same fingerprint, in a crawl and on disk.
 """
 
 from __future__ import annotations

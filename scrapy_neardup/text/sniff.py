@@ -1,7 +1,7 @@
-"""Whether a response is HTML, by what its server says and by its first bytes.
+"""Whether a response is HTML, by its declared type and its first bytes.
 
-Rule of this room: after the WHATWG's "MIME Sniffing" standard, section 7, but an XML
-document counts by its root element, and a false label does not make JSON a page.
+It follows the WHATWG's "MIME Sniffing" standard, section 7, except that an XML document counts by
+its root element, and that a false label does not make JSON a page.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def looks_like_html(body: bytes, content_type: str | None = None, url: str | Non
     body
         The page.
     content_type
-        What the server said: another type is believed, HTML is checked, none (or one that
-        says nothing) leaves it to the body.
+        The declared type: another type is believed, HTML is checked, and with none (or one that
+        means nothing) the body decides.
     url
         URL or path: the ending ``.html`` speaks for markup that starts with text.
 
@@ -66,8 +66,10 @@ def looks_like_html(body: bytes, content_type: str | None = None, url: str | Non
         return _ROOT.match(head, declaration.end()) is not None
     if _ROOT.match(head) or _START.match(head):
         return True
-    told = kind in _HTML_TYPES or _HTML_NAME.search((url or "").partition("?")[0]) is not None
-    return told and not _is_other(head, body) and _TAG.search(head) is not None
+    claims_html = (
+        kind in _HTML_TYPES or _HTML_NAME.search((url or "").partition("?")[0]) is not None
+    )
+    return claims_html and not _is_other(head, body) and _TAG.search(head) is not None
 
 
 def is_binary(text: str) -> bool:

@@ -1,6 +1,6 @@
 """What each HTML element is to a reader: the table behind `scrapy_neardup.text.walk`.
 
-Rule of this module: data only. Elements that aren't named here are blocks: they separate words.
+It is data only. Elements that aren't named here are blocks: they separate words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Kind(IntEnum):
     FURNITURE = 7
     """Furniture of the page by its tag."""
     ENDS = 8
-    """A header or footer: furniture where it is the page's own."""
+    """A header or footer: boilerplate where it is the page's own."""
     PLAIN = 9
     """A block whose names say nothing: a paragraph or heading is content whatever its class."""
     HEADING = 10
@@ -75,7 +75,7 @@ section 3.5)."""
 SECTION_ROLES: Final = frozenset({"article", "complementary", "main", "navigation", "region"})
 
 LANDMARKS: Final = frozenset({"navigation", "banner", "contentinfo", "complementary", "search"})
-"""ARIA roles that are furniture of the page."""
+"""ARIA roles that mark a page's boilerplate."""
 
 SOURCES: Final = (
     "src", "data-src", "data-original", "data-lazy-src", "srcset", "data-srcset", "poster", "data",

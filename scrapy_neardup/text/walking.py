@@ -1,6 +1,6 @@
 """The walk that does the work: the compiled one where it reads trees as `walk` does.
 
-Rule of this module: `scrapy_neardup.text.walk` says what a walk finds.
+What a walk finds is defined in `scrapy_neardup.text.walk`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXAMPLE: Final = """\
 
 
 def walk(root: HtmlElement, *, furniture: bool) -> Walked:
-    """Return what a page says; see `scrapy_neardup.text.walk.walk`."""
+    """Walk a page's tree; see `scrapy_neardup.text.walk.walk`."""
     if _compiled is not None:
         found: Walked | None = _compiled.walk(root, furniture=furniture)
         if found is not None:  # a tree that HTML makes

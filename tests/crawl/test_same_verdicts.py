@@ -30,8 +30,8 @@ from scrapy_neardup.verdict import Verdict
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
+from made.world import Page
 from worlds import FAMILIES
-from worlds_site import Page
 
 MIXED = {
     "timed-pages-mixed": 12,

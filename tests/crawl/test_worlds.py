@@ -11,9 +11,9 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
+from made.judging import judge, tally  # noqa: E402
+from made.world import Page, World  # noqa: E402
 from worlds import FAMILIES, passes  # noqa: E402
-from worlds_judging import judge, tally  # noqa: E402
-from worlds_site import Page, World  # noqa: E402
 
 SEED = 1
 
@@ -50,6 +50,11 @@ def test_nothing_is_lost_and_most_repetitions_are_found(name):
         assert not passes(found), f"take it off NOT_YET. {said}"
     else:
         assert passes(found), said
+
+
+def test_simhash_alone_loses_what_differs_in_a_name():
+    pages = FAMILIES["codes"].world(SEED).pages
+    assert tally(pages, judge(pages, "paper")).lost > len(pages) // 10
 
 
 def test_families_that_fail_exist():

@@ -9,9 +9,9 @@ import pytest
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))
 
-from hazard_site import KINDS, TEMPLATES  # noqa: E402
 from hazards import README, Found, checked, judged, readme  # noqa: E402
-from worlds_judging import Tally, judge, parameters_of, tally  # noqa: E402
+from made.hazard_site import KINDS, TEMPLATES  # noqa: E402
+from made.judging import Tally, judge, parameters_of, tally  # noqa: E402
 
 
 def test_there_are_many_kinds_and_each_is_the_same_wherever_it_is_made():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from resembling_sets import fixed, resembling, uniform
+from resembling_sets import fixed, resembling
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import ConfigurationError, NoFeaturesError
@@ -18,9 +18,7 @@ from scrapy_neardup.fingerprints.filtering import (
     Filter,
     choose_filter,
     mega_shingles,
-    super_shingles,
 )
-from scrapy_neardup.fingerprints.resemblance import bottom_sketch
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content
 
@@ -101,24 +99,3 @@ def test_mega_shingles_that_are_too_many_are_refused():
         next(mega_shingles(np.zeros((1, 20), np.uint64), 10))
     with pytest.raises(ConfigurationError, match="from 1 to 20, not 21"):
         next(mega_shingles(np.zeros((1, 20), np.uint64), 21))
-
-
-def test_super_shingles_are_runs_of_the_sorted_sketch():
-    sketch = bottom_sketch(fixed(500), 50)
-    found = super_shingles(sketch, 14)
-    assert len(found) == 50 - 14 + 1
-    assert np.array_equal(super_shingles(sketch[::-1], 14), found)
-    changed = np.sort(np.append(sketch[:-1], np.uint64(1)))  # one hash came, another one went
-    assert len(np.intersect1d(super_shingles(changed, 14), found)) == 50 - 14
-    assert len(super_shingles(sketch[:5], 14)) == 1
-    with pytest.raises(ConfigurationError, match="the size must be"):
-        super_shingles(sketch, 0)
-
-
-def test_near_duplicates_have_a_super_shingle_in_common_and_others_have_none():
-    random = np.random.default_rng(9)
-    for resemblance, common in ((0.98, True), (0.3, False)):
-        a, b, _ = resembling(random, 2000, resemblance)
-        ours, theirs = (super_shingles(bottom_sketch(each, 84), 14) for each in (a, b))
-        assert bool(len(np.intersect1d(ours, theirs))) is common
-    assert len(super_shingles(uniform(random, 0), 14)) == 0

@@ -64,7 +64,7 @@ def read_fixed(data: bytes, first_bit: int, count: int, width: int) -> NDArray[n
 def gather(
     data: bytes, starts: NDArray[np.int64], masks: np.uint64 | NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
-    """Return what `data` holds from each bit of `starts` on, under `masks` of up to 57 bits."""
+    """Return the bits of `data` from each of `starts` on, under `masks` of up to 57 bits."""
     padded = data + bytes(8)
     words: NDArray[np.uint64] = np.ndarray(len(data) + 1, _WORD, padded, strides=(1,))[starts >> 3]
     words >>= (starts & 7).view(np.uint64)

@@ -1,4 +1,4 @@
-"""What a compressed table is, whatever its code."""
+"""The interface of a compressed table, whatever its code."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class PackedTable(Protocol):
         """
 
     def rank(self, value: int) -> int | None:
-        """Return how many values are less than `value`, or None if it isn't one of them."""
+        """Return the rank of `value`, the number of smaller ones, or None if it isn't there."""
 
     def decode(self, start: int, stop: int) -> NDArray[np.uint64]:
         """Return the values of ranks `start` to `stop`."""

@@ -221,7 +221,7 @@ class EliasFano:
 
 
 def _low_bits(count: int) -> int:
-    """Return the number of low bits with which `count` values take the least room."""
+    """Return the number of low bits with which `count` values take the least memory."""
     return min(range(1, _MAX_LOW_BITS + 1), key=lambda low: count * low + (1 << (64 - low)))
 
 

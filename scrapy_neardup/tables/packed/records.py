@@ -1,4 +1,4 @@
-"""What a packed file knows of pages beside fingerprints: a record a row, and rows by features.
+"""Beside the fingerprints of a packed file: a record for each row, and rows by their features.
 
 A record is bytes and a feature is a number here; `scrapy_neardup.stores.packed` knows what they
 mean.

@@ -1,7 +1,7 @@
-"""What a packed file knows of pages: which rows a fingerprint has, their ids and URLs.
+"""The pages of a packed file: the rows of each fingerprint, their ids and URLs.
 
-A *row* is a page's place among all pages, sorted by fingerprint and then by page id; a
-*rank* is a fingerprint's place among the distinct ones (`runs.py`).
+A *row* is a page's index among all pages, sorted by fingerprint and then by page id; a
+*rank* is a fingerprint's index among the distinct ones (`runs.py`).
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Rows:
         return self._runs.rank(row)
 
     def counts(self, start: int, stop: int) -> NDArray[np.intp]:
-        """Return how many rows the fingerprints of ranks `start` to `stop` have."""
+        """Return the number of rows of the fingerprints of ranks `start` to `stop`."""
         return self._runs.counts(start, stop)
 
     def page_id(self, row: int) -> int:

@@ -1,7 +1,7 @@
-"""Equal values, stored once: which places the value of each rank has.
+"""Equal values, stored once: the positions of the value of each rank.
 
-A *place* is where a value stands in a sorted column; its *rank* is its place among the distinct
-values. As few values are repeated, only those that are take room here.
+A *position* is that of a value in a sorted column; its *rank* is its index among the distinct
+values. As few values are repeated, only those that are take memory here.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Runs:
         return rank if place in self.of_rank(rank) else place - int(self._copies[run])
 
     def counts(self, start: int, stop: int) -> NDArray[np.intp]:
-        """Return how many places the values of ranks `start` to `stop` have."""
+        """Return the number of positions of the values of ranks `start` to `stop`."""
         counts = np.ones(stop - start, np.intp)
         first, last = bisect_left(self._repeated, start), bisect_left(self._repeated, stop)
         if first < last:

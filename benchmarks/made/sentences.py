@@ -152,3 +152,4 @@ The fox praises the cheese, never the crow.|Small keys open the heaviest doors.
 Who plants a walnut thinks of strangers.|A good question is half of the answer.
 The tide waits for neither captain nor king.|Old rope knows more knots than new rope.
 """)
+BINDINGS = ("Hardcover", "Paperback", "Audiobook", "E-book", "Leather", "Large-print", "Braille")

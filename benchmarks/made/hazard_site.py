@@ -1,8 +1,9 @@
 """How the pages of `hazards.py` are written, and what a kind of pages is.
 
-A kind is a function that adds some fourteen pages to a `Site`: different goods, or one page again
-and again. Its docstring is a noun phrase that says what the pages are and what they differ in.
-Each kind is made in each of the `TEMPLATES`, from a generator that only the names of the two set.
+A kind adds some fourteen pages to a `Site`: different goods, or one page again and again. All are
+listed in ``hazards.txt``, in the form that `made.kinds` describes; a description is a noun phrase
+that says what the pages are and what they differ in. Each kind is made in each of the `TEMPLATES`,
+from a generator that only the names of the two set.
 """
 
 from __future__ import annotations
@@ -10,12 +11,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from inspect import getdoc
+from pathlib import Path
 from random import Random
 from typing import Literal
 
-from hazard_texts import BODY, CITIES, FIRST, JOB, LAST, MONTHS, NOTICE, QUALITIES, SHOP, THINGS
-from worlds_site import Page
+from made import kinds, sentences
+from made.sentences import (
+    BODY,
+    CITIES,
+    FIRST,
+    JOB,
+    LAST,
+    MONTHS,
+    NOTICE,
+    QUALITIES,
+    SHOP,
+    THINGS,
+)
+from made.world import Page, slug
 
 TEMPLATES = ("sparse", "themed", "plain", "wordy")
 """How a site dresses its pages. With a few words, in elements that say what they are: ``sparse``,
@@ -35,25 +48,14 @@ their address."""
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of pages.
-
-    Parameters
-    ----------
-    name, says
-        What it is called, and a noun phrase that says what it is.
-    fill
-        Adds the pages to a site.
-    shown
-        Where its pages differ.
-    repeats
-        Whether its pages show a user again what others have shown: these are to be found.
-    """
+    """A kind of pages: its name, a noun phrase that describes it, and what adds them to a site."""
 
     name: str
     says: str
     fill: Callable[[Site], None]
     shown: Shown = "text"
     repeats: bool = False
+    """Whether its pages show a user again what others have shown: these are to be found."""
 
     def site(self, template: str) -> Site:
         """Return the site that has these pages in a template."""
@@ -62,26 +64,6 @@ class Kind:
         urls = [page.url for page in site.pages]
         assert len(set(urls)) == len(urls) > 1, f"{self.name}: two pages have the same URL"
         return site
-
-
-KINDS: dict[str, Kind] = {}
-"""Every kind by its name."""
-
-Fill = Callable[["Site"], None]
-
-
-def kind(shown: Shown = "text", *, repeats: bool = False) -> Callable[[Fill], Fill]:
-    """Register a function as a kind of pages."""
-
-    def register(fill: Fill) -> Fill:
-        name = fill.__name__.replace("_", "-")
-        says = " ".join((getdoc(fill) or "").split()).rstrip(".")
-        assert says, f"{name} has no description"
-        assert name not in KINDS, f"{name} is there twice"
-        KINDS[name] = Kind(name, says, fill, shown, repeats)
-        return fill
-
-    return register
 
 
 class Site:
@@ -104,28 +86,35 @@ class Site:
         )
         for number in range(12 if template in KNOWN else 0):
             text = f"<p>{self.sentences([*BODY, *JOB, *NOTICE], 12)}</p>"
-            self.add(f"/about/{number}", f"about {number}", text, f"About us, part {number}")
+            self.add(f"/about/{number}", f"About us, part {number}", text)
         self.before, self.pages = self.pages, []
 
-    def add(self, path: str, content: Hashable, body: str, title: str, head: str = "") -> None:
-        """Add a page: its path with the query, what it shows, the HTML of its body and head."""
+    def add(
+        self,
+        path: str,
+        title: str,
+        body: str,
+        *,
+        content: Hashable = None,
+        head: str = "",
+        media_type: str = "",
+    ) -> None:
+        """Add a page: its path with the query, the HTML of its body and head, and what it shows.
+
+        With a `media_type`, which the response declares, the body is all of it.
+        """
         html = (
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
             f"{head}</head>\n<body>\n{self._dressed(body)}\n</body></html>"
         )
-        self.answer(path, content, html)
-
-    def answer(
-        self, path: str, content: Hashable, text: str, media_type: str = "text/html"
-    ) -> None:
-        """Add an answer as it is, without the site's template."""
-        url = f"https://{self.host}{path}"
-        self.pages.append(Page(url, text, content, media_type=media_type))
-
-    def goods(self, pages: Sequence[tuple[str, str, str]], text: str) -> None:
-        """Add pages of a title, a path and a line of their own, all of one text."""
-        for title, path, line in pages:
-            self.add(path, path, f"<h1>{title}</h1><p>{line}</p>{text}", title)
+        content = path if content is None else content
+        page = Page(
+            f"https://{self.host}{path}",
+            body if media_type else html,
+            content,
+            media_type=media_type or "text/html",
+        )
+        self.pages.append(page)
 
     def text(self, texts: Sequence[str], count: int) -> str:
         """Return so many of the sentences as a paragraph, and more where pages have many words."""
@@ -221,6 +210,34 @@ def listed(entries: Sequence[object]) -> str:
     return "<ul>" + "".join(f"<li>{entry}</li>" for entry in entries) + "</ul>"
 
 
-def slug(name: str) -> str:
-    """Return a name as a part of a path."""
-    return name.lower().replace(" ", "-")
+def _posting(city: str, number: int) -> str:
+    place = {"@type": "Place", "address": {"addressLocality": city}}
+    return linked_data(**{"@type": "JobPosting"}, identifier=number, jobLocation=place)
+
+
+def _offer(name: str, price: str) -> str:
+    offer = {"@type": "Offer", "price": price, "priceCurrency": "EUR"}
+    return linked_data(
+        **{"@context": "https://schema.org", "@type": "Product"}, name=name, offers=offer
+    )
+
+
+_WORDS = vars(sentences) | {
+    "COUNT": COUNT, "_offer": _offer, "_posting": _posting, "json": json,
+    "linked_data": linked_data, "listed": listed, "slug": slug, "table": table,
+}  # fmt: skip
+
+
+def _kind(block: kinds.Block) -> Kind:
+    def fill(site: Site) -> None:
+        methods = {name: getattr(site, name) for name in dir(site) if name[0] != "_"}
+        for page in block.pages(_WORDS | methods):
+            site.add(page.pop("path"), page.pop("title"), page.pop("body"), **page)
+
+    return Kind(block.name, block.says, fill, **block.options)
+
+
+KINDS = {
+    block.name: _kind(block) for block in kinds.read(Path(__file__).with_name("hazards.txt"), {})
+}
+"""Every kind by its name."""

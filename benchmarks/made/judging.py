@@ -8,11 +8,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 
-from worlds_site import Page
+from made.world import Page
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.offline.jobs import scanning
+from scrapy_neardup.offline import scan
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
@@ -32,27 +32,25 @@ def record(page: Page) -> Record:
 
 
 def verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]:
-    """Return what the plugin says of pages, met in this order.
+    """Return the verdicts on pages, met in this order.
 
     As a crawl judges them, with a store in memory, but without HTTP.
     """
-    return asyncio.run(_verdicts(records, parameters))
 
+    async def judged() -> list[Verdict]:
+        analyser = Analyser(parameters)
+        store = open_store(
+            "memory:",
+            max_distance=parameters.max_distance,
+            expected_pages=len(records),
+            schema=parameters.schema(),
+            matching=parameters.matching,
+        )
+        async with store:
+            detector = Detector(analyser, store)
+            return [await scan.judge(scan.analyse(each, analyser), detector) for each in records]
 
-async def _verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]:
-    analyser = Analyser(parameters)
-    store = open_store(
-        "memory:",
-        max_distance=parameters.max_distance,
-        expected_pages=len(records),
-        schema=parameters.schema(),
-        matching=parameters.matching,
-    )
-    async with store:
-        detector = Detector(analyser, store)
-        return [
-            await scanning.judge(scanning.analyse(each, analyser), detector) for each in records
-        ]
+    return asyncio.run(judged())
 
 
 @cache
@@ -89,22 +87,14 @@ class Tally:
         return self.found / self.repetitions if self.repetitions else 1.0
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.contents + other.contents,
-            self.lost + other.lost,
-            self.withheld + other.withheld,
-            self.repetitions + other.repetitions,
-            self.found + other.found,
-            min(self.worst, other.worst),
-            self.examples + other.examples,
-            self.missed + other.missed,
-        )
+        sums = {name: value + getattr(other, name) for name, value in vars(self).items()}
+        return Tally(**sums | {"worst": min(self.worst, other.worst)})
 
 
 def tally(
     pages: Sequence[Page], dropped: Mapping[str, Verdict], met: AbstractSet[str] | None = None
 ) -> Tally:
-    """Hold what was dropped of a world's pages, of which all or some were met, against the truth.
+    """Compare what was dropped of a world's pages, of which all or some were met, with the truth.
 
     `dropped` and `met` tell pages by their URLs.
     """

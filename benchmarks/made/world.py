@@ -5,20 +5,22 @@ them. Each page names the content that it shows: an earlier page of the same con
 repetition, and a content of which no page is delivered is lost. Everything is drawn from a
 generator that the family's name and a seed set, so a world is the same wherever it is made.
 
-A family is a function that fills a `World`. Its docstring is the one sentence that says what its
-pages show, and whether repetitions must be found or pages that look alike must never be lost.
+A family fills a `World`. Most are listed in ``families.txt``, in the form that `made.kinds`
+describes; the others are functions (`made.families`). Its description is one sentence that says
+what its pages show, and whether repetitions must be found or pages that look alike must never be
+lost.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from inspect import getdoc
-from itertools import accumulate, groupby, product
+from itertools import accumulate, groupby
 from random import Random
+from typing import NamedTuple
 
 CONSONANTS = (*"bcdfghlmnprstv", "st", "tr")
 SYLLABLES = [consonant + vowel for consonant in CONSONANTS for vowel in "aeiou"]
@@ -36,47 +38,26 @@ in elements whose names say it; or in the cells of a table, with breaks between 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One URL and what it answers.
-
-    Parameters
-    ----------
-    url
-        With its host; every page of a world has another one.
-    html
-        The response.
-    content
-        What the page shows: pages of the same content repeat each other.
-    section
-        The part of the site in which it stands, for orders of sections.
-    media_type
-        What the response's ``Content-Type`` says.
-    """
+    """One URL, which no other page of a world has, and its response."""
 
     url: str
     html: str
     content: Hashable
+    """What the page shows: pages of the same content repeat each other."""
     section: str = ""
+    """The part of the site in which it stands, for orders of sections."""
     media_type: str = "text/html"
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A kind of site.
-
-    Parameters
-    ----------
-    name, says
-        What it is called, and the sentence that describes it.
-    fill
-        Adds the pages to a world.
-    numbers_alone
-        Whether its contents differ in nothing but numbers; such families are counted apart.
-    """
+    """A kind of site: its name, a sentence that describes it, and what adds the pages."""
 
     name: str
     says: str
     fill: Callable[[World], None]
     numbers_alone: bool = False
+    """Whether its contents differ in nothing but numbers; such families are counted apart."""
 
     def world(self, seed: int) -> World:
         """Return the site that a seed makes."""
@@ -91,30 +72,14 @@ FAMILIES: dict[str, Family] = {}
 """Every family by its name."""
 
 
-def family(
-    *, numbers_alone: bool = False, **options: Iterable[object]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of a world as a family, or as one family a combination of `options`.
+class Fetch(NamedTuple):
+    """A request for an article of which a part changes with each response."""
 
-    The docstring may name options in braces; their values are parts of the family's name.
-    """
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        for values in product(*options.values()):
-            chosen = dict(zip(options, values, strict=True))
-            name = "-".join([function.__name__, *map(str, values)]).replace("_", "-")
-            says = " ".join((getdoc(function) or "").format(**chosen).split())
-            assert says, f"{name} has no description"
-            assert name not in FAMILIES, f"{name} is there twice"
-            FAMILIES[name] = Family(
-                name,
-                says,
-                lambda world, chosen=chosen: function(world, **chosen),
-                numbers_alone,
-            )
-        return function
-
-    return register
+    path: str
+    title: str
+    content: int
+    section: str
+    html: str
 
 
 class World:
@@ -127,6 +92,39 @@ class World:
         self.pages: list[Page] = []
         self._folder = ""
         self.host = Host(self, STYLES[seed % len(STYLES)])
+
+    def unlike(self, count: int) -> list[str]:
+        """Return names of two words for so many products, all different."""
+        first, second = self.names(count), self.names(count)
+        return [f"{a} {b.lower()}" for a, b in zip(first, second, strict=True)]
+
+    def characters(self, count: int) -> str:
+        """Return Chinese characters, frequent ones more often."""
+        drawn = (chr(0x4E00 + int(self.chance.paretovariate(0.4)) % 6000) for _ in range(count))
+        return "".join(drawn)
+
+    def moment(self) -> str:
+        """Return a time of some day."""
+        hour, minute, second = (self.chance.randrange(end) for end in (24, 60, 60))
+        return f"{self.chance.randint(1, 28)} May 2024, {hour:02}:{minute:02}:{second:02}"
+
+    def seconds(self) -> str:
+        """Return how long a page took to make."""
+        return f"{self.chance.random():.4f}"
+
+    def two_lines(self) -> str:
+        """Return two lines that no other response has."""
+        visitor = self.chance.randint(1000, 999999)
+        return f"<p>You are visitor {visitor}</p><p>Page generated in {self.seconds()} s</p>"
+
+    def fetches(self, words: int, count: int = 3, pages: int = 60) -> Iterator[Fetch]:
+        """Yield requests for articles of so many words, each under `count` session ids."""
+        queries = self.sessions(count)
+        titles = (self.title() for _ in range(pages))
+        articles = [(title, f"<h1>{title}</h1>\n{self.paragraphs(words)}") for title in titles]
+        for query in queries:
+            for number, (title, html) in enumerate(articles):
+                yield Fetch(f"/articles/{number}{query}", title, number, query, html)
 
     def new_host(self, style: str | None = None) -> Host:
         """Return another host of the world, of another style unless one is given."""
@@ -186,10 +184,10 @@ class World:
         digits = self.chance.choice([8, 16, 32])
         return [f"?{name}={self.token(digits)}" for _ in range(count)]
 
-    def part(self, folder: str, fill: Callable[..., None], **options: object) -> None:
-        """Let the function of another family fill a folder of this site."""
+    def part(self, folder: str, family: str) -> None:
+        """Let another family fill a folder of this site."""
         self._folder = f"/{folder}"
-        fill(self, **options)
+        FAMILIES[family].fill(self)
         self._folder = ""
 
     def add(
@@ -199,20 +197,17 @@ class World:
         *body: str,
         title: str = "",
         host: Host | None = None,
-        section: str = "",
+        section: object = "",
         language: str = "en",
     ) -> None:
         """Add a page: its path with the query, what it shows, the HTML of its body."""
         host = host or self.host
+        content = path if content is None else content
         html = host.dress(title, "\n".join(body), language)
         if self._folder:
             path, content = self._folder + path, (self._folder, content)
             section = f"{self._folder} {section}"
-        self.pages.append(Page(f"http://{host.name}{path}", html, content, section))
-
-    def shuffle(self) -> None:
-        """Bring the pages into an order of chance."""
-        self.chance.shuffle(self.pages)
+        self.pages.append(Page(f"http://{host.name}{path}", html, content, str(section)))
 
     def orders(self, count: int) -> Iterator[tuple[str, list[Page]]]:
         """Yield the names of `count` orders and the pages in them.

@@ -1,0 +1,106 @@
+"""Every benchmark runs on little data; they check their answers themselves."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.benchmark
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+NEEDED = {
+    "fingerprints": ("simhash", "bs4"),
+    "joins": ("duckdb",),
+    "filter_curve": ("matplotlib",),
+    "quality_pictures": ("matplotlib",),
+    "dedupe": ("pyarrow",),
+}
+PRINTED = {
+    "batch": r"(?m)^ +400,000 +numpy .* 1\.000 +0 ",
+    "batch_sketches": r"independent, alone",
+    "containment": r"1,024 bins and sizes",
+    "cost": r"the page again",
+    "crawl": r"best memory: +median ",
+    "dedupe": r"copy 1\.0000",
+    "feature_clusters": r"20,000 pages, 2 of 6 features",
+    "filter_curve": r"resemblance 0\.975: by the curve",
+    "fingerprints": r"simhash, 20,000 tokens",
+    "hazards": r"course-dates",
+    "index": r"(?m)^pure +20,000 .* 1\.000 +0$",
+    "joins": r"(?s)2,000 short records.*cosine.*edit distance",
+    "packed": r"(?m)^huffman .* 0$",
+    "packed_pages": r"(?s)5,000 pages in 4 tables.*\nnew .*\nrepeated .*\nthe same .*wrong: 0",
+    "quality": r"(?s)1\.000 of 2 pairs found, 0 across sites.*1 random",
+    "quality_pictures": r"fingerprints\.png",
+    "report": r"(?m)^10,000 lines, 5,\d\d\d drops, \d+ MB: ",
+    "s3pairs": r"best +2 +0 +0 +0\n",
+    "sketch_sizes": r"by the curve",
+    "sketches": r"M_s, s = bins",
+    "stores": r"(?s)20,000  memory .*20,000  memory_with_urls .*20,000  sqlite .*opened in",
+    "tuning": r"toy           120     60",
+    "urlrules": r"(?m)^all .* 0$",
+    "worlds": r"families lose nothing",
+    "xiao": r"(?s)Growth: records.*4-grams of characters",
+}
+"""What a quick run of each prints."""
+ELSEWHERE = {"redis_store", "traps"}
+"""Those with a test of their own."""
+
+
+def run(script, *options, folder=None):
+    return subprocess.run(
+        [sys.executable, BENCHMARKS / f"{script}.py", *options],
+        cwd=folder,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    chance = random.Random(1)
+    for number in range(24):
+        words = " ".join(f"w{chance.randrange(5000)}" for _ in range(100))
+        page = f"<title>Page {number}</title><a href='/{number}'>next</a><p>{words}"
+        (folder / f"page {number}.html").write_text(page)
+    return folder
+
+
+@pytest.mark.parametrize("script", PRINTED)
+def test_a_quick_run(script, site, tmp_path):
+    for needed in NEEDED.get(script, ()):
+        pytest.importorskip(needed)
+    own = ["--preset", "best", "--", site] if script in {"cost", "crawl"} else []
+    done = run(script, "--quick", *own, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(PRINTED[script], done.stdout), done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_are_run_here_and_by_make():
+    scripts = {path.stem for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text()}
+    assert scripts == {*PRINTED, *ELSEWHERE}
+    assert scripts <= set(re.findall(r"\w+", (ROOT / "Makefile").read_text()))
+
+
+def test_a_parameter_that_is_none():
+    done = run("quality", "--quick", "--set", "distance=3")
+    assert done.returncode == 1
+    assert "Parameters has no field 'distance'" in done.stderr
+
+
+def test_help_tells_what_is_measured():
+    if importlib.util.find_spec("simhash"):
+        assert "--quick" in run("fingerprints", "--help").stdout
+    assert "IndexBinaryMultiHash" in run("index", "--help").stdout
