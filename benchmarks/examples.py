@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scrapy_neardup.evidence.decision import deciding
+from scrapy_neardup.evidence.layout import HEAD
 from sites import DUPLICATE, LOST, Site, Source, load, places
 from trials import Outcome, seeded
 
@@ -12,7 +14,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.fingerprints import features, hamming_distance, token_hashes
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Form
 from scrapy_neardup.verdict import Candidate, Page
 

@@ -30,8 +30,8 @@ from focused_pages import CHANGES, FAMILIES, UNRELATED, VERSIONS, Arrival, arriv
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.options import OPTIONS, PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import OPTIONS, PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
+from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.text.tokens import normalize
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -35,8 +35,8 @@ from redis.cluster import RedisCluster as Client
 from redis_fill import Words, _Tree, big_endian
 from redis_servers import RedisCluster, running_cluster
 
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
 from scrapy_neardup.stores.redis.clustercalls import ClusterCalls

@@ -39,12 +39,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "suppo
 
 from redis_servers import RedisServer
 from redis_store import K, Timing, used_memory
-
 from scrapy_neardup.evidence.context import SiteContext
 from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.evidence.layout import HEAD, LINKS, Head, pack_planes
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import Store
 from scrapy_neardup.stores.redis.single import RedisStore

@@ -19,15 +19,15 @@ from itertools import count, product
 from math import sqrt
 
 import numpy as np
-
 from scrapy_neardup.evidence.layout import bin_values
+
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.resemblance import bottom_resemblance, bottom_sketch
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 
 RESEMBLANCES, BINS, BITS = (0.8, 0.9, 0.95), (64, 128, 256), (1, 2, 4, 8)
 NUMBERS, RANDOM = count(), np.random.default_rng(1)

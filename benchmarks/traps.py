@@ -32,7 +32,7 @@ from trapsite import Server, TrapSite
 from trapstrengths import PRESETS, Traps
 from traptruth import CLASSES, SORTED, Tally, Truth, judge
 
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.settings.catalogue import OPTIONS
 
 SIMHASH = {"NEARDUP_METHOD": "simhash"} if "method" in OPTIONS else {}
 RUNS = {"none": {}, "exact": EXACT, "simhash": PLUGIN | SIMHASH}

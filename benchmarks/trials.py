@@ -20,8 +20,8 @@ from sites import WORKERS, Score, Site, Source, load
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Page, Verdict
@@ -222,7 +222,7 @@ def add_configuration_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, default=5, help="hash seeds (default 5)")
     parser.add_argument("--method", help="the same as --set method=...")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
-                        help="any field of scrapy_neardup.parameters.Parameters")  # fmt: skip
+                        help="any field of settings.parameters.Parameters")  # fmt: skip
 
 
 def overridden(name: str, options: argparse.Namespace) -> Parameters:

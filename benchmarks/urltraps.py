@@ -1,5 +1,5 @@
 # ruff: noqa: ARG002  (each policy looks at what it needs)
-"""How many needless requests rules of addresses save among crawl traps, beside other tools.
+"""How many needless requests URL rules save among crawl traps, beside other tools.
 
 Crawls a folder of pages behind the traps of `trapsite`, breadth first and without HTTP, judged by
 the plugin's detector. A duplicate's links aren't followed. The columns differ in what keeps a
@@ -33,10 +33,10 @@ from trapsite import CALENDAR, HOME, TrapSite
 from trapstrengths import Traps
 
 from scrapy_neardup.analysis import Analyser, page_id
-from scrapy_neardup.crawl.urlrules import UrlRules
+from scrapy_neardup.crawl.dust.skipping import UrlRules
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.dust.words import unordered_hash
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.urls import identity

@@ -33,7 +33,7 @@ from worlds_crawl import ORACLE
 from worlds_judging import Tally, judge, tally
 from worlds_site import FAMILIES
 
-from scrapy_neardup.options import PRESETS
+from scrapy_neardup.settings.catalogue import PRESETS
 
 MADE_BY = (
     worlds_changing,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scrapy_neardup.options import OPTIONS, Option
+from scrapy_neardup.settings.catalogue import OPTIONS, Option
 
 PAGE = Path(__file__).with_name("settings.md")
 GROUPS = {

@@ -41,7 +41,7 @@ from scrapy_neardup.offline.featureruns import feature_clusters_on_disk
 from scrapy_neardup.offline.memory import left_of
 from scrapy_neardup.offline.namedpairs import Name, cluster_pairs, read_pairs
 from scrapy_neardup.offline.texts import Texts
-from scrapy_neardup.options import OPTIONS, Permutations, View
+from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}

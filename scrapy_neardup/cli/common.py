@@ -24,7 +24,7 @@ from scrapy_neardup.errors import (
     StoreMismatchError,
 )
 from scrapy_neardup.offline.aside import written_aside
-from scrapy_neardup.options import as_flags
+from scrapy_neardup.settings.catalogue import as_flags
 
 if TYPE_CHECKING:
     from scrapy_neardup.offline.corpora import Corpus

@@ -20,7 +20,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.loading import batches, load_batch, scanned_pages
 from scrapy_neardup.offline.scan import Analysed, analysed
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
 _IN_FLIGHT = 64

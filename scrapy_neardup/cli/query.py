@@ -16,8 +16,8 @@ from scrapy_neardup.offline.nearest import LEAST, Index
 from scrapy_neardup.offline.record import Record
 from scrapy_neardup.offline.scan import analyse
 from scrapy_neardup.offline.texts import Texts
-from scrapy_neardup.options import View
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.verdict import Page
 

@@ -1,4 +1,4 @@
-"""``scrapy-neardup rules``: rules of addresses, from the audits of crawls or from a trial."""
+"""``scrapy-neardup rules``: URL rules, from the audits of crawls or from a trial."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from scrapy_neardup.dust.formats import deny_patterns, dud_rules
 from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.audited import unpacked
-from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.reports.audit import Entry
 from scrapy_neardup.reports.report import counted
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.verdict import Decision
 
 
@@ -102,7 +102,7 @@ def judged_pages(entries: Iterator[Entry]) -> Iterator[JudgedPage]:
 
 def _tried(url: str, pages: int, progress: bool | None) -> Findings:
     """Return the rules of a site, after a crawl of some of its pages."""
-    from scrapy_neardup.crawl.trial import Terms, try_site  # noqa: PLC0415  (it imports Scrapy)
+    from scrapy_neardup.crawl.verbs.trial import Terms, try_site  # noqa: PLC0415  (it imports Scrapy)
 
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         audit = str(Path(folder, "audit.jsonl"))

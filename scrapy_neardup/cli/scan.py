@@ -23,7 +23,7 @@ from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.holding import Holding
 from scrapy_neardup.offline.scan import analysed, judge
 from scrapy_neardup.offline.stored import printed
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 

@@ -20,10 +20,10 @@ from scrapy_neardup.offline.collection import read_pages
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.truth import LOST
 from scrapy_neardup.offline.tuning import Measured, Outcome, Share, chosen, measure
-from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.report import counted, printable
 from scrapy_neardup.reports.tuned import pieces
+from scrapy_neardup.settings.parameters import Parameters
 
 _PRINTED, _LISTED = 5, 100
 """Maximum pairs to look at that are printed, and that the report shows."""

@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.dedupe.counting import (
     CountTask,
     Listed,
@@ -41,6 +40,7 @@ from scrapy_neardup.offline.memory import left_of
 from scrapy_neardup.offline.pool import Parallel, parallel
 from scrapy_neardup.offline.remote import exists, is_remote
 from scrapy_neardup.offline.tabular import Columns
+from scrapy_neardup.settings.arguments import whole_number
 
 
 @dataclass(frozen=True, kw_only=True)

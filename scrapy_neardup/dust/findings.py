@@ -1,4 +1,4 @@
-"""Rules of addresses of a crawl that is over: learnt as in a crawl, and counted exactly.
+"""URL rules of a crawl that is over: learnt as in a crawl, and counted exactly.
 
 In a crawl a rule is checked against the pages whose hashes are still held, from the moment it is a
 candidate. Here every candidate is held against all pages, earlier ones too.

@@ -1,4 +1,4 @@
-"""Rules of addresses as other tools read them."""
+"""URL rules as other tools read them."""
 
 from __future__ import annotations
 

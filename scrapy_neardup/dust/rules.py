@@ -71,7 +71,7 @@ _ORDER: Final = re.compile(
 
 
 class Rule(NamedTuple):
-    """A rule of addresses.
+    """A URL rule.
 
     Parameters
     ----------

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.fingerprints.hashing import token_hashes
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
+from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
 

@@ -30,7 +30,7 @@ from scrapy_neardup.clusters import UnionFind, forest
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.offline.pagefiles import PageFile, fingerprint_file
 from scrapy_neardup.offline.pairs import Found, PairJob
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 
 if TYPE_CHECKING:
     from distributed import Client

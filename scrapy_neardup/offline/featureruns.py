@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.clusters import UnionFind, forest
 from scrapy_neardup.clusters.features import tied
 from scrapy_neardup.errors import ConfigurationError
@@ -30,6 +29,7 @@ from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.offline.aside import written
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.remote import opened
+from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]

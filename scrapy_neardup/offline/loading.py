@@ -24,7 +24,7 @@ from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchE
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.scan import Analysed, judge
 from scrapy_neardup.offline.stored import Stored, read_stored
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.packed import SHAPE
 from scrapy_neardup.urls import Address, identity, redact

@@ -81,7 +81,7 @@ class Summary:
     orphans
         Pages that were dropped for one that failed afterwards.
     skipped
-        Requests that rules of addresses kept from being made.
+        Requests that URL rules kept from being made.
     differences
         Page id -> what the pages that repeat it differ in, where that is little.
     links

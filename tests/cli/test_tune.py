@@ -9,8 +9,8 @@ from audits import shop
 
 from scrapy_neardup.cli.tune import _headline, _warnings
 from scrapy_neardup.offline.tuning import Configuration, Measured, Outcome, Share, chosen
-from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import Difference
+from scrapy_neardup.settings.parameters import Parameters
 
 
 @pytest.fixture

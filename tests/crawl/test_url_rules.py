@@ -1,4 +1,4 @@
-"""Rules of addresses in crawls: what is skipped, what never is, what is requested after all."""
+"""URL rules in crawls: what is skipped, what never is, what is requested after all."""
 
 import itertools
 import json
@@ -9,7 +9,7 @@ from redis_servers import shared_server
 from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
-from scrapy_neardup.crawl import signals
+from scrapy_neardup import signals
 from scrapy_neardup.dust.rules import PARAMETER, Rule
 
 SID = Rule(PARAMETER, "sid")
@@ -83,7 +83,7 @@ def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
     counted = outcome.counted(ours="neardup/urls/")
     assert counted.pop("patterns-spent") == 1  # /p/N?sid=
     assert counted == {"saveable": MANY - SID.needed, "rules-begun": 1}
-    [line] = [line for line in outcome.logged("INFO") if line.startswith("Rules of addresses")]
+    [line] = [line for line in outcome.logged("INFO") if line.startswith("URL rules")]
     assert f"{MANY - SID.needed:,} requests" in line
 
 

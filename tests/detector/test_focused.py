@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(BENCHMARKS))

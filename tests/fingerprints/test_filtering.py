@@ -21,7 +21,7 @@ from scrapy_neardup.fingerprints.filtering import (
     super_shingles,
 )
 from scrapy_neardup.fingerprints.resemblance import bottom_sketch
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content
 
 

@@ -33,8 +33,8 @@ from scrapy_neardup.offline.fpfiles import open_source
 from scrapy_neardup.offline.pairs import PairJob
 from scrapy_neardup.offline.scan import analysed
 from scrapy_neardup.offline.sources import Chain
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Page
 
 # Dask's own, of sockets and loops of processes that were killed.

@@ -5,7 +5,7 @@ import pytest
 from audits import Audit, shop
 from hostile_audits import hostile_audit, report_of
 
-from scrapy_neardup.crawl.audit import AuditFile, Said
+from scrapy_neardup.crawl.audit import AuditFile, PageSummary
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.reports.audit import entries
 from scrapy_neardup.reports.differences import Difference
@@ -31,8 +31,10 @@ def test_what_a_crawl_writes_is_read(tmp_path):
         ),
     )  # fmt: skip
     blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.CLOCK, 0)]
-    said = Said(Content(title="A page", headings=("One", "Two"), blocks=blocks), with_text=True)
-    audit.verdict("http://h/a", verdict, action="drop", said=said)
+    summary = PageSummary(
+        Content(title="A page", headings=("One", "Two"), blocks=blocks), with_text=True
+    )
+    audit.verdict("http://h/a", verdict, action="drop", summary=summary)
     audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
     audit.differ(None, 0xB, Difference(in_words=True, examples=("Köln", "Bonn")))
     audit.close()

@@ -13,7 +13,7 @@ from typing import Any, Self
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import HASH_VERSION
-from scrapy_neardup.options import PRESETS, Judging
+from scrapy_neardup.settings.catalogue import PRESETS, Judging
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

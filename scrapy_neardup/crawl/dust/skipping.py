@@ -1,4 +1,4 @@
-"""Rules of addresses in a crawl: learnt from its verdicts, applied to its requests, checked.
+"""URL rules in a crawl: learnt from its verdicts, applied to its requests, checked.
 
 The rules themselves are `scrapy_neardup.dust`'s. A request that a rule maps onto a page which is
 known, or about to be, is skipped where ``NEARDUP_URLS`` is ``"skip"``: when a callback yields it,
@@ -26,7 +26,7 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.metakeys import KEEP_KEY, SKIP_KEY
+from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.hosts import Hosts
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.journal import Journal
-    from scrapy_neardup.crawl.settings import CrawlSettings
     from scrapy_neardup.dust.rulebook import Change
     from scrapy_neardup.dust.rules import Rule
+    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.stores import Store
     from scrapy_neardup.verdict import Verdict
 

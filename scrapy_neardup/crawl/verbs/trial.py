@@ -6,28 +6,33 @@ a project, leaves no traces: no items are stored, no store of fingerprints is to
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urldefrag
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
-from scrapy.http import Response
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings, inside_project
 
 from scrapy_neardup import __version__
+from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.addon import Addon
-from scrapy_neardup.crawl.metakeys import VERDICT_KEY
-from scrapy_neardup.crawl.settings import read_settings
-from scrapy_neardup.crawl.trialspider import StayOnServer, TrialSpider
 from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.urls import redact, site
 from scrapy_neardup.verdict import Decision, Verdict
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 USER_AGENT = f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"
 
@@ -296,3 +301,71 @@ def _why_nothing(stats: Mapping[str, Any]) -> str:
         told.insert(0, f"{forbidden} forbidden by robots.txt")
     why = "; ".join(told[:_LISTED]) or "-s LOG_LEVEL=INFO shows more"
     return f"no page was got, so there is nothing to report (requests: {why})"
+
+
+_FIRST = "neardup_trial_first"
+"""Key of ``request.meta`` that marks the first request, and what it was redirected to."""
+
+
+class TrialSpider(Spider):
+    """Follows the links of the server that the first address leads to.
+
+    Where the first address is redirected within its registered domain (``example.com`` to
+    ``www.example.com``) the spider goes along; from then on it stays on that host and port.
+    """
+
+    name = "neardup-trial"
+
+    def __init__(self, url: str, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._first = url
+        self._server: str | None = None
+        self._links = LinkExtractor()
+        self.elsewhere = ""
+        """Where the first address is redirected to, if that is another site."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Begin at a page that is not fetched again where others link to it."""
+        yield Request(self._first, meta={_FIRST: True})
+
+    def parse(self, response: Response) -> Iterator[Request]:
+        """Follow the links of a page."""
+        if self._server is None:
+            self._server = site(response.url)
+        if isinstance(response, HtmlResponse):
+            for link in self._links.extract_links(response):
+                if site(link.url) == self._server:
+                    yield Request(link.url)
+
+    def allows(self, request: Request) -> bool:
+        """Return whether a request may be sent, be it for a link, a redirection or robots.txt."""
+        if request.meta.get(_FIRST):
+            if site(request.url, "domain") == site(self._first, "domain"):
+                return True
+            self.elsewhere = redact(request.url)
+            return False
+        return self._server is None or site(request.url) == self._server
+
+
+class StayOnServer:
+    """A downloader middleware that sends what a `TrialSpider` allows."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Build the middleware for `crawler`."""
+        return cls(crawler)
+
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:  # noqa: ARG002
+        """Let a request pass.
+
+        Raises
+        ------
+        IgnoreRequest
+            It leads to another server.
+        """
+        visiting = self._crawler.spider
+        if isinstance(visiting, TrialSpider) and not visiting.allows(request):
+            raise IgnoreRequest("another server")

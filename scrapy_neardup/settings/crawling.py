@@ -1,9 +1,8 @@
 """The ``NEARDUP_*`` settings of a crawl, read from Scrapy's and checked.
 
-Rule of this module: what an option may be stands in `scrapy_neardup.options`. A name that is not
-there and a value that can't be used stop the crawl at start, with a message that says what would
-be right. Strings are accepted wherever a command line or the environment can bring them
-(``-s NEARDUP_MAX_DISTANCE=3``), as Scrapy does.
+An unknown name and a value that can't be used stop the crawl at its start, with a message that
+says what would be right. As in Scrapy, strings are accepted for every setting, as the command line
+and the environment give them (``-s NEARDUP_MAX_DISTANCE=3``).
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import OPTIONS, Crawling, options_of
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import OPTIONS, Crawling, options_of
+from scrapy_neardup.settings.parameters import Parameters
 
 if TYPE_CHECKING:
     from scrapy.http import Response

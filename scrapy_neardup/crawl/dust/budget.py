@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_neardup.crawl.journal import Journal
-    from scrapy_neardup.crawl.settings import CrawlSettings
+    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.verdict import Page
 
 MAX_HOSTS: Final = 256

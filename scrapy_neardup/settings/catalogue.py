@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
-from scrapy_neardup import kinds
-from scrapy_neardup.kinds import ValueKind
+from scrapy_neardup.settings import kinds
+from scrapy_neardup.settings.kinds import ValueKind
 
 View = Literal["main", "full"]
 """Which text of a page is judged."""
@@ -322,7 +322,7 @@ class Crawling(_Checked):
     urls: Literal["off", "report", "skip"] = _option(
         kinds.one_of("off", "report", "skip"),
         "report",
-        "What is done with rules of addresses, which a crawl learns from its duplicates: off,"
+        "What is done with URL rules, which a crawl learns from its duplicates: off,"
         " nothing; report, the log says which they are and what they would save; skip, requests"
         " whose page is known by such a rule aren't made.",
     )
