@@ -35,7 +35,7 @@ from trapstrengths import Traps
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.dust.skipping import UrlRules
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.dust.words import unordered_hash
+from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html

@@ -14,9 +14,9 @@ import click
 from scrapy_neardup.cli.common import Progress, Unusable, escaped, output
 from scrapy_neardup.cli.options import output_option, progress_option
 from scrapy_neardup.cli.report import audit_entries
-from scrapy_neardup.dust.findings import Finding, Findings, JudgedPage, findings
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
-from scrapy_neardup.dust.words import unordered_hash
+from scrapy_neardup.dust.hindsight import Finding, Findings, JudgedPage, findings
+from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.audited import unpacked
 from scrapy_neardup.reports.audit import Entry

@@ -22,9 +22,9 @@ from scrapy_neardup.verdict import Decision, Verdict
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_neardup.crawl.audit import PageSummary
     from scrapy_neardup.crawl.ledger import Pending
     from scrapy_neardup.settings.crawling import CrawlSettings
+    from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Match
 
 logger = logging.getLogger(__name__)
@@ -64,8 +64,8 @@ class Judged:
     action: str
     entry: Pending | None = None
     """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
-    summary: PageSummary | None = None
-    """The page's title and text, unless it couldn't be read."""
+    content: Content | None = None
+    """The page's content, unless it couldn't be read."""
     priority: int = 0
     """Number to add to the priority of the requests found on it."""
     seconds: float = 0.0

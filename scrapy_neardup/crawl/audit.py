@@ -21,7 +21,6 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -50,35 +49,6 @@ MAX_HEADINGS = 8
 """Maximum number of a page's headings in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageSummary:
-    """A page's content, as far as an audit shows it.
-
-    Parameters
-    ----------
-    with_text
-        Whether the audit holds the text (``NEARDUP_AUDIT_TEXT``).
-    """
-
-    content: Content
-    with_text: bool = False
-
-    def keys(self) -> dict[str, Any]:
-        """Return the keys of a line; those without a value are None."""
-        content = self.content
-        headings = [heading[:MAX_TITLE_LENGTH] for heading in content.headings[:MAX_HEADINGS]]
-        keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
-        if not self.with_text:
-            return keys
-        omitted, start = [], 0
-        for block in content.blocks:
-            end = start + len(block.text)
-            if why := OMITTED.get(block.form):
-                omitted.append((start, end, why))
-            start = end + 1  # blocks are lines of `Content.text`
-        return keys | {"text": pack_text(content.text), "omitted": omitted or None}
-
-
 class AuditFile:
     """An open audit file.
 
@@ -86,6 +56,8 @@ class AuditFile:
     ----------
     path
         The file to append to; a new one is readable by its owner alone.
+    with_text
+        Whether it holds the pages' texts (``NEARDUP_AUDIT_TEXT``).
 
     Raises
     ------
@@ -93,7 +65,8 @@ class AuditFile:
         It can't be opened.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, with_text: bool = False) -> None:
+        self._with_text = with_text
         try:
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
@@ -112,7 +85,7 @@ class AuditFile:
         verdict: Verdict,
         *,
         action: str,
-        summary: PageSummary | None = None,
+        content: Content | None = None,
         links: int | None = None,
     ) -> None:
         """Append the verdict on the page at `url`, and what was done.
@@ -146,8 +119,8 @@ class AuditFile:
             "detail": verdict.detail or None,
             "links": links,
         }
-        if summary is not None:
-            more |= summary.keys()
+        if content is not None:
+            more |= content_keys(content, with_text=self._with_text)
         self._append(line | {key: value for key, value in more.items() if value is not None})
 
     def begun(self, about: Mapping[str, Any]) -> None:
@@ -215,6 +188,21 @@ class AuditFile:
 
     def _append(self, line: dict[str, Any]) -> None:
         os.write(self._file, json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")
+
+
+def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
+    """Return the keys that show a page's content; those without a value are None."""
+    headings = [heading[:MAX_TITLE_LENGTH] for heading in content.headings[:MAX_HEADINGS]]
+    keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
+    if not with_text:
+        return keys
+    omitted, start = [], 0
+    for block in content.blocks:
+        end = start + len(block.text)
+        if why := OMITTED.get(block.form):
+            omitted.append((start, end, why))
+        start = end + 1  # blocks are lines of `Content.text`
+    return keys | {"text": pack_text(content.text), "omitted": omitted or None}
 
 
 def _why(match: Match | None) -> dict[str, Any]:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import logging
 import shlex
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
 from scrapy_neardup import signals
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
-from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.watch import Watch
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
@@ -20,16 +19,17 @@ from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.crawl.audit import AuditFile
     from scrapy_neardup.dust.novelty import Pattern
     from scrapy_neardup.dust.rulebook import Change
-    from scrapy_neardup.dust.rules import Rule
+    from scrapy_neardup.dust.urlrule import Rule
 
 logger = logging.getLogger(__name__)
 
@@ -107,10 +107,12 @@ class Journal:
         self._shows_all = "NEARDUP_AUDIT lists all"
         self._watch = Watch(crawler.spider)
 
-    def open_audit(self, path: str, about: Mapping[str, Any]) -> None:
-        """Open the audit file at `path`, and write the description of the crawl."""
-        self._audit = AuditFile(path)
-        self._write(self._audit.begun, about)
+    def open_audit(self, path: str, uri: str, *, with_text: bool) -> None:
+        """Open the audit file at `path`, and describe the crawl, whose store has this URI."""
+        from scrapy_neardup.crawl.audit import AuditFile, about_crawl  # noqa: PLC0415
+
+        self._audit = AuditFile(path, with_text=with_text)
+        self._write(self._audit.begun, about_crawl(self._crawler, uri))
         self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows all"
 
     def close(self) -> None:
@@ -171,7 +173,7 @@ class Journal:
                 redact(response.url),
                 verdict,
                 action=judged.action,
-                summary=judged.summary,
+                content=judged.content,
                 links=links,
             )
             if difference is not None and (match := verdict.match) is not None:

@@ -30,11 +30,8 @@ from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 
-from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.crawl import SKIP_KEY
-from scrapy_neardup.crawl.audit import PageSummary
 from scrapy_neardup.crawl.compat import has_selector, set_selector
-from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
     Block,
@@ -78,10 +75,8 @@ class Reading(NamedTuple):
 
     page: Page | Verdict
     """The page, or the verdict that it can't be judged."""
-    summary: PageSummary | None
-    """Its title and text, unless it couldn't be read."""
-    words: int
-    """Hash of its words in any order; of a short page, of its letters alone. 0: there is none."""
+    content: Content | None
+    """Its content, unless it couldn't be read."""
     seconds: float
     """Seconds of CPU time that reading and analysing the page took."""
 
@@ -94,38 +89,31 @@ class Reader:
         self._text_of = settings.text_of
         self._scope_of = settings.scope_of
         self._deny = settings.deny
-        self._audits_text = settings.audit_text
-        self._hashes_words = settings.urls != "off"
         self._complained = False
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return what is judged of a response, or the verdict that it can't be."""
         start = thread_time()
-        page, summary, words = self._page(identity, request, response)
-        return Reading(page, summary, words, thread_time() - start)
+        page, content = self._page(identity, request, response)
+        return Reading(page, content, thread_time() - start)
 
     def _page(
         self, identity: int, request: Request, response: Response
-    ) -> tuple[Page | Verdict, PageSummary | None, int]:
+    ) -> tuple[Page | Verdict, Content | None]:
         try:
             content = self.read(request, response)
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
-            return unjudged(identity, error.reason, str(error)), None, 0
-        summary = PageSummary(content, with_text=self._audits_text)
+            return unjudged(identity, error.reason, str(error)), None
         try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # Only a callable of the user's in the fingerprint is left to fail.
             self._complain("NEARDUP_WEIGHTS", response, error)
-            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), summary, 0
+            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), content
         if scope is not None and isinstance(page, Page):
             page = replace(page, scope=scope)
-        if not isinstance(page, AnalysedPage):
-            return page, summary, 0
-        if page.exact and self._hashes_words:
-            return page, summary, unordered_hash(content.blocks.texts, letters_only=True)
-        return page, summary, page.words
+        return page, content
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.

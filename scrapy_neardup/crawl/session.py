@@ -25,10 +25,6 @@ from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
-from scrapy_neardup.crawl.audit import about_crawl
-from scrapy_neardup.crawl.dust.budget import PatternBudget
-from scrapy_neardup.crawl.dust.probe import Probe
-from scrapy_neardup.crawl.dust.skipping import UrlRules
 from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
 from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
@@ -40,7 +36,7 @@ from scrapy_neardup.errors import NeardupError, StoreError
 from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.settings.crawling import CrawlSettings
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Page, Reason, Verdict
+from scrapy_neardup.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +44,9 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+
+    from scrapy_neardup.crawl.dust.probe import Probe
+    from scrapy_neardup.crawl.dust.skipping import UrlRules
 
 logger = logging.getLogger(__name__)
 
@@ -74,10 +73,11 @@ class Session:
         job = job_of(crawler, self._uri)
         self.url_rules: UrlRules | None = None
         if settings.urls != "off":
+            from scrapy_neardup.crawl.dust.skipping import UrlRules  # noqa: PLC0415
+
             self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
-        self.pattern_budget = PatternBudget(settings, self.journal)
         self._detector = Detector(
             self._reader.analyser,
             self._store,
@@ -87,6 +87,8 @@ class Session:
         self._actions = Actions(settings)
         self._probe: Probe | None = None
         if settings.probe:
+            from scrapy_neardup.crawl.dust.probe import Probe  # noqa: PLC0415
+
             self._probe = Probe(crawler, self._reader, self._detector, self._store)
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self._fingerprint = crawler.request_fingerprinter.fingerprint
@@ -99,7 +101,8 @@ class Session:
         """Open the store and the audit file; raise a `NeardupError` if the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
-            self.journal.open_audit(self.settings.audit, about_crawl(self._crawler, self._uri))
+            with_text = self.settings.audit_text
+            self.journal.open_audit(self.settings.audit, self._uri, with_text=with_text)
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
@@ -174,9 +177,9 @@ class Session:
         self, visit: Visit, request: Request, response: Response, earlier: object
     ) -> Judged:
         """Judge a page until its verdict is final, and choose what to do about it."""
-        page, summary, words, seconds = self._reader.page(visit.page_id, request, response)
+        page, content, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
-            return Judged(verdict=page, action=KEEP, summary=summary, seconds=seconds)
+            return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
         ending = Ending.GONE
         while ending is Ending.GONE:
@@ -201,27 +204,16 @@ class Session:
             verdict = self._probe.named(verdict)
         if action == DROP:
             await self._actions.dropped(request, page.id)
-        await self._learn_addresses(request, response, page, words, verdict)
+        if self.url_rules is not None:
+            await self.url_rules.judged(response, page, content, verdict)
         return Judged(
             verdict=verdict,
             action=action,
             entry=visit.entry,
-            summary=summary,
+            content=content,
             priority=self._actions.priority(action, verdict),
             seconds=seconds,
         )
-
-    async def _learn_addresses(
-        self, request: Request, response: Response, page: Page, words: int, verdict: Verdict
-    ) -> None:
-        """Learn which URLs lead to known pages; an error there changes no verdict."""
-        if self.url_rules is None:
-            return
-        try:
-            await self.url_rules.judged(request, verdict, words, short=page.exact)
-            self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)
-        except Exception as error:  # noqa: BLE001  (see above)
-            self.journal.failed(response, error)
 
 
 class Output:

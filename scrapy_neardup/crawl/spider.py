@@ -176,7 +176,7 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         if action == DROP_LINKS:
             session.journal.count("requests/dropped")
             return False
-        if not _may_be_made(entry, session):
+        if session.url_rules is not None and not session.url_rules.passes(entry):
             return False
         if judged is not None and judged.priority:
             entry.priority += judged.priority
@@ -185,12 +185,6 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         session.journal.count("items/dropped")
         return False
     return True
-
-
-def _may_be_made(request: Request, session: Session) -> bool:
-    """Whether neither a URL rule nor a budget is against a request."""
-    rules = session.url_rules
-    return rules is None or (rules.passes(request) and session.pattern_budget.admits(request))
 
 
 def _disinherit(request: Request, response: Response) -> None:

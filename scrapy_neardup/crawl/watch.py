@@ -113,10 +113,9 @@ class Watch:
             )
 
     def _difference(self, url: str, judged: Judged) -> Difference | None:
-        match, summary = judged.verdict.match, judged.summary
-        if match is None or summary is None:
+        match, content = judged.verdict.match, judged.content
+        if match is None or content is None:
             return None
-        content = summary.content
         difference = self._alike.add(url, match, f"{content.title}\n{content.text}")
         if difference is not None and self._warns("differ", pattern := pattern_of(url)):
             logger.warning(

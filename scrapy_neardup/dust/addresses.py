@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy_neardup.dust.table import KEY_BITS
+from scrapy_neardup.dust.hashtable import KEY_BITS
 
 MAX_LENGTH: Final = 2_000
 """Maximum characters of an address that is learnt from."""

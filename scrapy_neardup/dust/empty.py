@@ -11,8 +11,8 @@ from typing import Final
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.evidence import MAX_EXAMPLE, Pair
-from scrapy_neardup.dust.rules import EMPTY, MAX_WHAT, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlrule import EMPTY, MAX_WHAT, Rule
 
 MAX_PATTERNS: Final = 16
 """Maximum number of patterns of a host that are watched."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from typing import Any, Final
 
-from scrapy_neardup.dust.rules import KINDS, MAX_WHAT, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlrule import KINDS, MAX_WHAT, Rule
 
 MAX_EXAMPLE: Final = 240
 """Maximum characters of an address that is kept as an example."""

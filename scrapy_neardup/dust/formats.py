@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from scrapy_neardup.dust.findings import Finding
-from scrapy_neardup.dust.rules import (
+from scrapy_neardup.dust.hindsight import Finding
+from scrapy_neardup.dust.urlrule import (
     EMPTY,
     PARAMETER,
     PATH_PARAMETER,

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.dust.table import KEY_BITS, HashTable
+from scrapy_neardup.dust.hashtable import KEY_BITS, HashTable
 
 SAMPLED: Final = 16
 """One in so many shingles is in the sample: those whose hash is lowest."""

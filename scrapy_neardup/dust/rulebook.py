@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.evidence import Evidence, Pair
-from scrapy_neardup.dust.rules import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
 MAX_RULES: Final = 20
 """Maximum number of rules of a host that are examined at a time."""

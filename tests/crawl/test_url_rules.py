@@ -10,7 +10,7 @@ from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
 from scrapy_neardup import signals
-from scrapy_neardup.dust.rules import PARAMETER, Rule
+from scrapy_neardup.dust.urlrule import PARAMETER, Rule
 
 SID = Rule(PARAMETER, "sid")
 MANY = 2 * SID.checks

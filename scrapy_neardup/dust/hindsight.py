@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from scrapy_neardup.dust.addresses import Parts
 from scrapy_neardup.dust.evidence import Pair
+from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.rules import EMPTY, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.urlrule import EMPTY, Rule
 
 
 class JudgedPage(NamedTuple):
