@@ -18,8 +18,8 @@ MAX_PARAMETERS: Final = 16
 """Maximum numbers of path segments and of parameters of such a URL."""
 
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
-_NUMBER: Final = re.compile(r"[0-9]+")
-_ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]{16,}|[0-9a-f-]{16,}")
+_ID_LENGTH: Final = 16
+_ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+")
 
 
 class Parts(NamedTuple):
@@ -86,9 +86,10 @@ class Parts(NamedTuple):
 
     def without(self, name: str) -> Parts:
         """Return the URL without the parameters of a name."""
-        if name not in self.names:
+        query = tuple([part for part in self.query if name_of(part) != name])
+        if len(query) == len(self.query):
             return self
-        return self._replace(query=tuple(part for part in self.query if name_of(part) != name))
+        return Parts(self.scheme, self.www, self.host, self.segments, query)
 
     @property
     def section(self) -> str:
@@ -135,8 +136,9 @@ def name_of(parameter: str) -> str:
 
 def key_of(parts: Parts, mark: str = "") -> int:
     """Return the key of a URL in a `HashTable`; each `mark` gives another one."""
-    text = "\n".join((mark, parts.scheme, parts.www, parts.host, "/".join(parts.segments)))
-    return hash_of("\n".join((text, *parts.query)), KEY_BITS)
+    scheme, www, host, segments, query = parts
+    path = "/".join(segments)
+    return hash_of("\n".join((mark, scheme, www, host, path, *query)), KEY_BITS)
 
 
 def hash_of(text: str, bits: int) -> int:
@@ -147,4 +149,5 @@ def hash_of(text: str, bits: int) -> int:
 
 def _general(segment: str) -> str:
     """Return ``N`` for a number or an id, else the segment."""
-    return "N" if _NUMBER.fullmatch(segment) or _ID.fullmatch(segment) else segment
+    is_number = segment.isascii() and segment.isdecimal()
+    return "N" if is_number or (len(segment) >= _ID_LENGTH and _ID.fullmatch(segment)) else segment

@@ -62,6 +62,11 @@ class Evidence:
             return len(self.supports)
         return len(self.supports) + sum(each not in self.supports for each in self.joint)
 
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of URLs that confirmed the rule, alone or with other rules."""
+        return len(self.supports) + len(self.joint)
+
     def support(self, content: int, section: int, pair: Pair, *, jointly: bool = False) -> None:
         """Note that a page was found at both addresses of `pair`."""
         known = self.joint if jointly else self.supports

@@ -61,11 +61,11 @@ class RuleBook:
         return [(rule, each) for rule, each in self._evidence.items() if each.example]
 
     def open(self) -> list[Rule]:
-        """Return the rules that nothing contradicts, but for those that one pair speaks for."""
+        """Return the rules that nothing contradicts; of segments, those that two pairs confirm."""
         return [
             rule
             for rule, evidence in self._evidence.items()
-            if evidence.counter is None and not _is_chance(rule, evidence)
+            if evidence.counter is None and (rule.kind != SEGMENT or evidence.pairs >= _SEVERAL)
         ]
 
     def apply(self, page: Parts) -> tuple[Parts, tuple[Rule, ...]]:
@@ -157,11 +157,6 @@ def _is_weak(rule: Rule, evidence: Evidence) -> bool:
     if evidence.is_active:
         return False
     return evidence.confirmed <= 1 and (evidence.counter is None or rule.kind in {SEGMENT, VALUE})
-
-
-def _is_chance(rule: Rule, evidence: Evidence) -> bool:
-    """Return whether nothing but one pair speaks for a rule, as for many names of two pages."""
-    return rule.kind == SEGMENT and len(evidence.supports) + len(evidence.joint) < _SEVERAL
 
 
 def _loaded(dump: bytes) -> list[tuple[Rule, Evidence]]:

@@ -64,8 +64,9 @@ class PatternBudget:
             return
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        shingles = page.text.shingles[: 0 if repeats else None]  # ascending
-        sample = shingles[: min(int(shingles.searchsorted(_SAMPLE_END)), MAX_SAMPLE)].tolist()
+        shingles = page.text.shingles  # ascending
+        most = 0 if repeats else min(int(shingles.searchsorted(_SAMPLE_END)), MAX_SAMPLE)
+        sample = shingles[:most].tolist()
         if (spent := novelty.page(parts.pattern, sample)) is not None:
             self._journal.spent(name, parts.pattern, spent)
 
