@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSettings(Crawling):
-    """The options of a crawl; `parameters` are those that decide what is a near-duplicate."""
+    """The options of a crawl; `parameters` has those that decide what a near-duplicate is."""
 
     parameters: Parameters
 
@@ -42,24 +42,24 @@ class CrawlSettings(Crawling):
 
     @property
     def text_of(self) -> Callable[[Response], str] | None:
-        """The user's callable behind ``NEARDUP_TEXT``, or None for one of its words."""
+        """The user's callable in ``NEARDUP_TEXT``, if it is one."""
         text = self.parameters.text
         return text if callable(text) else None
 
     @property
     def scope_of(self) -> Callable[[Response], str] | None:
-        """The user's callable behind ``NEARDUP_SCOPE``, or None for one of its words."""
+        """The user's callable in ``NEARDUP_SCOPE``, if it is one."""
         scope = self.parameters.scope
         return scope if callable(scope) else None
 
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:
-    """Read and check all of them.
+    """Return the checked settings.
 
     Raises
     ------
     ConfigurationError
-        Naming the setting that is unknown or can't be used.
+        A setting is unknown, or its value can't be used.
     """
     _reject_unknown(settings)
     given = {
@@ -73,9 +73,9 @@ def read_settings(settings: BaseSettings) -> CrawlSettings:
 
 
 def resolve_namespace(template: str | None, *, bot: str, spider: str, now: str) -> str:
-    """Return the namespace to use: ``BOT.SPIDER`` unless the setting says otherwise.
+    """Return the namespace: ``BOT.SPIDER`` unless ``NEARDUP_NAMESPACE`` is set.
 
-    ``%(time)s`` becomes `now`; everything outside ``[A-Za-z0-9._-]`` is percent-encoded.
+    ``%(time)s`` becomes `now`; characters outside ``[A-Za-z0-9._-]`` are percent-encoded.
 
     Raises
     ------
@@ -105,7 +105,7 @@ _MEANT = {
     "SITEMAP": "NEARDUP_KEEP_SITEMAP",
     "LOG": "NEARDUP_AUDIT",
 }
-"""Part of a name that isn't a setting's -> the setting that is meant by it."""
+"""Part of a misspelt name -> the setting that is probably meant."""
 
 
 def _reject_unknown(settings: BaseSettings) -> None:
