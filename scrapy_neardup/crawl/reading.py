@@ -183,7 +183,7 @@ def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
 
 
 def targets(response: Response) -> set[str]:
-    """Return the addresses that an HTML page links to, if it was read."""
+    """Return the links of an HTML page that was read."""
     root = _trees.get(response)
     return set() if root is None else link_targets(root, response.url)
 

@@ -1,1 +1,1 @@
-"""Different URLs with similar text (DUST): URL rules, learnt from verdicts, pure."""
+"""Different URLs with similar text (DUST): rules learnt from verdicts, without I/O."""

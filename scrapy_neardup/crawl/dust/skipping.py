@@ -78,7 +78,7 @@ class Skipped(NamedTuple):
     request: Request
     rules: tuple[Rule, ...]
     key: int
-    """Of the address under the rules (`Host.joined`)."""
+    """Of the URL under the rules (`Host.joined`)."""
     was_scheduled: bool
     """Whether the scheduler has seen it, and would refuse it."""
 
