@@ -29,13 +29,13 @@ from typing import Any
 
 from lxml import html
 from scrapy import Request
+from scrapy.settings import Settings
 from trapsite import CALENDAR, HOME, TrapSite
 from trapstrengths import Traps
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.crawl.dust.skipping import UrlRules
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
@@ -75,10 +75,13 @@ class Ours(Nothing):
         signals = SimpleNamespace(connect=lambda *_: None)
         engine = SimpleNamespace(crawl=crawl.schedule)
         journal = SimpleNamespace(
-            count=lambda *_: None, rule=lambda _: None, skipped=lambda *_: None
+            count=lambda *_: None, rule=lambda _: None, skipped=lambda *_: None,
+            spent=lambda *_: None,
+        )  # fmt: skip
+        settings = SimpleNamespace(
+            urls="skip", urls_explore=0.05, pattern_budget=0, priority_adjust=0
         )
-        settings = SimpleNamespace(urls="skip", urls_explore=0.05)
-        crawler = SimpleNamespace(signals=signals, engine=engine)
+        crawler = SimpleNamespace(signals=signals, engine=engine, settings=Settings())
         self._rules = UrlRules(crawler, settings, crawl.store, journal, None)
 
     def found(self, request: Request) -> bool:
@@ -89,10 +92,8 @@ class Ours(Nothing):
 
     async def judged(self, request: Request, page: Any, verdict: Any, content: Any) -> None:
         if isinstance(page, Page):
-            words = page.words
-            if page.exact:
-                words = unordered_hash(content.blocks.texts, letters_only=True)
-            await self._rules.judged(request, verdict, words, short=page.exact)
+            response = SimpleNamespace(request=request)
+            await self._rules.judged(response, page, content, verdict)
 
     def idle(self) -> None:
         self._rules.request_what_is_left()
