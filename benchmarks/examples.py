@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scrapy_neardup.evidence.decision import deciding
-from scrapy_neardup.evidence.layout import HEAD
 from sites import DUPLICATE, LOST, Site, Source, load, places
 from trials import Outcome, seeded
 

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 from matching_pages import own_evidence
 from redis_servers import shared_server
-from scrapy_neardup.decision.evidence import stored_size
 from store_registry import PLACES, keys, page
 
 from scrapy_neardup.cli import main
+from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis.layout import Layout
 

@@ -5,11 +5,11 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from scrapy_neardup.decision.comparison import Rule
 
 from scrapy_neardup.crawl.downloader import PRIORITY as DOWNLOADER_PRIORITY
 from scrapy_neardup.crawl.journal import STATS
 from scrapy_neardup.crawl.spider import PRIORITY as SPIDER_PRIORITY
+from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.settings.catalogue import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Reason
 

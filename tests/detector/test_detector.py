@@ -4,7 +4,6 @@ import sys
 from functools import partial
 
 import pytest
-from scrapy_neardup.decision.evidence import Evidence
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.decision.evidence import Evidence

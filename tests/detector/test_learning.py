@@ -9,9 +9,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.decision.shingling import Text
-from scrapy_neardup.site.sites import Lesson, Site
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.evidence import Evidence

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from deciders import by_evidence, nothing
 from matching_pages import CONFIRMED, FAR, NEAR_CONFIRMED, ZEROS, like, with_ones
-from scrapy_neardup.decision.evidence import Evidence
 from store_registry import on_store, outcome, page
 
+from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.verdict import Candidate, Decision, Page, Reason
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from deciders import by_evidence, nothing
 from matching_pages import own_evidence
-from scrapy_neardup.decision.evidence import HEAD_SIZE
 from store_registry import page
 
+from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.index import EmbeddedIndex, IndexOutcome

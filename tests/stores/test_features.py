@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from deciders import Asking, everything
 from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, SIZES, ZEROS, like
-from scrapy_neardup.decision.evidence import Evidence
 from store_registry import on_store, outcome, page
 
 from scrapy_neardup.decision.evidence import Evidence

@@ -10,7 +10,6 @@ import pytest
 from deciders import by_evidence
 from matching_pages import own_evidence
 from redis_servers import RedisServer, all_binaries, shared_server
-from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence
 from store_model import ModelStore
 from store_registry import PLACES, on_every_binary, page
 

@@ -16,10 +16,10 @@ from dataclasses import replace
 from functools import partial
 
 from matching_pages import own_evidence
-from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
 from store_model import Entry, ModelStore
 
+from scrapy_neardup.decision.comparison import deciding
+from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Decide, Page
 

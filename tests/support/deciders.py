@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence
-
 from scrapy_neardup.stores import Matching, Store
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Verdict
 

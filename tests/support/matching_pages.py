@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.decision.sketch import Sketch
 from store_registry import page
 
 from scrapy_neardup.decision.evidence import Evidence
