@@ -28,7 +28,7 @@ from real_pages import Contestant, options_of, sample, setting, way_taken
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decide, Decision, Page, Verdict

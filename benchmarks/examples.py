@@ -11,7 +11,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.fingerprints import hamming_distance
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content, Form
 from scrapy_neardup.verdict import Candidate, Page
 

@@ -36,9 +36,9 @@ from scrapy_neardup.crawl.actions import Judged
 from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.crawl.watch import Watch
 from scrapy_neardup.offline.jobs import scanning
-from scrapy_neardup.options import DROP, PRESETS
-from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import MIN_PAGES
+from scrapy_neardup.settings.catalogue import DROP, PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Verdict
 
 CONFIGURATIONS = (*PRESETS, "best+strict")

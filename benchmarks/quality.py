@@ -36,8 +36,8 @@ from trials import (
     preset,
 )
 
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 
 DISTANCES = tuple(range(9))
 SIZES = (1, 2, 3, 4)

@@ -38,8 +38,8 @@ from harness import arguments
 from redis_servers import RedisServer, running_cluster
 
 from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.redis.cluster import RedisClusterStore
 from scrapy_neardup.stores.redis.clustercalls import ClusterCalls

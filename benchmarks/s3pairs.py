@@ -24,7 +24,7 @@ from harness import arguments
 from made.judging import parameters_of, verdicts
 
 from scrapy_neardup.offline.readers.record import Record
-from scrapy_neardup.options import PRESETS
+from scrapy_neardup.settings.catalogue import PRESETS
 
 CONFIGURATIONS = (*PRESETS, "best+strict", "best+ignore")
 """Presets, alone and with a value of NEARDUP_TITLES."""

@@ -26,7 +26,7 @@ from trials import HEADINGS, Outcome, Trial, cells, play_all, pooled, preset, se
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.fingerprints.broder import acceptance
 from scrapy_neardup.joins import self_join
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content
 
 TEXT, NAMED = (256, 512, 1024, 1792, 3584), (64, 128, 256, 512)

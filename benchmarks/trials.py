@@ -20,8 +20,8 @@ from sites import WORKERS, Score, Site, Source, load
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Match, Page, Verdict
@@ -191,7 +191,7 @@ HEADINGS = f"{'P':>6} {'R':>6} {'lost':>7} {'most':>5}"
 CONFIGURATION_OPTIONS: dict[str, Any] = {
     "seeds": (5, "hash seeds"),
     "method": (str, "the same as --set method=..."),
-    "set": ([""], "NAME=VALUE: any field of scrapy_neardup.parameters.Parameters"),
+    "set": ([""], "NAME=VALUE: any field of scrapy_neardup.settings.parameters.Parameters"),
 }
 """Options of the benchmarks that try configurations."""
 

@@ -21,7 +21,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.offline.evaluation.readpages import read_pages
 from scrapy_neardup.offline.evaluation.tuning import Measured, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 
 TARGETS = "Targets: estimates within .02 of the truth, with a sample of 2,000 pages, in 120 s."
 

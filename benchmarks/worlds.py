@@ -28,7 +28,7 @@ from made.judging import Tally, judge, tally
 from made.world_crawl import ORACLE
 from sites import WORKERS
 
-from scrapy_neardup.options import PRESETS
+from scrapy_neardup.settings.catalogue import PRESETS
 
 ENOUGH = 0.8
 """The share of its repetitions that must be found in each family."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scrapy_neardup.options import OPTIONS, Option
+from scrapy_neardup.settings.catalogue import OPTIONS, Option
 
 PAGE = Path(__file__).with_name("settings.md")
 GROUPS = {
@@ -26,7 +26,7 @@ GROUPS = {
     "What is kept of pages, and where": (
         "store", "namespace", "expected_pages", "retention", "base", "store_urls", "hash_key",
     ),
-    "What there is to look at": ("audit", "audit_text"),
+    "Audit": ("audit", "audit_text"),
     "When something goes wrong": ("on_error", "timeout", "pending_timeout"),
 }  # fmt: skip
 """Need -> its settings, those that are looked for first in front."""

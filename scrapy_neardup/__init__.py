@@ -10,16 +10,16 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scrapy_neardup.crawl import signals as signals
+    from scrapy_neardup import signals as signals
     from scrapy_neardup.crawl.addon import Addon as Addon
-    from scrapy_neardup.crawl.exceptions import NearDuplicatePage as NearDuplicatePage
+    from scrapy_neardup.crawl.spider import NearDuplicatePage as NearDuplicatePage
 
 __version__ = "0.1.0"
 
 _PLACES = {
     "Addon": "scrapy_neardup.crawl.addon:Addon",
-    "NearDuplicatePage": "scrapy_neardup.crawl.exceptions:NearDuplicatePage",
-    "signals": "scrapy_neardup.crawl.signals",
+    "NearDuplicatePage": "scrapy_neardup.crawl.spider:NearDuplicatePage",
+    "signals": "scrapy_neardup.signals",
 }
 
 __all__ = ["Addon", "NearDuplicatePage", "__version__", "signals"]

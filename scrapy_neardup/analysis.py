@@ -29,7 +29,7 @@ from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.own_address import may_hold_address, without_address
-from scrapy_neardup.parameters import Parameters, fold
+from scrapy_neardup.settings.parameters import Parameters, fold
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.text.languages import LanguageDetector
@@ -280,7 +280,7 @@ def page_id(identity: bytes) -> int:
 def scope_of(url: str | None, scope: str | Callable[..., str], language: str) -> str:
     """Return the scope of a page: ``""`` for all pages, a host or domain, a language, or both.
 
-    `scope` is one of `scrapy_neardup.options.SCOPES`. Of a callable nothing is known here: who can
+    `scope` is one of `settings.catalogue.SCOPES`. Of a callable nothing is known here: who can
     ask it says what it answers.
     """
     if callable(scope):

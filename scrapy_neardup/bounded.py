@@ -1,12 +1,9 @@
-"""A dict of limited size, for what a crawl learns and may forget.
-
-Rule of this module: what a verdict can't do without is kept in a store, never here.
-"""
+"""A dict of limited size, for what a crawl learns and may forget."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -27,3 +24,6 @@ class BoundedDict(OrderedDict[K, V]):
         super().__setitem__(key, value)
         if len(self) > self._most:
             self.popitem(last=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._most,), None, None, iter(self.items())

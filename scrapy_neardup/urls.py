@@ -29,6 +29,8 @@ def redact(url: str) -> str:
     Used for every URL that is stored, logged or shown. A text that can't be parsed as a URL loses
     everything up to its last ``@``.
     """
+    if "@" not in url:
+        return url
     try:
         parts = urlsplit(url)
     except ValueError:

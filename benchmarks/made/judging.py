@@ -14,7 +14,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.offline import scan
 from scrapy_neardup.offline.readers.record import Record
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 

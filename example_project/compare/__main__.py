@@ -1,4 +1,4 @@
-"""Crawl the site without and with scrapy-neardup, and with its rules of addresses, and compare.
+"""Crawl the site without and with scrapy-neardup, and with its URL rules, and compare.
 
 ``make example`` runs this. The crawls are ordinary ones (``scrapy crawl docs``), with the same
 settings but for NEARDUP_ENABLED and, in the third, NEARDUP_URLS = "skip"; they end at the same
@@ -58,7 +58,7 @@ def main() -> None:
             runs.append(merged(crawls))
         else:
             runs.append(crawl("Crawl with it", url, name="with", **same))
-            runs.append(crawl("Crawl with its rules of addresses", url, name="skip", **same))
+            runs.append(crawl("Crawl with its URL rules", url, name="skip", **same))
     site, alike = Site(library), lookalikes(library)
     tallies = [tally(run, site, alike, options.pages) for run in runs]
     print("", *report(tallies, library), sep="\n")

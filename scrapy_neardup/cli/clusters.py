@@ -43,7 +43,7 @@ from scrapy_neardup.offline.files.pairfiles import read_pairs
 from scrapy_neardup.offline.files.sources import Name
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.pagetexts import Texts
-from scrapy_neardup.options import OPTIONS, Permutations, View
+from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}

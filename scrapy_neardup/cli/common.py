@@ -21,7 +21,7 @@ from scrapy_neardup.errors import (
     StoreMismatchError,
 )
 from scrapy_neardup.offline.files.atomic import atomic_file
-from scrapy_neardup.options import as_flags
+from scrapy_neardup.settings.catalogue import as_flags
 
 if TYPE_CHECKING:
     from scrapy_neardup.offline.readers.corpus import Corpus

@@ -8,7 +8,7 @@ import click
 
 from scrapy_neardup.fingerprints.filtering import Filter, choose_filter
 from scrapy_neardup.offline.files.featurefiles import spelt
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 
 _RESEMBLANCES = tuple(percent / 100 for percent in range(50, 101))
 _EVERY = 5

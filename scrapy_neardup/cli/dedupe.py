@@ -25,7 +25,7 @@ from scrapy_neardup.dedupe.units import Unit
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.settings.catalogue import OPTIONS
 
 
 @click.command()

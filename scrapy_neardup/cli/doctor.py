@@ -59,7 +59,7 @@ def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> No
         if Path("scrapy.cfg").exists():
             click.echo("\nThere is a Scrapy project here: --project checks its settings, too.")
         return
-    from scrapy_neardup.crawl.checkup import check_project  # noqa: PLC0415  (it imports Scrapy)
+    from scrapy_neardup.crawl.verbs.checkup import check_project  # noqa: PLC0415  (it imports Scrapy)
 
     try:
         found = asyncio.run(check_project(spider, settings))

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from scrapy_neardup.options import OPTIONS, PRESETS, Option, as_flags, flag_of
+from scrapy_neardup.settings.catalogue import OPTIONS, PRESETS, Option, as_flags, flag_of
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -81,7 +81,7 @@ def setting_option(
     Parameters
     ----------
     name
-        Of `scrapy_neardup.options.OPTIONS`.
+        Of `scrapy_neardup.settings.catalogue.OPTIONS`.
     names
         Name of the verb's parameter, if it is another one.
     help, default

@@ -22,7 +22,7 @@ from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.pagetexts import Texts, Unit
-from scrapy_neardup.options import OPTIONS, View
+from scrapy_neardup.settings.catalogue import OPTIONS, View
 
 _VALUES = {
     "jaccard": "resemblance",

@@ -9,8 +9,8 @@ from typing import Any
 
 from scrapy_neardup.cli.flags import is_given, setting_option, together
 from scrapy_neardup.errors import ConfigurationError, StoreError, StoreUnavailableError
-from scrapy_neardup.options import Judging, options_of
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import Judging, options_of
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Store, open_store
 
 judging_options = together(

@@ -22,7 +22,7 @@ from scrapy_neardup.offline.jobs.scanning import Analysed, analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.lines import check_stdin
 from scrapy_neardup.offline.readers.record import batches
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
 _IN_FLIGHT = 64

@@ -16,7 +16,7 @@ from scrapy_neardup.cli.curves import print_filter
 from scrapy_neardup.cli.flags import refuse_given, setting_option
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.stores.redis.layout import Layout

@@ -16,8 +16,8 @@ from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.offline.readers.record import Record
-from scrapy_neardup.options import View
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.packfile import open_packed
 from scrapy_neardup.verdict import Page
 

@@ -11,7 +11,7 @@ import click
 
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import progress_option
-from scrapy_neardup.dust.findings import findings
+from scrapy_neardup.dust.hindsight import findings
 from scrapy_neardup.offline.readers.lines import decompressed
 from scrapy_neardup.offline.readers.record import reading
 from scrapy_neardup.offline.readers.remote import opened

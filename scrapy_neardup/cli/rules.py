@@ -14,8 +14,8 @@ import click
 from scrapy_neardup.cli.common import Progress, Unusable, escaped, output
 from scrapy_neardup.cli.flags import output_option, progress_option
 from scrapy_neardup.cli.report import audit_entries
-from scrapy_neardup.dust.findings import Finding, Findings, findings
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
+from scrapy_neardup.dust.hindsight import Finding, Findings, findings
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.addressrules import judged_pages
 from scrapy_neardup.reports.reportpage import saved_by_rules
@@ -78,7 +78,7 @@ def rules(
 
 def _tried(url: str, pages: int, progress: bool | None) -> Findings:
     """Return the rules of a site, after a crawl of some of its pages."""
-    from scrapy_neardup.crawl.trial import Terms, try_site  # noqa: PLC0415  (it imports Scrapy)
+    from scrapy_neardup.crawl.verbs.trial import Terms, try_site  # noqa: PLC0415  (it imports Scrapy)
 
     with TemporaryDirectory(prefix="scrapy-neardup-") as folder:
         audit = str(Path(folder, "audit.jsonl"))

@@ -30,7 +30,7 @@ from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.scanning import analysed, judge
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 

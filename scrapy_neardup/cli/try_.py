@@ -98,7 +98,7 @@ def try_(
       scrapy-neardup try https://www.example.com/
       scrapy-neardup try --project news --pages 1000 -s NEARDUP_TITLES=strict
     """  # noqa: D301  (click's mark for lines to keep)
-    from scrapy_neardup.crawl.trial import (  # noqa: PLC0415  (it imports Scrapy)
+    from scrapy_neardup.crawl.verbs.trial import (  # noqa: PLC0415  (it imports Scrapy)
         Terms,
         try_project,
         try_site,

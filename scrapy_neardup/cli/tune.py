@@ -20,10 +20,10 @@ from scrapy_neardup.offline.evaluation.readpages import audited_pages, read_page
 from scrapy_neardup.offline.evaluation.truth import LOST
 from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.page import page as web_page
 from scrapy_neardup.reports.reportpage import counted, printable
+from scrapy_neardup.settings.parameters import Parameters
 
 _SCRIPTS = "shown", "data", "charts", "tuned"
 """Modules in ``reports/assets/`` that draw the page."""

@@ -1,18 +1,28 @@
-"""Everything that knows Scrapy.
+"""What knows Scrapy: which responses are judged, and what follows from a verdict.
 
-Rule of this room: thin. It decides which responses are judged and acts on verdicts;
-`scrapy_neardup.detector` does the judging. A page that can't be judged is delivered.
+The package is thin; `scrapy_neardup.detector` does the judging. A page that can't be judged is
+delivered. The way of a response::
 
-The way of a response::
-
-    downloader.py  process_response          which responses (eligibility.py); asks the
-                                             session; remembers a `Judged` for the request;
-                                             waits where the verdict depends on a page whose
-                                             callback is still running (ledger.py, waiting.py)
+    downloader.py  process_response          asks the session about pages that a callback is going
+                                             to see (reading.py), and waits where the verdict
+                                             depends on a page whose callback is still running
+                                             (ledger.py)
     spider.py      process_spider_input      counts, logs, signals (journal.py); drops
-                   process_spider_output     filters what the callback yields; at its end
-                                             the page is confirmed; it is withdrawn on failure
-                                             and if it is only asked for again (asking.py)
+                   process_spider_output     filters what the callback yields; at its end the page
+                                             is confirmed; it is withdrawn if its callback failed
+                                             or only asks for it again
 
-Both middlewares of a crawler share one `session.Session`.
+Both middlewares of a crawler share one `session.Session`. `dust` decides which requests aren't
+made, `verbs` is what the command does with Scrapy projects.
 """
+
+from typing import Final
+
+VERDICT_KEY: Final = "neardup"
+"""Key of ``response.meta`` that holds the page's `Verdict`."""
+
+SKIP_KEY: Final = "neardup_skip"
+"""Key of ``request.meta``; True: the page isn't judged; ``"all"``: nor are its descendants."""
+
+KEEP_KEY: Final = "neardup_keep"
+"""Key of ``request.meta``; True: the page is delivered even if it is a near-duplicate."""

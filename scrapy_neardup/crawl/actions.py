@@ -1,34 +1,33 @@
 """What is done about a near-duplicate, and what lets it pass all the same.
 
-Rule of this module: it decides from the request, the verdict and what it remembers of
-earlier pages; others carry it out.
-
-A near-duplicate is delivered in spite of its verdict as one of the first of its group
-(`GroupBudget`), as a start request or one that is marked like it (`KEEP_KEY`), where it was
-dropped before and is asked for again, and where the page that it repeats isn't done in time
-(`scrapy_neardup.crawl.ledger`).
+A near-duplicate is delivered all the same as one of the first of its group (`GroupBudget`), as a
+start request or one with `KEEP_KEY`, when it was dropped before and is requested again, and when
+the page that it repeats isn't processed in time (`scrapy_neardup.crawl.ledger`).
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.browserpages import close_browser_page
-from scrapy_neardup.crawl.metakeys import KEEP_KEY
+from scrapy_neardup.crawl import KEEP_KEY
 from scrapy_neardup.decision.comparison import Rule
-from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
+from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Request
 
-    from scrapy_neardup.crawl.audit import Said
-    from scrapy_neardup.crawl.settings import CrawlSettings
-    from scrapy_neardup.crawl.waiting import Pending
+    from scrapy_neardup.crawl.ledger import Pending
+    from scrapy_neardup.settings.crawling import CrawlSettings
+    from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Match
+
+logger = logging.getLogger(__name__)
 
 KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
     "keep",
@@ -45,36 +44,36 @@ WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 _BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED, Rule.RESPONSE}
 
 REMEMBERED_DROPS = 65_536
-"""Maximum number of dropped pages with an errback that are remembered, to be let through when they
-come again."""
+"""Maximum number of dropped pages with an errback that are remembered, to be delivered when they
+are requested again."""
 
 REMEMBERED_PAGES = 262_144
 """Maximum number of pages of a crawl that are told from those of an earlier one, where
 ``NEARDUP_SEEN`` drops these; 30 MB."""
 
 REMEMBERED_MEMBERS = 65_536
-"""Maximum number of delivered pages that are remembered, to be known when they come again. Whole
-groups are forgotten, the oldest first."""
+"""Maximum number of delivered pages that are remembered, to be recognised when they come again.
+Whole groups are forgotten, the oldest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A page's verdict and what is to be done about it."""
+    """A page's verdict, and what is done about it."""
 
     verdict: Verdict
     action: str
     entry: Pending | None = None
     """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
-    said: Said | None = None
-    """What the page says, unless it couldn't be read."""
+    content: Content | None = None
+    """The page's content, unless it couldn't be read."""
     priority: int = 0
-    """What is added to the priority of the requests that it leads to."""
+    """Number to add to the priority of the requests found on it."""
     seconds: float = 0.0
     """Seconds of CPU time that reading the page took."""
 
 
 class Actions:
-    """Decides for the pages of one crawl."""
+    """The choice of an action for each page of a crawl."""
 
     def __init__(self, settings: CrawlSettings) -> None:
         self._action = settings.action
@@ -88,16 +87,9 @@ class Actions:
         self._judged: BoundedDict[int, None] = BoundedDict(REMEMBERED_PAGES)
 
     def choose(self, request: Request, verdict: Verdict, earlier: object) -> str:
-        """Return what to do about a page: one of `options.ACTIONS`, or why it is kept.
+        """Return one of `catalogue.ACTIONS`, or why the page is kept.
 
-        Parameters
-        ----------
-        request
-            What was asked for.
-        verdict
-            What was decided about the response.
-        earlier
-            The verdict in the request's meta, if there was any.
+        `earlier` is the verdict in the request's meta, if there was one.
         """
         if not verdict.is_duplicate:
             return self._seen(request, verdict)
@@ -114,7 +106,7 @@ class Actions:
         return KEEP_AGAIN if dropped_before else DROP
 
     def _seen(self, request: Request, verdict: Verdict) -> str:
-        """Return what to do about a page that isn't a duplicate: of an earlier crawl, or new."""
+        """Return the action for a page that is new, or known from an earlier crawl."""
         if self._seen_action == KEEP:
             return KEEP
         is_of_this_crawl = verdict.page_id in self._judged
@@ -132,18 +124,18 @@ class Actions:
         return self._seen_action
 
     def _is_kept_start(self, request: Request) -> bool:
-        # `depth` too: spiders that copy `response.meta` mark everything as start.
+        # Spiders that copy `response.meta` mark every request as a start request; hence `depth`.
         meta = request.meta
         if meta.get(KEEP_KEY):
             return True
         return bool(self._keep_start and meta.get("is_start_request") and not meta.get("depth"))
 
     def priority(self, action: str, verdict: Verdict) -> int:
-        """Return what is added to the priority of the requests that a page leads to.
+        """Return the number to add to the priority of the requests found on a page.
 
-        ``NEARDUP_PRIORITY_ADJUST`` for a near-duplicate with equal text or content, less of it the
-        less another one resembles its match: nothing at the resemblance that is needed, or at
-        ``NEARDUP_DEPRIORITIZE_FROM``, if that is lower. New pages are lowered alike.
+        ``NEARDUP_PRIORITY_ADJUST`` for a near-duplicate with equal text, and a share of it for
+        others, down to 0 at the resemblance that near-duplicates need, or at
+        ``NEARDUP_DEPRIORITIZE_FROM`` if that is lower. New pages are treated alike.
         """
         if action == DEPRIORITIZE:
             match = verdict.match if verdict.rule in _BY_RESEMBLANCE else None
@@ -162,7 +154,7 @@ class Actions:
     async def dropped(self, request: Request, page_id: int) -> None:
         """Remember a page that is dropped, and close its browser page, if it has one."""
         if request.errback is not None:
-            # It may schedule the request again, with its meta or (hence this) without.
+            # It may schedule the request again without its meta.
             self._dropped[page_id] = None
         await close_browser_page(request)
 
@@ -177,18 +169,17 @@ class _Group:
 
 
 class GroupBudget:
-    """The first pages of each group.
+    """The first pages of each group, which are delivered (``NEARDUP_GROUP_BUDGET``).
 
-    Places in a group are given out by the store, which counts the pages that repeat an entry
-    (`Match.count`), so that all crawlers that share it share the budget and a crawl that is
-    resumed goes on with it. What is remembered here only keeps a page that comes again (a retry, a
-    revisit) from taking a second place.
+    The store counts the pages that repeat an entry (`Match.count`), so that all crawlers that
+    share it share the budget, and a resumed crawl goes on with it. What is remembered here only
+    keeps a page that comes again (a retry, a revisit) from being counted twice.
 
     Parameters
     ----------
     pages
-        How many pages of a group are delivered: the one that is stored and `pages` - 1 that
-        repeat it.
+        Number of pages of a group that are delivered: the stored one and `pages` - 1 that repeat
+        it.
     """
 
     def __init__(self, pages: int) -> None:
@@ -197,9 +188,9 @@ class GroupBudget:
         self._remembered = 0
 
     def admits(self, page_id: int, match: Match) -> bool:
-        """Whether the page is delivered that was found to repeat `match`. O(1).
+        """Whether a page that repeats `match` is delivered. O(1).
 
-        Where the store doesn't count (`Match.count` is 0) no place is given out.
+        It isn't if the store doesn't count (`Match.count` is 0).
         """
         if not self._repeats or not match.count:
             return False
@@ -221,3 +212,28 @@ class GroupBudget:
     def _forget(self, entry: int) -> None:
         if (group := self._groups.pop(entry, None)) is not None:
             self._remembered -= len(group.members)
+
+
+PAGE_KEYS = ("playwright_page", "camoufox_page")
+"""Keys of ``request.meta`` that hold a browser page, of scrapy-playwright and scrapy-camoufox."""
+
+CLOSE_SECONDS = 10.0
+"""Maximum seconds that closing a browser page may take."""
+
+
+async def close_browser_page(request: Request) -> None:
+    """Close the browser page that a download handler has left open for the callback.
+
+    A dropped page has no callback, and once ``PLAYWRIGHT_MAX_PAGES_PER_CONTEXT`` pages are open
+    the handler sends no further request. The page stays in the request's meta, closed: an errback
+    may close it once more, and a request that is sent again with it gets a page of its own.
+    """
+    for key in PAGE_KEYS:
+        if (page := request.meta.get(key)) is None:
+            continue
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await page.close()
+        except Exception as error:  # noqa: BLE001  (a browser that has crashed, a handler's bug)
+            logger.warning("The browser page of %s, which is dropped, can't be closed: %r",
+                           request, error)  # fmt: skip

@@ -1,18 +1,32 @@
-"""``ADDONS = {"scrapy_neardup.Addon": 500}``: all that a project has to say."""
+"""``ADDONS = {"scrapy_neardup.Addon": 500}``: the add-on, and what both middlewares share.
+
+Neither middleware does anything without the other; each finds the other through the crawler.
+Settings that can't be used end the crawl before its first request. So does a class of this package
+that the wrong setting names: Scrapy would load it there, and it would do nothing, silently.
+
+What judges pages is imported when a spider opens: Scrapy's other commands load the add-on too, and
+do without.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import logging
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.misc import load_object
 
-from scrapy_neardup.crawl import downloader, spider
-from scrapy_neardup.crawl.placing import enabled, refuse_misplaced
+from scrapy_neardup.crawl.compat import close_spider, fail_start
+from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreError
+from scrapy_neardup.settings.catalogue import OPTIONS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 
 class Addon:
@@ -37,6 +51,8 @@ class Addon:
         """
         if not enabled(settings):
             raise NotConfigured
+        from scrapy_neardup.crawl import downloader, spider  # noqa: PLC0415  (they import this)
+
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES",
             downloader.NearDuplicateDownloaderMiddleware,
@@ -45,3 +61,115 @@ class Addon:
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", spider.NearDuplicateSpiderMiddleware, spider.PRIORITY
         )
+
+
+CONFIGURATION_ERROR = "neardup_configuration_error"
+"""Closing reason of the spider where settings can't be used."""
+
+STORE_ERROR = "neardup_store_error"
+"""Closing reason of the spider when the store makes it close."""
+
+COMPONENT_SETTINGS = (
+    "ADDONS",
+    "DOWNLOADER_MIDDLEWARES",
+    "EXTENSIONS",
+    "ITEM_PIPELINES",
+    "SPIDER_MIDDLEWARES",
+)
+"""Scrapy's settings whose keys are classes."""
+
+
+def enabled(settings: BaseSettings) -> bool:
+    """Return whether ``NEARDUP_ENABLED`` is on, or has a value that `read_settings` refuses."""
+    option = OPTIONS["enabled"]
+    try:
+        return bool(option.read(settings.get(option.setting, option.default)))
+    except ConfigurationError:
+        return True
+
+
+def named(settings: BaseSettings, setting: str) -> dict[str, Any]:
+    """Return the classes of this package in a setting, by the names used there.
+
+    Entries that are switched off (None) are left out.
+    """
+    found: dict[str, Any] = {}
+    for entry, place in settings.getdict(setting).items():
+        name = entry if isinstance(entry, str) else f"{entry.__module__}.{entry.__name__}"
+        if place is not None and name.startswith("scrapy_neardup."):
+            found[name] = load_object(entry)
+    return found
+
+
+def misplaced(settings: BaseSettings) -> list[tuple[str, str]]:
+    """Return a problem and its remedy for each class of this package in a wrong setting."""
+    return [
+        (f"{setting} names {name}, which does nothing there", loaded.remedy)
+        for setting in COMPONENT_SETTINGS
+        for name, loaded in named(settings, setting).items()
+        if getattr(loaded, "belongs_in", setting) != setting
+    ]
+
+
+async def refuse_misplaced(sender: Crawler) -> None:
+    """End a crawl before its first request, and say why, if a class is in the wrong setting.
+
+    A handler of ``engine_started``.
+    """
+    if sender.engine.spider is None or not enabled(sender.settings):
+        return
+    if found := misplaced(sender.settings):
+        await refuse(sender, CONFIGURATION_ERROR, *map(": ".join, found))
+
+
+async def refuse(crawler: Crawler, reason: str, *messages: str) -> None:
+    """End a crawl that is starting before its first request, with messages at ERROR."""
+    for message in messages:
+        logger.error("%s", message, extra={"spider": crawler.spider})
+    await close_spider(crawler, reason)
+    fail_start(crawler)
+
+
+class Component(ABC):
+    """Base of both middlewares."""
+
+    belongs_in: ClassVar[str]
+    """Scrapy's setting in which it belongs."""
+
+    remedy: ClassVar[str]
+    """What to do where it is in another one."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the middleware of a crawler."""
+        if not enabled(crawler.settings):
+            raise NotConfigured
+        component = cls(crawler)
+        crawler.signals.connect(refuse_misplaced, signals.engine_started)
+        # Not spider_opened: only this is over before the first request on all versions.
+        crawler.signals.connect(component._start, signals.engine_started)
+        return component
+
+    async def _start(self) -> None:
+        if self._crawler.engine.spider is None:
+            return  # `scrapy shell`: a page that is fetched there is to be seen
+        if misplaced(self._crawler.settings):
+            return  # the crawl is being ended
+        try:
+            await self._open()
+        except NeardupError as error:
+            reason = STORE_ERROR if isinstance(error, StoreError) else CONFIGURATION_ERROR
+            await refuse(self._crawler, reason, str(error))
+
+    @abstractmethod
+    async def _open(self) -> None:
+        """Get ready for the first response.
+
+        Raises
+        ------
+        NeardupError
+            Saying why the crawl can't start.
+        """

@@ -1,20 +1,17 @@
 """The audit file: one JSON object a line, one line a verdict.
 
-Rule of this module: the file is only ever appended to, and each line is one ``write`` in
-append mode. So nothing is lost when the process is killed, and two crawls may share a
-file. A disk that is full ends the audit, never the crawl.
+Each line is one ``write`` in append mode. So nothing is lost when the process is killed, and two
+crawls may share a file. A disk that is full ends the audit, never the crawl.
 
-A verdict's line has the keys of the ``scan`` command's output (``page``, ``verdict``,
-``reason``, ``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and
-``time``, ``id``, ``of_id``, ``action``, ``title`` and ``headings``; of a near-duplicate ``found``,
-``learnt`` and ``threshold`` (as in `Verdict`); of a page
-that is dropped or flagged ``links``; and, if asked, ``text``, the judged text as zlib-compressed
-UTF-8 in base64, and ``omitted``, ranges of its characters that count less or not at all, each with
-the reason. A line with ``"event": "orphaned"`` lists
-pages that were dropped as duplicates of a page that was withdrawn later; one with ``"event":
-"differ"`` says what pages differ in that repeat one page (`scrapy_neardup.reports.differences`);
-one with ``"event": "skipped"`` is a request that ``NEARDUP_URLS`` kept from being made. Each crawl
-begins with a line with ``"event": "begun"`` (`scrapy_neardup.crawl.about`).
+A verdict's line has the keys of the ``scan`` command's output (``page``, ``verdict``, ``reason``,
+``of``, ``distance``, ``resemblance``, ``fingerprint``, ``tokens``) and ``time``, ``id``,
+``of_id``, ``action``, ``title`` and ``headings``; of a near-duplicate ``found``, ``learnt`` and
+``threshold`` (as in `Verdict`); of a dropped or flagged page ``links``; and, if asked, ``text``,
+the judged text as zlib-compressed UTF-8 in base64, and ``omitted``, ranges of its characters that
+count less or not at all, each with the reason. The other lines have an ``event``: ``begun`` opens
+a crawl (`about_crawl`), ``orphaned`` lists pages that were dropped as duplicates of a page that
+was withdrawn later, ``differ`` says in what the pages of a group differ
+(`scrapy_neardup.reports.differences`), ``skipped`` is a request that ``NEARDUP_URLS`` didn't make.
 """
 
 from __future__ import annotations
@@ -24,14 +21,20 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import scrapy
+
+from scrapy_neardup import __version__
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.text import OMITTED
+from scrapy_neardup.urls import redact_store
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
     from scrapy_neardup.reports.differences import Difference
     from scrapy_neardup.text import Content
     from scrapy_neardup.verdict import Match, Verdict
@@ -46,48 +49,15 @@ MAX_HEADINGS = 8
 """Maximum number of a page's headings in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What a page says, and how much of it an audit shows.
-
-    Parameters
-    ----------
-    content
-        What is judged.
-    with_text
-        Whether an audit holds the text (``NEARDUP_AUDIT_TEXT``).
-    """
-
-    content: Content
-    with_text: bool = False
-
-    def keys(self) -> dict[str, Any]:
-        """Return the keys of a line that say it; a key that has nothing to say is None.
-
-        ``omitted`` has ranges of the text that count less or not at all: start and end in
-        characters, and why.
-        """
-        content = self.content
-        headings = [heading[:MAX_TITLE_LENGTH] for heading in content.headings[:MAX_HEADINGS]]
-        keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
-        if not self.with_text:
-            return keys
-        omitted, start = [], 0
-        for block in content.blocks:
-            end = start + len(block.text)
-            if why := OMITTED.get(block.form):
-                omitted.append((start, end, why))
-            start = end + 1  # blocks are lines of `Content.text`
-        return keys | {"text": pack_text(content.text), "omitted": omitted or None}
-
-
 class AuditFile:
     """An open audit file.
 
     Parameters
     ----------
     path
-        The file to append to; it is made, for its owner alone, if there is none.
+        The file to append to; a new one is readable by its owner alone.
+    with_text
+        Whether it holds the pages' texts (``NEARDUP_AUDIT_TEXT``).
 
     Raises
     ------
@@ -95,7 +65,8 @@ class AuditFile:
         It can't be opened.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, with_text: bool = False) -> None:
+        self._with_text = with_text
         try:
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
         except OSError as error:
@@ -103,7 +74,7 @@ class AuditFile:
             raise ConfigurationError(
                 f"NEARDUP_AUDIT: can't write {path!r} ({error.strerror}); {todo}"
             ) from None
-        # A crash of the machine may have torn the last line: don't join ours to it.
+        # A crash of the machine may have cut the last line short: don't append to it.
         size = os.fstat(self._file).st_size
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
@@ -114,12 +85,12 @@ class AuditFile:
         verdict: Verdict,
         *,
         action: str,
-        said: Said | None = None,
+        content: Content | None = None,
         links: int | None = None,
     ) -> None:
-        """Append what was decided about the page at `url`, and what was then done.
+        """Append the verdict on the page at `url`, and what was done.
 
-        `links` is how many addresses the page led to that no dropped page had led to before.
+        `links` is the number of links of the page that no dropped page had before.
 
         Raises
         ------
@@ -148,12 +119,12 @@ class AuditFile:
             "detail": verdict.detail or None,
             "links": links,
         }
-        if said is not None:
-            more |= said.keys()
+        if content is not None:
+            more |= content_keys(content, with_text=self._with_text)
         self._append(line | {key: value for key, value in more.items() if value is not None})
 
     def begun(self, about: Mapping[str, Any]) -> None:
-        """Append what there is to say of the crawl that begins.
+        """Append the description of the crawl that begins; see `about_crawl`.
 
         Raises
         ------
@@ -163,9 +134,9 @@ class AuditFile:
         self._append({"time": _now(), "event": "begun", **about})
 
     def orphaned(self, url: str, page_id: int, *, count: int, pages: Iterable[str]) -> None:
-        """Append that the kept page at `url` was withdrawn after `count` drops against it.
+        """Append that the kept page at `url` was withdrawn after `count` drops in its favour.
 
-        `pages` are those of them that this crawl dropped.
+        `pages` are those that this crawl dropped.
 
         Raises
         ------
@@ -184,7 +155,7 @@ class AuditFile:
         )
 
     def skipped(self, url: str, rules: Sequence[str]) -> None:
-        """Append that the page at `url` wasn't requested, and the rules of addresses behind it.
+        """Append that the page at `url` wasn't requested, and the URL rules behind that.
 
         Raises
         ------
@@ -194,7 +165,7 @@ class AuditFile:
         self._append({"time": _now(), "event": "skipped", "page": url, "rules": list(rules)})
 
     def differ(self, url: str | None, page_id: int, difference: Difference) -> None:
-        """Append what pages differ in that repeat the page at `url`.
+        """Append in what the pages differ that repeat the page at `url`.
 
         Raises
         ------
@@ -219,8 +190,23 @@ class AuditFile:
         os.write(self._file, json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")
 
 
+def content_keys(content: Content, *, with_text: bool) -> dict[str, Any]:
+    """Return the keys that show a page's content; those without a value are None."""
+    headings = [heading[:MAX_TITLE_LENGTH] for heading in content.headings[:MAX_HEADINGS]]
+    keys = {"title": content.title[:MAX_TITLE_LENGTH] or None, "headings": headings or None}
+    if not with_text:
+        return keys
+    omitted, start = [], 0
+    for block in content.blocks:
+        end = start + len(block.text)
+        if why := OMITTED.get(block.form):
+            omitted.append((start, end, why))
+        start = end + 1  # blocks are lines of `Content.text`
+    return keys | {"text": pack_text(content.text), "omitted": omitted or None}
+
+
 def _why(match: Match | None) -> dict[str, Any]:
-    """Return why a page repeats its match."""
+    """Return the keys that say why a page repeats its match."""
     if match is None or match.decided is None:
         return {}
     decided = match.decided
@@ -234,7 +220,7 @@ def _why(match: Match | None) -> dict[str, Any]:
 
 
 def _nearest(match: Match | None) -> dict[str, Any] | None:
-    """Return why a page doesn't repeat the nearest one that it was compared with."""
+    """Return the keys that say why a page doesn't repeat the nearest one."""
     if match is None or match.decided is None:
         return None
     decided = match.decided
@@ -248,7 +234,7 @@ def _nearest(match: Match | None) -> dict[str, Any] | None:
 
 
 def pack_text(text: str) -> str:
-    """Return `text` as an audit file holds it, its end cut off where it is too long."""
+    """Return `text` as an audit file holds it, cut off if it is too long."""
     while len(packed := zlib.compress(text.encode(errors="replace"))) > MAX_TEXT_BYTES:
         text = text[: len(text) * MAX_TEXT_BYTES * 9 // (len(packed) * 10)]
     return base64.b64encode(packed).decode()
@@ -260,3 +246,31 @@ def _now() -> str:
 
 def _hex(value: int) -> str:
     return f"{value:016x}"
+
+
+_SHOWN_ELSEWHERE = {"NEARDUP_STORE", "NEARDUP_AUDIT"}
+
+
+def about_crawl(crawler: Crawler, uri: str) -> dict[str, Any]:
+    """Return the versions, the spider, the store, and the ``NEARDUP_*`` settings of a crawl.
+
+    Settings are text in Python's notation; secrets are left out.
+    """
+    given = {
+        option.setting: crawler.settings[option.setting]
+        for option in OPTIONS.values()
+        if option.setting in crawler.settings and not option.is_secret
+    }
+    return {
+        "version": __version__,
+        "scrapy": scrapy.__version__,
+        "bot": str(crawler.settings["BOT_NAME"]),
+        "spider": (crawler.spider or crawler.spidercls).name,
+        "store": redact_store(uri),
+        "preset": str(crawler.settings.get("NEARDUP_PRESET", "best")),
+        "settings": {
+            name: repr(value)
+            for name, value in sorted(given.items())
+            if value is not None and name not in _SHOWN_ELSEWHERE
+        },
+    }

@@ -1,7 +1,7 @@
-"""The half that judges: it may wait for a store, and drops no page.
+"""The downloader middleware, which judges pages and may wait for a store.
 
-``IgnoreRequest`` raised here would hide the page from Scrapy's own accounting, so the
-verdict is left for the other half (`spider.py`).
+It drops none: ``IgnoreRequest`` raised here would hide the page from Scrapy's own accounting, so
+acting on the verdict is left to the spider middleware (`spider.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest
 
+from scrapy_neardup.crawl.addon import Component
 from scrapy_neardup.crawl.compat import is_asyncio_available
-from scrapy_neardup.crawl.component import Component
 from scrapy_neardup.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ PRIORITY = 90
 
 
 class NearDuplicateDownloaderMiddleware(Component):
-    """Gives every page of the crawl its verdict; see `Component`."""
+    """Judges every page of the crawl; see `Component`."""
 
     belongs_in = "DOWNLOADER_MIDDLEWARES"
     remedy = f"move it to DOWNLOADER_MIDDLEWARES, with the place {PRIORITY}"
@@ -36,7 +36,7 @@ class NearDuplicateDownloaderMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.session: Session | None = None
-        """None while no crawl runs, and where it can't start."""
+        """None before the crawl starts, and if it can't."""
         self._opening: asyncio.Event | None = None
 
     def process_request(
@@ -44,7 +44,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         request: Request,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
-        """Leave a request out that a rule of addresses, begun since it was scheduled, skips.
+        """Skip a request by a URL rule that began after it was scheduled.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         """
         rules = None if self.session is None else self.session.url_rules
         if rules is not None and rules.is_skipped_now(request):
-            raise IgnoreRequest("its page is known by a rule of addresses (NEARDUP_URLS)")
+            raise IgnoreRequest("a URL rule says that its page is known (NEARDUP_URLS)")
 
     async def process_response(
         self,
@@ -62,7 +62,7 @@ class NearDuplicateDownloaderMiddleware(Component):
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> Response:
         """Judge `response`; it is returned as it came."""
-        if self._opening is not None:  # a request that nobody waited with for the crawl's start
+        if self._opening is not None:  # a request made before the crawl has started
             await self._opening.wait()
         if self.session is None:
             return response
@@ -79,16 +79,16 @@ class NearDuplicateDownloaderMiddleware(Component):
                 "TWISTED_REACTOR, or set it to "
                 "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
             )
-        # What is looked for is an instance of it, so it may be abstract.
+        # An instance is looked up, so the class may be abstract.
         other = crawler.get_spider_middleware(Component)  # type: ignore[type-abstract]
         if other is None:
             raise ConfigurationError(
                 "SPIDER_MIDDLEWARES lacks scrapy_neardup.crawl.spider."
                 "NearDuplicateSpiderMiddleware, the other half of scrapy-neardup"
             )
-        # With numpy and all that judges pages: see `component`.
+        # With numpy and all that judges pages: see `addon`.
         from scrapy_neardup.crawl.session import Session  # noqa: PLC0415
-        from scrapy_neardup.crawl.settings import read_settings  # noqa: PLC0415
+        from scrapy_neardup.settings.crawling import read_settings  # noqa: PLC0415
 
         session = Session(crawler, read_settings(crawler.settings))
         self._opening = asyncio.Event()

@@ -1,10 +1,10 @@
 """The store of a crawl behind a guard, and what the crawl does when it fails.
 
-Rule of this module: after opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds, and
-after three failures in a row the store is left alone for 30 seconds, so that a dead store costs
-the crawl three timeouts and not one a page. Then one call probes whether it answers again. A store
-that could not be opened because its server is away is left alone in the same way, and the probe
-opens it first. Whatever a store raises becomes a `StoreCallFailedError`.
+A store call takes at most ``NEARDUP_TIMEOUT`` seconds, and after three failures in a row the store
+isn't called for 30 seconds, so that a dead store costs the crawl three timeouts and not one a
+page. Then one call probes whether it answers again. A store that couldn't be opened because its
+server doesn't answer is treated alike, and the probe opens it first. Whatever a store raises
+becomes a `StoreCallFailedError`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from functools import partial
 from types import coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
+from scrapy_neardup.crawl.addon import STORE_ERROR
 from scrapy_neardup.crawl.compat import close_spider
-from scrapy_neardup.crawl.placing import STORE_ERROR
 from scrapy_neardup.errors import NeardupError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Store, StoreStats
 from scrapy_neardup.urls import redact_store
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FAILURES_IN_A_ROW = 3
-"""Number of failed calls after which the store is left alone."""
+"""Number of failed calls in a row after which the store isn't called for a while."""
 
 PAUSE_SECONDS = 30.0
-"""Seconds for which it is left alone."""
+"""Seconds for which it isn't called."""
 
 CLOSE_SECONDS = 60.0
 """Maximum seconds that closing the store may take."""
@@ -51,7 +51,7 @@ T = TypeVar("T")
 class StoreCallFailedError(StoreError):
     """A store call failed or was not made; `reason` says which.
 
-    `refused`: the store answers and doesn't open for this crawl, so waiting won't help.
+    `refused`: the store answers, but doesn't open for this crawl; waiting won't help.
     """
 
     def __init__(self, reason: Reason, detail: str, *, refused: bool = False) -> None:
@@ -65,17 +65,15 @@ class GuardedStore(Store):
 
     Parameters
     ----------
-    store
-        The one that does the work.
     uri
-        Its URI; messages show it without user, password and parameters.
+        URI of `store`; messages show it without user, password and parameters.
     timeout
         Maximum seconds of one call. Opening is not limited, as a large file takes its time to
         load; closing is limited to `CLOSE_SECONDS`.
     on_failure
         Called with every failure of a call that was made.
     clock
-        Seconds on a clock that never goes back.
+        A monotonic clock, in seconds.
 
     Notes
     -----
@@ -110,7 +108,7 @@ class GuardedStore(Store):
             It doesn't answer now. Calls are refused as for any store that is broken, and
             the first one after the pause tries to open it again.
         StoreError
-            It won't open for this crawl.
+            It doesn't open for this crawl.
         """
         try:
             await self._store.open()
@@ -225,7 +223,7 @@ class GuardedStore(Store):
 
 @coroutine
 def _rest(call: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
-    """Go on with a call that was begun, and awaits something."""
+    """Drive a call that was started and has suspended."""
     while True:
         try:
             sent = yield awaited
@@ -241,38 +239,26 @@ def _rest(call: Coroutine[Any, Any, T], awaited: Any) -> Generator[Any, Any, T]:
 
 
 class Faults:
-    """What a crawl says of a store that fails, and when it closes for that.
-
-    Parameters
-    ----------
-    crawler
-        The one that is closed.
-    journal
-        Counts the failures.
-    uri
-        Of the store.
-    on_error
-        ``NEARDUP_ON_ERROR``: with ``"close"`` every failure closes the crawl.
-    """
+    """The reports of a store's failures, and the end of the crawl if ``NEARDUP_ON_ERROR`` asks."""
 
     def __init__(self, crawler: Crawler, journal: Journal, uri: str, on_error: str) -> None:
         self._crawler = crawler
         self._journal = journal
         self._uri = uri
         self._closes = on_error == "close"
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
     def lets_start(self, error: NeardupError) -> bool:
-        """Return whether the crawl starts although the store didn't open; say so if it does.
+        """Whether the crawl starts although the store didn't open, which is logged.
 
-        A server that is away keeps none from starting unless ``NEARDUP_ON_ERROR`` says so. A
-        store that refuses (other parameters, a wrong password, a lock) always does.
+        It does if the server doesn't answer, unless ``NEARDUP_ON_ERROR`` is ``"close"``; it
+        doesn't if the store refuses (other parameters, a wrong password, a lock).
         """
         if self._closes or not isinstance(error, StoreUnavailableError):
             return False
         self._journal.count("store/errors")
-        self._told.add(str(error))
+        self._reported.add(str(error))
         logger.error(
             "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages are kept "
             "unjudged until the store answers, which is tried every %g s",
@@ -284,9 +270,9 @@ class Faults:
     def failed(self, failure: StoreCallFailedError) -> None:
         """Count and log the failure of a call, and close the crawl if it is to end with it."""
         self._journal.count("store/errors")
-        # A lost connection is often the first that is seen of what the next call then names.
-        known = str(failure) in self._told or len(self._told) >= MAX_LOGGED_FAILURES
-        self._told.add(str(failure))
+        # The first sign is often a lost connection; the next call then names the cause.
+        known = str(failure) in self._reported or len(self._reported) >= MAX_LOGGED_FAILURES
+        self._reported.add(str(failure))
         logger.log(
             logging.DEBUG if known and not failure.refused else logging.ERROR,
             "The near-duplicate store %s failed: %s",

@@ -1,36 +1,35 @@
-"""What a crawl tells about its verdicts: stats, log lines, the signal, the audit file.
+"""What a crawl reports: stats, log lines, signals, the audit file.
 
-Rule of this module: everything is counted, nothing is decided. URLs are shown without
-user name and password.
+URLs are shown without user name and password.
 """
 
 from __future__ import annotations
 
 import logging
 import shlex
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
+from scrapy_neardup import signals
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl import signals
 from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
-from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.watch import Watch
-from scrapy_neardup.options import DROP, DROP_ITEMS, FLAG
+from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.crawl.actions import Judged
+    from scrapy_neardup.crawl.audit import AuditFile
     from scrapy_neardup.dust.novelty import Pattern
     from scrapy_neardup.dust.rulebook import Change
-    from scrapy_neardup.dust.rules import Rule
+    from scrapy_neardup.dust.urlrule import Rule
 
 logger = logging.getLogger(__name__)
 
@@ -73,16 +72,16 @@ STATS = (
     "neardup/audit/errors",
     "neardup/report/errors",
 )
-"""All stats; each is a name that `Journal.count` is called with, less its prefix."""
+"""All stats; `Journal.count` takes their names without the prefix."""
 
 SLOW_SECONDS = 1.0
 """Seconds of CPU time from which the reading of a page is logged as slow."""
 
 REMEMBERED_LINKS = 100_000
-"""Maximum number of addresses that dropped pages led to that are remembered; 20 MB."""
+"""Maximum number of links of dropped pages that are remembered; 20 MB."""
 
 SHOWN_RULES = 12
-"""Maximum number of rules of addresses that a line of the log shows."""
+"""Maximum number of URL rules that a log line shows."""
 
 _ENDS = {
     KEEP_BUDGET: "pages/kept-budget",
@@ -94,7 +93,7 @@ _ENDS = {
 
 
 class Journal:
-    """Tells about one crawl."""
+    """The reports of one crawl."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -108,14 +107,16 @@ class Journal:
         self._shows_all = "NEARDUP_AUDIT lists all"
         self._watch = Watch(crawler.spider)
 
-    def open_audit(self, path: str, about: Mapping[str, Any]) -> None:
-        """Write the audit file at `path` from now on; it begins with what `about` says."""
-        self._audit = AuditFile(path)
-        self._write(self._audit.begun, about)
+    def open_audit(self, path: str, uri: str, *, with_text: bool) -> None:
+        """Open the audit file at `path`, and describe the crawl, whose store has this URI."""
+        from scrapy_neardup.crawl.audit import AuditFile, about_crawl  # noqa: PLC0415
+
+        self._audit = AuditFile(path, with_text=with_text)
+        self._write(self._audit.begun, about_crawl(self._crawler, uri))
         self._shows_all = f"'scrapy-neardup report {shlex.quote(path)}' shows all"
 
     def close(self) -> None:
-        """Sum up, and let go of the audit file."""
+        """Log the summary, and close the audit file."""
         self._watch.sum_up(self._shows_all)
         self._close_audit()
 
@@ -124,7 +125,7 @@ class Journal:
         self._inc(f"neardup/{stat}", number)
 
     def page(self, response: Response, judged: Judged) -> None:
-        """Tell about a page that arrived at the spider."""
+        """Report a page that reached the spider."""
         verdict = judged.verdict
         self._inc("neardup/pages/checked")
         if verdict.decision is Decision.UNJUDGED:
@@ -141,13 +142,13 @@ class Journal:
             if judged.action in _ENDS:
                 self.count(_ENDS[judged.action])
         try:
-            self._tell(response, judged)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the page is delivered or dropped)
+            self._report(response, judged)
+        except Exception as error:  # noqa: BLE001  (the page is delivered or dropped all the same)
             self.count("report/errors")
             self.failed(response, error)
 
     def failed(self, response: Response | None, error: Exception) -> None:
-        """Log, once a kind, what was raised for a page that goes on all the same."""
+        """Log an error that changes nothing for its page; at ERROR once for each type."""
         kind = type(error)
         logger.log(
             logging.DEBUG if kind in self._failures_logged else logging.ERROR,
@@ -159,8 +160,8 @@ class Journal:
         )
         self._failures_logged.add(kind)
 
-    def _tell(self, response: Response, judged: Judged) -> None:
-        """Log a page and what is peculiar about it, and write it to the audit."""
+    def _report(self, response: Response, judged: Judged) -> None:
+        """Log what stands out about a page, and write it to the audit."""
         verdict = judged.verdict
         if judged.seconds > SLOW_SECONDS:
             self._slow(response, judged.seconds)
@@ -172,14 +173,14 @@ class Journal:
                 redact(response.url),
                 verdict,
                 action=judged.action,
-                said=judged.said,
+                content=judged.content,
                 links=links,
             )
             if difference is not None and (match := verdict.match) is not None:
                 self._write(self._audit.differ, match.url, match.page_id, difference)
 
     def learnt(self, site: str, kind: str, sentence: str) -> None:
-        """Tell what has been learnt of a site; see `scrapy_neardup.detector.Learnt`."""
+        """Report what has been learnt of a site; see `scrapy_neardup.detector.Learnt`."""
         self.count(f"learnt/{kind}")
         logger.info(
             "On %s %s; NEARDUP_LEARN without %r switches that off",
@@ -190,12 +191,12 @@ class Journal:
         )
 
     def rule(self, change: Change) -> None:
-        """Tell that a rule of addresses begins, or is contradicted and ends."""
+        """Report that a URL rule begins, or is contradicted and ends."""
         one, other = map(redact, change.pair)
         self.count("urls/rules-begun" if change.begins else "urls/rules-ended")
         logger.log(
             logging.INFO if change.begins else logging.WARNING,
-            "Rule of addresses %s: %s (%s and %s)",
+            "URL rule %s: %s (%s and %s)",
             "begins" if change.begins else "ends, as two pages contradict it",
             change.rule,
             one,
@@ -204,13 +205,13 @@ class Journal:
         )
 
     def rules(self, rules: Sequence[Rule], saveable: int, *, skips: bool) -> None:
-        """Tell which rules of addresses are in force at the end, and what they are worth."""
+        """Report the URL rules in force at the end, and the requests that they save."""
         if not rules:
             return
         shown = [str(rule) for rule in rules[:SHOWN_RULES]] + ["…"] * (len(rules) > SHOWN_RULES)
         worth = f"the pages of {saveable:,} requests were known before they were made"
         logger.info(
-            "Rules of addresses: %s; %s%s",
+            "URL rules: %s; %s%s",
             "; ".join(shown),
             worth,
             "" if skips else " (NEARDUP_URLS = 'skip' makes no such request)",
@@ -218,7 +219,7 @@ class Journal:
         )
 
     def spent(self, host: str, name: str, pattern: Pattern) -> None:
-        """Tell that the pages of a pattern of addresses bring next to nothing new."""
+        """Report that the pages of a URL pattern bring next to nothing new."""
         self.count("urls/patterns-spent")
         logger.info(
             "Pages like %s%s bring next to nothing new: %s since page %d of %d; "
@@ -232,7 +233,7 @@ class Journal:
         )
 
     def skipped(self, request: Request, rules: Sequence[Rule]) -> None:
-        """Tell that a request isn't made, as rules of addresses say what it would bring."""
+        """Report a request that isn't made, as URL rules say that its page is known."""
         named = list(map(str, rules))
         self.count("urls/skipped")
         logger.debug(
@@ -251,7 +252,7 @@ class Journal:
             self._write(self._audit.skipped, redact(request.url), named)
 
     def late(self, verdict: Verdict) -> None:
-        """Tell that a page is delivered as time is up for the one that it repeats."""
+        """Report a page that is delivered as the one that it repeats wasn't processed in time."""
         if not self._late_logged:
             logger.warning(
                 "A page is delivered although %s: the callback of that one wasn't done within "
@@ -263,7 +264,7 @@ class Journal:
         self._late_logged = True
 
     def orphaned(self, url: str, page_id: int, count: int, pages: Sequence[str]) -> None:
-        """Tell that a kept page was withdrawn after `count` others were dropped for it."""
+        """Report a kept page that was withdrawn after `count` others were dropped for it."""
         self.count("pages/orphaned", count)
         logger.warning(
             "%d near-duplicates of %s were dropped, but its own processing failed",
@@ -275,7 +276,7 @@ class Journal:
             self._write(self._audit.orphaned, url, page_id, count=count, pages=pages)
 
     def _duplicate(self, response: Response, judged: Judged) -> int | None:
-        """Tell about a near-duplicate; return how many links are withheld with it, if any."""
+        """Report a near-duplicate; return the number of links withheld with it, if any."""
         verdict, spider = judged.verdict, self._crawler.spider
         links = None
         if judged.action in {DROP, FLAG}:
@@ -301,11 +302,11 @@ class Journal:
         return links
 
     def _slow(self, response: Response, seconds: float) -> None:
-        """Tell of a page that took so long to read that the crawl stood still."""
+        """Report a page that took so long to read that the crawl stood still."""
         self.count("pages/slow")
         logger.log(
             logging.DEBUG if self._slow_logged else logging.WARNING,
-            "%s (%d bytes) took %.1f s of CPU to read, in which the crawl stood still. If there "
+            "%s (%d bytes) took %.1f s of CPU to read; the crawl stood still meanwhile. If there "
             "are many such pages, name them in NEARDUP_DENY; they are counted in "
             "neardup/pages/slow",
             redact(response.url),
@@ -315,9 +316,9 @@ class Journal:
         )
         self._slow_logged = True
 
-    def _withhold(self, addresses: set[str]) -> int:
-        """Return how many of these no dropped page has led to before, as far as remembered."""
-        fresh = {hash(address) for address in addresses} - self._withheld.keys()
+    def _withhold(self, links: set[str]) -> int:
+        """Return the number of links that no dropped page had before, as far as remembered."""
+        fresh = {hash(link) for link in links} - self._withheld.keys()
         self._withheld.update(dict.fromkeys(fresh))
         return len(fresh)
 

@@ -1,26 +1,32 @@
-"""The kept pages whose processing isn't over, and how each of them ends.
+"""The kept pages that are still being processed, and the pages that wait for one of them.
 
-Rule of this module: every page that the store took for new is confirmed or forgotten
-exactly once, before the store closes. Nobody waits for a confirmation: those of a tenth of
-a second go out together, so that a store behind a network gets them in one request. One that
-the store doesn't take is tried once more at the end; an entry that can't be withdrawn stays
-pending, is tried again when a page meets it, and ends with the crawl.
+Every page that the store has added is confirmed or forgotten exactly once, before the store
+closes. Nobody waits for a confirmation: those of a tenth of a second go out together, so that a
+store behind a network gets them in one request. One that fails is tried once more at the end; an
+entry that can't be withdrawn stays pending, is tried again when a page meets it, and ends with the
+crawl.
 
-Other pages that repeat a pending one wait here for its end (`waiting.py`).
+A page that repeats a pending one waits for its end before its own verdict is final, and so before
+any store holds it. Only pages that a store holds are waited for, and those have gone on to their
+callbacks: there are no cycles. When a page is withdrawn, those that repeat it are judged again one
+at a time: the first of them takes its place if it is new, and the rest wait behind it without
+asking the store. So a failure costs one call of the store, however many pages wait. Pages behind
+another one needn't repeat it, which is why they are judged again whatever its outcome.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from enum import Enum, auto
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import WITHHOLDING
 from scrapy_neardup.crawl.guard import StoreCallFailedError
-from scrapy_neardup.crawl.waiting import Ending, Pending, Queue, Visit
-from scrapy_neardup.options import ACTIONS
+from scrapy_neardup.settings.catalogue import ACTIONS
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -29,15 +35,15 @@ if TYPE_CHECKING:
     from scrapy_neardup.crawl.journal import Journal
 
 CONFIRM_SECONDS = 0.1
-"""Maximum seconds that a confirmation waits for others; a process that is killed loses those of
-that time."""
+"""Maximum seconds that a confirmation waits for others; a killed process loses those of that
+time."""
 
 LISTED_ORPHANS = 1_000
-"""Maximum number of pages, dropped for one pending page, that are remembered for the audit."""
+"""Maximum number of pages dropped for one pending page that are remembered for the audit."""
 
 RECENT_WITHDRAWALS = 4_096
-"""Maximum number of withdrawn pages that are remembered: the store may name one of them in an
-answer that is under way."""
+"""Maximum number of withdrawn pages that are remembered: an answer of the store that is under way
+may name one of them."""
 
 
 class Ledger:
@@ -45,11 +51,8 @@ class Ledger:
 
     Parameters
     ----------
-    store, journal
-        Where pages are confirmed and withdrawn, and what hears of it.
     patience
-        Seconds for which other pages wait for a pending one, counted from its own arrival;
-        0: they don't wait.
+        Seconds that other pages wait for a pending one, counted from its own arrival; 0: none.
     """
 
     def __init__(self, store: GuardedStore, journal: Journal, *, patience: float) -> None:
@@ -66,7 +69,7 @@ class Ledger:
         self._withdrawn: BoundedDict[int, Pending] = BoundedDict(RECENT_WITHDRAWALS)
 
     async def begin(self, visit: Visit) -> None:
-        """Let a page be asked about, which no other task may do until `answered` is called."""
+        """Wait until the store may be asked about a page; none else may until `answered`."""
         await self._answer(visit.page_id)
         while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
             await asyncio.wait([own.ending])  # or it might withdraw what is stored now
@@ -75,11 +78,11 @@ class Ledger:
         self._asking[visit.page_id] = visit
 
     def answered(self, visit: Visit, verdict: Verdict | None) -> None:
-        """Note what was decided about a page; None: whether the store took it isn't known."""
+        """Note the verdict on a page; None: it isn't known whether the store has added it."""
         if verdict is None or verdict.decision is Decision.NEW or verdict.reason is Reason.TIMEOUT:
             visit.entry = self._enter(visit)
         elif verdict.decision is Decision.SEEN:
-            # Fetched again while it is pending: whichever response is done first ends it.
+            # Fetched again while it is pending: the response that is done first ends it.
             visit.entry = self._pending.get(visit.page_id)
         else:
             visit.entry = None
@@ -91,18 +94,18 @@ class Ledger:
     async def outcome(self, visit: Visit, verdict: Verdict, action: str) -> Ending:
         """Wait for the end of the page that a near-duplicate repeats.
 
-        A page that is delivered whatever becomes of the other one (`action`) doesn't wait.
+        A page whose `action` delivers it in any case doesn't wait.
         """
         if action not in ACTIONS or verdict.match is None:
             return Ending.KEPT
         page_id = verdict.match.page_id
         visit.pass_on()
         if not self._was_withdrawn_since(visit, page_id):
-            await self._answer(page_id)  # the store may have told others of it before
+            await self._answer(page_id)  # others may have heard of it from the store before
         entry = self._pending.get(page_id)
         if (gone := self._was_withdrawn_since(visit, page_id)) is not None:
-            for spared in filter(None, (gone, entry)):  # which of them it repeats isn't known
-                spared.spared += 1
+            for possible in filter(None, (gone, entry)):  # it may repeat either of them
+                possible.missing += 1
             return Ending.GONE
         if entry is None or not (entry.failed or self._patience):
             return Ending.KEPT
@@ -117,16 +120,16 @@ class Ledger:
         return await entry.queue.join(visit)
 
     def repeated(self, visit: Visit, verdict: Verdict, action: str) -> None:
-        """Note what is done about a near-duplicate."""
+        """Note that a near-duplicate was delivered, or withheld."""
         if verdict.match is None or (entry := self._pending.get(verdict.match.page_id)) is None:
             return
         if action not in WITHHOLDING:
-            entry.spared += 1
+            entry.missing += 1
         elif len(entry.dropped) < LISTED_ORPHANS:
             entry.dropped.append(visit.url)
 
     def confirm(self, judged: Judged | None) -> None:
-        """Make the entry of a page final, within `CONFIRM_SECONDS`, as its processing is over."""
+        """Confirm a page that was processed, within `CONFIRM_SECONDS`."""
         if (entry := self._running(judged)) is None:
             return
         del self._pending[entry.page_id]
@@ -137,12 +140,12 @@ class Ledger:
             self._confirming = loop.call_later(CONFIRM_SECONDS, self._confirm_processed)
 
     def withdraw(self, judged: Judged | None) -> None:
-        """Withdraw the entry of a page without waiting for the store."""
+        """Withdraw a page without waiting for the store."""
         if (entry := self._running(judged)) is not None:
             self._withdraw(entry)
 
     async def close(self) -> None:
-        """End what is pending, and wait for it."""
+        """Confirm what was processed, and withdraw the rest."""
         self._confirm_processed()
         await self._settled()
         for entry in list(self._pending.values()):
@@ -155,19 +158,19 @@ class Ledger:
                 break
 
     async def _settled(self) -> None:
-        """Wait for all tasks, and for those that they begin."""
+        """Wait for all tasks, and for those that they start."""
         while tasks := list(self._tasks):
             await asyncio.gather(*tasks)
-            # Since Python 3.12 their callbacks need not have been called by now.
+            # Since Python 3.12 their callbacks may not have been called yet.
             self._tasks.difference_update(tasks)
 
     async def _answer(self, page_id: int) -> None:
-        """If the store is being asked about a page, wait until its answer has been noted."""
+        """Wait for the store's answer about a page, if it is being asked."""
         while (visit := self._asking.get(page_id)) is not None:
             await _noted(visit)
 
     def _enter(self, visit: Visit) -> Pending:
-        """Enter a page that is new."""
+        """Return the entry of a page that the store has added."""
         if (old := self._pending.get(visit.page_id)) is not None:
             self._gone(old)  # the same page with other content: the store has replaced it
         self._processed.pop(visit.page_id, None)
@@ -178,12 +181,12 @@ class Ledger:
         return entry
 
     def _was_withdrawn_since(self, visit: Visit, page_id: int) -> Pending | None:
-        """Return the entry that the store took for a page's match, if it no longer holds it."""
+        """Return the withdrawn entry of the page that was named as a match, if there is one."""
         gone = self._withdrawn.get(page_id)
         return gone if gone is not None and gone.withdrawal > visit.asked else None
 
     def _running(self, judged: Judged | None) -> Pending | None:
-        """Return the entry of a page whose processing isn't known to be over."""
+        """Return the entry of a page that is still being processed."""
         entry = None if judged is None else judged.entry
         if entry is None or entry.failed or self._pending.get(entry.page_id) is not entry:
             return None
@@ -230,26 +233,158 @@ class Ledger:
             return
         del self._pending[entry.page_id]
         self._gone(entry)
-        if matched > entry.spared:
-            self._spawn(self._tell_orphans(entry, matched))
+        if matched > entry.missing:
+            self._spawn(self._report_orphans(entry, matched))
 
     def _gone(self, entry: Pending) -> None:
-        """Have the pages judged again that were found to repeat a page that was withdrawn."""
+        """Have the pages judged again that were found to repeat a withdrawn page."""
         self._withdrawals += 1
         entry.withdrawal = self._withdrawals
         self._withdrawn[entry.page_id] = entry
-        entry.spared += entry.queue.gone()
+        entry.missing += entry.queue.gone()
 
-    async def _tell_orphans(self, entry: Pending, matched: int) -> None:
-        # Answers that are under way spare theirs when they arrive.
+    async def _report_orphans(self, entry: Pending, matched: int) -> None:
+        # Pages whose answers are under way aren't dropped, and are counted when these arrive.
         for visit in [v for v in self._asking.values() if v.asked < entry.withdrawal]:
             if self._asking.get(visit.page_id) is visit:  # not answered while others were
                 await _noted(visit)
-        if (orphaned := matched - entry.spared) > 0:
+        if (orphaned := matched - entry.missing) > 0:
             self._journal.orphaned(entry.url, entry.page_id, orphaned, entry.dropped)
 
 
 async def _noted(visit: Visit) -> None:
-    """Wait until the store's answer about a page has been noted."""
+    """Wait for the store's answer about a page."""
     visit.answered = visit.answered or asyncio.Event()
     await visit.answered.wait()
+
+
+class Ending(Enum):
+    """The outcome of a page that another one waited for."""
+
+    KEPT = auto()
+    """It was processed: the page that waited is a duplicate."""
+    GONE = auto()
+    """It was withdrawn: the page that waited is judged again."""
+    LATE = auto()
+    """The time is up."""
+
+
+class Visit:
+    """A page on its way to a final verdict."""
+
+    __slots__ = ("answered", "asked", "behind", "deadline", "entry", "page_id", "turn", "url")
+
+    def __init__(self, page_id: int = 0, url: str = "") -> None:
+        self.page_id = page_id
+        self.url = url
+        """URL without user name and password."""
+        self.asked = 0
+        """Number of pages withdrawn before the store was last asked about it."""
+        self.answered: asyncio.Event | None = None
+        """Set when the store has answered; None while nobody waits for that."""
+        self.entry: Pending | None = None
+        """Its entry since the last answer, to be confirmed or withdrawn."""
+        self.deadline: float | None = None
+        """Time of the event loop when it stops waiting; None: it never waited."""
+        self.turn: asyncio.Future[Ending] | None = None
+        """The outcome that it waits for."""
+        self.behind: list[Visit] = []
+        """Pages that are judged again once it is known whether this one is new."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is waiting."""
+        return self.turn is not None and not self.turn.done()
+
+    def end(self, outcome: Ending) -> None:
+        """End its waiting, if it is waiting."""
+        if self.turn is not None and not self.turn.done():
+            self.turn.set_result(outcome)
+
+    def pass_on(self) -> None:
+        """Let the pages behind it be judged, as its outcome is known."""
+        if self.behind:
+            behind, self.behind = self.behind, []
+            _call_first(behind)
+
+
+class Queue:
+    """The pages that wait for one page, first come, first served.
+
+    Parameters
+    ----------
+    behind
+        Pages that are judged again after it, whatever its outcome.
+    """
+
+    def __init__(self, behind: list[Visit]) -> None:
+        self._behind = behind
+        self._repeating: list[Visit] = []
+
+    async def join(self, visit: Visit) -> Ending:
+        """Wait until `visit.deadline` for the page that `visit` repeats."""
+        visit.turn = asyncio.get_running_loop().create_future()
+        self._repeating.append(visit)
+        try:
+            async with asyncio.timeout_at(visit.deadline):
+                return await visit.turn
+        except TimeoutError:
+            return Ending.LATE
+
+    def kept(self) -> None:
+        """End the waiting, as the page was processed. O(pages that wait)."""
+        self._end(Ending.KEPT)
+
+    def stuck(self) -> None:
+        """End the waiting, as the page failed and can't be withdrawn. O(pages that wait)."""
+        self._end(Ending.LATE)
+
+    def gone(self) -> int:
+        """End the waiting, as the page was withdrawn; return how many pages repeat it."""
+        repeating = [visit for visit in self._repeating if visit.waits]
+        self._repeating.clear()
+        behind, self._behind = self._behind, []
+        behind.extend(repeating)
+        _call_first(behind)
+        return len(repeating)
+
+    def _end(self, outcome: Ending) -> None:
+        for visit in self._repeating:
+            visit.end(outcome)
+        self._repeating.clear()
+        for visit in self._behind:
+            visit.end(Ending.GONE)
+        self._behind.clear()
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A page that the store holds as pending."""
+
+    page_id: int
+    url: str
+    """URL without user name and password."""
+    queue: Queue
+    """The pages that wait for its end."""
+    deadline: float
+    """Time of the event loop when they stop waiting."""
+    dropped: list[str] = field(default_factory=list)
+    """URLs of pages that were dropped as its duplicates."""
+    missing: int = 0
+    """Number of pages that repeat it, and weren't dropped for it."""
+    failed: bool = False
+    """Whether it is to be withdrawn."""
+    ending: asyncio.Task[None] | None = None
+    """Task that withdraws it, if there is one."""
+    withdrawal: int = 0
+    """Its number among the withdrawn pages of the crawl; 0 while the store may still hold it."""
+
+
+def _call_first(waiting: list[Visit]) -> None:
+    """Let the first page that is still waiting be judged again, the rest behind it."""
+    while waiting:
+        first = waiting.pop(0)
+        if first.waits:
+            first.behind = waiting
+            first.end(Ending.GONE)
+            return

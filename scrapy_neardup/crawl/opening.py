@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 from scrapy.utils.job import job_dir
 
 from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
-from scrapy_neardup.crawl.settings import resolve_namespace
 from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.settings.crawling import resolve_namespace
 from scrapy_neardup.stores import Store, open_store
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from scrapy_neardup.crawl.settings import CrawlSettings
-    from scrapy_neardup.parameters import Parameters
+    from scrapy_neardup.settings.crawling import CrawlSettings
+    from scrapy_neardup.settings.parameters import Parameters
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:

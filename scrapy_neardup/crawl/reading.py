@@ -1,26 +1,37 @@
-"""Response to page, or the verdict that there is none to judge.
+"""Which responses are pages of the crawl, and the page that is judged of each.
 
-Rule of this module: no store. Whatever goes wrong with a response becomes a verdict with its
-reason; the response itself is delivered.
+A page is only what a callback is going to see: a response that nobody processes must not make
+another page its duplicate (a 404 that ``HttpError`` holds back and a soft 404 look the same), and
+logins and forms must not break. Not pages are responses to methods other than GET, and those that
+a form was redirected to; robots.txt, media and whatever else has ``NO_CALLBACK``; statuses that
+``HttpErrorMiddleware`` holds back; and downloads that a callback awaits inline
+(``engine.download_async``).
+
+Two of these don't show in the request: a redirected form is a GET, and an inline download looks
+like a request with the default callback. So forms and requests with the default callback are
+marked when they are scheduled, which inline downloads never are.
+
+Whatever goes wrong with a response becomes a verdict with a reason, and the response is delivered.
 """
 
 from __future__ import annotations
 
 import codecs
+import inspect
 import logging
 from dataclasses import replace
+from functools import partial
 from time import thread_time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from scrapy import Selector
+from scrapy import Selector, signals
 from scrapy.http import HtmlResponse
+from scrapy.http.request import NO_CALLBACK
+from scrapy.spidermiddlewares.httperror import HttpErrorMiddleware
 
-from scrapy_neardup.analysis import AnalysedPage
-from scrapy_neardup.crawl.audit import Said
+from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.crawl.compat import has_selector, set_selector
-from scrapy_neardup.crawl.metakeys import SKIP_KEY
-from scrapy_neardup.dust.words import unordered_hash
 from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
     Block,
@@ -40,10 +51,11 @@ if TYPE_CHECKING:
 
     from lxml.html import HtmlElement
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
     from scrapy_neardup.analysis import Analyser
-    from scrapy_neardup.crawl.settings import CrawlSettings
+    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.text import Content
 
 logger = logging.getLogger(__name__)
@@ -59,68 +71,49 @@ class UnjudgedError(Exception):
 
 
 class Reading(NamedTuple):
-    """What is judged of a response."""
+    """A response as it was read."""
 
     page: Page | Verdict
     """The page, or the verdict that it can't be judged."""
-    said: Said | None
-    """What it says, unless it couldn't be read."""
-    words: int
-    """Hash of what it says, whatever the order; of a short page, of its letters alone. 0: there is
-    none."""
+    content: Content | None
+    """Its content, unless it couldn't be read."""
     seconds: float
     """Seconds of CPU time that reading and analysing the page took."""
 
 
 class Reader:
-    """Reads what is to be judged of a response.
-
-    Parameters
-    ----------
-    analyser
-        Reads the tree that the spider gets as well.
-    settings
-        ``NEARDUP_TEXT`` and ``NEARDUP_SCOPE``, the user's view of a page's text and category in
-        place of the analyser's; ``NEARDUP_DENY``; and what the audit wants.
-    """
+    """The reader of a crawl's responses, from the tree that the spider gets as well."""
 
     def __init__(self, analyser: Analyser, settings: CrawlSettings) -> None:
         self.analyser = analyser
         self._text_of = settings.text_of
         self._scope_of = settings.scope_of
         self._deny = settings.deny
-        self._audits_text = settings.audit_text
-        self._hashes_words = settings.urls != "off"
         self._complained = False
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return what is judged of a response, or the verdict that it can't be."""
         start = thread_time()
-        page, said, words = self._page(identity, request, response)
-        return Reading(page, said, words, thread_time() - start)
+        page, content = self._page(identity, request, response)
+        return Reading(page, content, thread_time() - start)
 
     def _page(
         self, identity: int, request: Request, response: Response
-    ) -> tuple[Page | Verdict, Said | None, int]:
+    ) -> tuple[Page | Verdict, Content | None]:
         try:
             content = self.read(request, response)
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
-            return unjudged(identity, error.reason, str(error)), None, 0
-        said = Said(content, with_text=self._audits_text)
+            return unjudged(identity, error.reason, str(error)), None
         try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
-            # All that is left is a callable of the user's in the fingerprint.
+            # Only a callable of the user's in the fingerprint is left to fail.
             self._complain("NEARDUP_WEIGHTS", response, error)
-            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), said, 0
+            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), content
         if scope is not None and isinstance(page, Page):
             page = replace(page, scope=scope)
-        if not isinstance(page, AnalysedPage):
-            return page, said, 0
-        if page.exact and self._hashes_words:
-            return page, said, unordered_hash(content.blocks.texts, letters_only=True)
-        return page, said, page.words
+        return page, content
 
     def read(self, request: Request, response: Response) -> Content:
         """Return the content of a page.
@@ -164,8 +157,8 @@ class Reader:
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.UNPARSABLE, detail) from error
         _trees[response] = selector.root
-        # Not before: who has the tree may change it in another thread, which ends the process if
-        # it is being read. Nobody has this one.
+        # Only now: whoever has the tree may change it in another thread, which would crash the
+        # process while it is being read.
         if selector.response is response and not has_selector(response):
             set_selector(response, selector)
         return content
@@ -190,7 +183,7 @@ def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
 
 
 def targets(response: Response) -> set[str]:
-    """Return the addresses that an HTML page links to, if it was read."""
+    """Return the links of an HTML page that was read."""
     root = _trees.get(response)
     return set() if root is None else link_targets(root, response.url)
 
@@ -227,3 +220,50 @@ def _is_decoded_alike(response: HtmlResponse) -> bool:
     if declares_encoding(body, content_type):
         return True
     return codecs.lookup(guess_encoding(body)) == codecs.lookup(encoding)
+
+
+_MARK = "_neardup"
+_FORM, _SCHEDULED = "form", "scheduled"
+"""Key of `request.meta`, and its values. The mark goes to disk with the request (``JOBDIR``)
+and along with a redirection or retry; it is taken out when the response arrives, so that
+nobody inherits it with a copy of ``response.meta``.
+"""
+
+
+class Eligibility:
+    """The test that tells the pages of a crawl from other responses; needs the engine."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        crawler.signals.connect(self._mark, signals.request_scheduled)
+        self._http_error = _http_error_rule(crawler)
+
+    def admits(self, request: Request, response: Response) -> bool:
+        """Whether a callback is going to see `response`; remove the mark of its request."""
+        mark = request.meta.pop(_MARK, None)
+        callback = request.callback
+        if request.method != "GET" or mark == _FORM or callback is NO_CALLBACK:
+            return False
+        if callback is None and mark is None:
+            return False
+        try:
+            self._http_error(response)
+        except Exception:  # noqa: BLE001  (whatever it raises, no callback is called)
+            return False
+        return True
+
+    def _mark(self, request: Request) -> None:
+        if request.method != "GET":
+            request.meta[_MARK] = _FORM
+        elif request.callback is None:
+            request.meta.setdefault(_MARK, _SCHEDULED)
+
+
+def _http_error_rule(crawler: Crawler) -> Callable[[Response], Any]:
+    """Return the check of the crawl's HttpErrorMiddleware, which raises `HttpError`."""
+    middleware = crawler.get_spider_middleware(HttpErrorMiddleware)
+    if middleware is None:
+        return lambda _: None
+    check = middleware.process_spider_input
+    if inspect.signature(check).parameters["spider"].default is inspect.Parameter.empty:
+        return partial(check, spider=crawler.spider)  # Scrapy < 2.14
+    return check

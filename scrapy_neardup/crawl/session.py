@@ -1,57 +1,66 @@
-"""One crawl's detector: opened before the first request, asked once a page.
+"""What both middlewares of a crawler share: opened before the first request, asked once a page.
 
-Rule of this module: a session belongs to one crawler and is shared by both middlewares.
-A page that can't be judged is delivered, with the reason in its verdict; only a page
-judged new has something to end (`ledger.py`).
+A page that can't be judged is delivered, with the reason in its verdict.
+
+A page whose callback only asks for it again ('we are busy', a captcha with status 200) says
+nothing. It is withdrawn, so that other pages that say the same reach their callbacks too, which
+ask again in turn. A callback *only asks for its page again* if it yields requests and nothing
+else, each of them a GET request with `dont_filter` (Scrapy wouldn't send others twice) for the
+page itself: with the fingerprint of the response's request, or of a URL that redirected to it
+(``get_retry_request(response.request, ...)``, ``response.request.replace(dont_filter=True)``). A
+callback that yields an item or another request as well has read the page, and so has one that
+yields nothing, unless it has asked for the same page before, and now gives up.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from scrapy import Request
+from scrapy.spiders import SitemapSpider
+
 from scrapy_neardup.analysis import Analyser, page_id
-from scrapy_neardup.crawl.about import about_crawl
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.crawl import KEEP_KEY, VERDICT_KEY
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Actions, Judged
-from scrapy_neardup.crawl.asking import AskedAgain
-from scrapy_neardup.crawl.budget import PatternBudget
-from scrapy_neardup.crawl.eligibility import Eligibility
 from scrapy_neardup.crawl.guard import Faults, StoreCallFailedError
 from scrapy_neardup.crawl.journal import Journal
-from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.metakeys import VERDICT_KEY
+from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
 from scrapy_neardup.crawl.opening import job_of, make_store, store_uri
-from scrapy_neardup.crawl.probe import Probe
-from scrapy_neardup.crawl.progress import ProgressLine
-from scrapy_neardup.crawl.reading import Reader, unjudged
-from scrapy_neardup.crawl.settings import CrawlSettings
-from scrapy_neardup.crawl.sitemaps import Sitemaps
-from scrapy_neardup.crawl.urlrules import UrlRules
-from scrapy_neardup.crawl.waiting import Ending, Visit
+from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
+from scrapy_neardup.crawl.watch import ProgressLine
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
-from scrapy_neardup.options import DROP
+from scrapy_neardup.settings.catalogue import DROP
+from scrapy_neardup.settings.crawling import CrawlSettings
 from scrapy_neardup.urls import redact, redact_store
-from scrapy_neardup.verdict import Page, Reason, Verdict
+from scrapy_neardup.verdict import Reason, Verdict
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from collections.abc import Callable
+
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from scrapy_neardup.crawl.dust.probe import Probe
+    from scrapy_neardup.crawl.dust.skipping import UrlRules
+
 logger = logging.getLogger(__name__)
+
+REMEMBERED = 65_536
+"""Maximum number of pages that are remembered as asked for again."""
 
 
 class Session:
-    """What the two middlewares of one crawler share.
+    """The parts of the plugin in one crawl, and the way of a page through them.
 
-    Parameters
-    ----------
-    crawler
-        Whose pages are judged.
-    settings
-        Its settings, checked; `NeardupError` for what only now turns out to be unusable.
+    Raises
+    ------
+    NeardupError
+        A setting turns out to be unusable.
     """
 
     def __init__(self, crawler: Crawler, settings: CrawlSettings) -> None:
@@ -64,10 +73,11 @@ class Session:
         job = job_of(crawler, self._uri)
         self.url_rules: UrlRules | None = None
         if settings.urls != "off":
+            from scrapy_neardup.crawl.dust.skipping import UrlRules  # noqa: PLC0415
+
             self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
-        self.pattern_budget = PatternBudget(settings, self.journal)
         self._detector = Detector(
             self._reader.analyser,
             self._store,
@@ -77,6 +87,8 @@ class Session:
         self._actions = Actions(settings)
         self._probe: Probe | None = None
         if settings.probe:
+            from scrapy_neardup.crawl.dust.probe import Probe  # noqa: PLC0415
+
             self._probe = Probe(crawler, self._reader, self._detector, self._store)
         self.sitemaps = Sitemaps(crawler.spider, keeps=settings.keep_sitemap)
         self._fingerprint = crawler.request_fingerprinter.fingerprint
@@ -86,10 +98,11 @@ class Session:
         self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
 
     async def open(self) -> None:
-        """Open the store and the audit file; raise `NeardupError` if the crawl can't start."""
+        """Open the store and the audit file; raise a `NeardupError` if the crawl can't start."""
         logger.info("Opening the near-duplicate store %s", redact_store(self._uri))
         if self.settings.audit is not None:
-            self.journal.open_audit(self.settings.audit, about_crawl(self._crawler, self._uri))
+            with_text = self.settings.audit_text
+            self.journal.open_audit(self.settings.audit, self._uri, with_text=with_text)
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
@@ -131,15 +144,15 @@ class Session:
             self.url_rules.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:
-        """Return what was decided about `response`, if it was judged."""
+        """Return the verdict and the action for `response`, if it was judged."""
         assert response.request is not None  # noqa: S101  (for the type checker)
         return self._judged.get(response.request)
 
     async def judge(self, request: Request, response: Response) -> None:
         """Judge `response`, the response to `request`, if it is a page of the crawl.
 
-        A page that repeats one whose processing isn't over waits for the end of it. One whose
-        judging raises anything is delivered, whether or not the store has taken it.
+        A page that repeats one that is still being processed waits for the end of it. If judging
+        raises anything, the page is delivered, whether or not the store has added it.
         """
         if self._eligibility is None:
             return
@@ -164,9 +177,9 @@ class Session:
         self, visit: Visit, request: Request, response: Response, earlier: object
     ) -> Judged:
         """Judge a page until its verdict is final, and choose what to do about it."""
-        page, said, words, seconds = self._reader.page(visit.page_id, request, response)
+        page, content, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
-            return Judged(verdict=page, action=KEEP, said=said, seconds=seconds)
+            return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
         ending = Ending.GONE
         while ending is Ending.GONE:
@@ -191,24 +204,83 @@ class Session:
             verdict = self._probe.named(verdict)
         if action == DROP:
             await self._actions.dropped(request, page.id)
-        await self._learn_addresses(request, response, page, words, verdict)
+        if self.url_rules is not None:
+            await self.url_rules.judged(response, page, content, verdict)
         return Judged(
             verdict=verdict,
             action=action,
             entry=visit.entry,
-            said=said,
+            content=content,
             priority=self._actions.priority(action, verdict),
             seconds=seconds,
         )
 
-    async def _learn_addresses(
-        self, request: Request, response: Response, page: Page, words: int, verdict: Verdict
-    ) -> None:
-        """Learn which addresses lead to what is known; what that raises changes no verdict."""
-        if self.url_rules is None:
+
+class Output:
+    """What the callback of one page yields: requests for the page itself, or more."""
+
+    def __init__(self, request: Request, fingerprint: Callable[[Request], bytes]) -> None:
+        self._request = request
+        self._fingerprint = fingerprint
+        self._own: set[bytes] = set()
+        self.requests_itself = False
+        self.holds_more = False
+
+    def add(self, entry: Any) -> None:
+        """Note what the callback yielded. O(1) for all but requests for the page itself."""
+        if entry is None or self.holds_more:
             return
-        try:
-            await self.url_rules.judged(request, verdict, words, short=page.exact)
-            self.pattern_budget.judged(request, page, repeats=verdict.is_duplicate)
-        except Exception as error:  # noqa: BLE001  (see above)
-            self.journal.failed(response, error)
+        if self._is_own(entry):
+            self.requests_itself = True
+        else:
+            self.holds_more = True
+
+    def _is_own(self, entry: Any) -> bool:
+        if not isinstance(entry, Request) or not entry.dont_filter or entry.method != "GET":
+            return False
+        if not self._own:
+            redirected = self._request.meta.get("redirect_urls", ())
+            requests = (self._request, *(self._request.replace(url=url) for url in redirected))
+            self._own = set(map(self._fingerprint, requests))
+        return self._fingerprint(entry) in self._own
+
+
+class AskedAgain:
+    """The pages of a crawl that were only asked for again, as far as remembered."""
+
+    def __init__(self, fingerprint: Callable[[Request], bytes]) -> None:
+        self._fingerprint = fingerprint
+        self._pages: BoundedDict[int, None] = BoundedDict(REMEMBERED)
+
+    def output(self, response: Response) -> Output:
+        """Return the collector of what the callback of this page yields."""
+        assert response.request is not None  # noqa: S101  (for the type checker)
+        return Output(response.request, self._fingerprint)
+
+    def says_nothing(self, page_id: int, output: Output) -> bool:
+        """Whether a callback, whose output is complete, only asks for its page again."""
+        if output.holds_more:
+            self._pages.pop(page_id, None)
+            return False
+        if output.requests_itself:
+            self._pages[page_id] = None
+        return page_id in self._pages
+
+
+class Sitemaps:
+    """The mark on a `SitemapSpider`'s requests for pages that its sitemaps list.
+
+    They are delivered like start requests, as the site names them itself
+    (``NEARDUP_KEEP_SITEMAP``).
+    """
+
+    def __init__(self, spider: Spider | None, *, keeps: bool) -> None:
+        reads = keeps and isinstance(spider, SitemapSpider)
+        self._parse = getattr(spider, "_parse_sitemap", None) if reads else None
+
+    def mark(self, request: Request, response: Response) -> None:
+        """Mark `request` if `response` is the sitemap that lists its page."""
+        if self._parse is None or response.request is None:
+            return
+        if response.request.callback == self._parse != request.callback:
+            request.meta[KEEP_KEY] = True

@@ -1,4 +1,4 @@
-"""The half that acts: it tells about a page, drops it, and sees how its processing ends.
+"""The spider middleware, which reports verdicts, drops pages, and sees how their processing ends.
 
 Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception is raised in
 ``process_spider_input``, reaches the request's errback if there is one, and ends in
@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
 
-from scrapy_neardup.crawl.component import Component
+from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY, VERDICT_KEY
+from scrapy_neardup.crawl.addon import Component
 from scrapy_neardup.crawl.downloader import NearDuplicateDownloaderMiddleware
-from scrapy_neardup.crawl.exceptions import NearDuplicatePage
-from scrapy_neardup.crawl.metakeys import KEEP_KEY, SKIP_KEY, VERDICT_KEY
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import DROP, DROP_ITEMS, DROP_LINKS
+from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, DROP_LINKS
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -27,18 +27,37 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.crawl.session import Session
+    from scrapy_neardup.verdict import Verdict
 
 PRIORITY = 60
-"""Place in ``SPIDER_MIDDLEWARES``: next after ``HttpErrorMiddleware`` (50), and so the last
-but one to see what a callback yields.
-"""
+"""Place in ``SPIDER_MIDDLEWARES``: next after ``HttpErrorMiddleware`` (50), and so the last but
+one to see what a callback yields."""
+
+
+class NearDuplicatePage(IgnoreRequest):
+    """A page was dropped because it repeats one that was kept.
+
+    Like Scrapy's ``HttpError`` it reaches the request's errback, if there is one, and
+    is otherwise ignored without an entry in ``spider_exceptions``.
+
+    Parameters
+    ----------
+    response
+        The page that was dropped.
+    verdict
+        Which page it repeats, and how closely.
+    """
+
+    def __init__(self, response: Response, verdict: Verdict) -> None:
+        super().__init__(verdict.explain())
+        self.response = response
+        self.verdict = verdict
 
 
 class NearDuplicateSpiderMiddleware(Component):
     """Acts on the verdicts; see `Component`.
 
-    Where there is no crawl (a spider middleware manager in a unit test, `scrapy shell`)
-    everything passes.
+    Without a crawl (a spider middleware manager in a unit test, `scrapy shell`) everything passes.
     """
 
     belongs_in = "SPIDER_MIDDLEWARES"
@@ -53,7 +72,7 @@ class NearDuplicateSpiderMiddleware(Component):
         response: Response,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> None:
-        """Tell about a page, and drop it if it is a duplicate.
+        """Report a page, and drop it if it is a duplicate.
 
         Raises
         ------
@@ -73,10 +92,9 @@ class NearDuplicateSpiderMiddleware(Component):
         result: Iterable[Any],
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> Iterator[Any]:
-        """Do as `process_spider_output_async` does.
+        """Do what `process_spider_output_async` does.
 
-        Scrapy before 2.16 calls this for what isn't asynchronous anyway: there it costs
-        half as much.
+        Scrapy before 2.16 calls this for output that isn't asynchronous, at half the cost.
         """
         with self._ending(response) as passes:
             yield from filter(passes, result)
@@ -87,10 +105,10 @@ class NearDuplicateSpiderMiddleware(Component):
         result: AsyncIterator[Any],
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> AsyncIterator[Any]:
-        """Pass on what a callback or errback yields, and end the page with it.
+        """Pass on what a callback or errback yields; the page's processing ends with it.
 
-        Where this generator is given up half-way (the spider closes, a later component
-        fails) the page counts as failed too.
+        If this generator is abandoned half-way (the spider closes, a later component fails) the
+        page counts as failed too.
         """
         with self._ending(response) as passes:
             async for entry in result:
@@ -103,7 +121,7 @@ class NearDuplicateSpiderMiddleware(Component):
         exception: Exception,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> Iterable[Any] | None:
-        """End a dropped page without a traceback, and a failed one by withdrawing it."""
+        """End a dropped page without a traceback; withdraw a page whose callback failed."""
         if isinstance(exception, NearDuplicatePage):
             return ()
         if self._session is not None:
@@ -112,7 +130,7 @@ class NearDuplicateSpiderMiddleware(Component):
 
     @contextmanager
     def _ending(self, response: Response) -> Iterator[Callable[[object], bool]]:
-        """Return the test that a callback's output has to pass; at its end, end the page."""
+        """Give the filter of a callback's output, then confirm or withdraw the page."""
         session = self._session
         if session is None:
             yield lambda _: True
@@ -150,7 +168,7 @@ class NearDuplicateSpiderMiddleware(Component):
 
 
 def _passes(entry: object, response: Response, judged: Judged | None, session: Session) -> bool:
-    """Apply the action to one entry of a page's output."""
+    """Whether an item or request of a page's output is passed on; adjust its priority."""
     action = None if judged is None else judged.action
     if isinstance(entry, Request):
         _disinherit(entry, response)
@@ -158,7 +176,7 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
         if action == DROP_LINKS:
             session.journal.count("requests/dropped")
             return False
-        if not _may_be_made(entry, session):
+        if session.url_rules is not None and not session.url_rules.passes(entry):
             return False
         if judged is not None and judged.priority:
             entry.priority += judged.priority
@@ -169,24 +187,18 @@ def _passes(entry: object, response: Response, judged: Judged | None, session: S
     return True
 
 
-def _may_be_made(request: Request, session: Session) -> bool:
-    """Return whether neither a rule of addresses nor a budget is against a request."""
-    rules = session.url_rules
-    return rules is None or (rules.passes(request) and session.pattern_budget.admits(request))
-
-
 def _disinherit(request: Request, response: Response) -> None:
-    """Take from `request` what belongs to the page that it was found on.
+    """Remove from `request` the keys that belong to the page that it was found on.
 
-    Spiders copy ``response.meta``. The same page requested again keeps it: a dropped one
-    passes the second time, one that is to be skipped is skipped again.
+    Spiders copy ``response.meta``. A request for the same page keeps them: a dropped page passes
+    the second time, one that is to be skipped is skipped again.
     """
     origin = response.request
     if origin is not None and request.url == origin.url:
         return
     meta = request.meta
     if VERDICT_KEY not in meta:
-        return  # no copy: what it says is meant for this request
+        return  # not a copy: the keys are meant for this request
     del meta[VERDICT_KEY]
     for key in (SKIP_KEY, KEEP_KEY):
         if meta.get(key) is True and response.meta.get(key) is True:

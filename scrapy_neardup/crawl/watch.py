@@ -1,64 +1,59 @@
 """Warnings about what a person should look at while a crawl runs, and a summary at its end.
 
-Rule of this module: it sees verdicts and addresses, decides nothing, and remembers little.
-Addresses are taken together by their pattern (``/product/N``; `scrapy_neardup.reports`).
-
-Three things are told of a pattern, once:
+URLs are grouped by their pattern (``/product/N``; `scrapy_neardup.reports.patterns`). Three things
+are reported of a pattern, once:
 
 - Pages that repeat one page differ in numbers or a few words alone: job ads in the city, articles
   in the price. To many users these are different pages (`scrapy_neardup.reports.differences`).
-- Pages at many paths of it are taken for near-duplicates of one page. Where they are products
-  or articles, they differ in too little; where they are empty answers, all is well. Session
-  ids don't count: addresses that differ in parameters alone have one path.
-- Hundreds of pages of it are new. It may be what the site has, or a part without end, or
-  one page on which something changes with every response.
+- Pages at many paths are near-duplicates of one page. If they are products or articles, they
+  differ in too little; if they are empty results, all is well. Session ids don't count: URLs that
+  differ in parameters alone have one path.
+- Hundreds of pages are new. It may be what the site has, a part without end, or one page on which
+  something changes with every response.
+
+Every minute, a line beside Scrapy's own counts near-duplicates and waiting requests.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, TypeVar
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.options import DROP
 from scrapy_neardup.reports.differences import KEEPS_THEM, Difference, Groups
 from scrapy_neardup.reports.patterns import pattern_of, split_site
-from scrapy_neardup.urls import redact
+from scrapy_neardup.settings.catalogue import DROP
+from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
     from scrapy import Spider
+    from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.actions import Judged
 
 logger = logging.getLogger(__name__)
 
 MANY_REPEATS = 50
-"""Minimum number of paths of one pattern, whose pages repeat one page, that a person should look
-at."""
+"""Number of paths of one pattern, whose pages repeat one page, from which a person should look."""
 
 MANY_NEW = 500
-"""Minimum number of new pages of one pattern that a person should look at."""
+"""Number of new pages of one pattern from which a person should look."""
 
 MAX_WARNINGS = 3
 """Maximum number of patterns that a warning is logged for, for each of the reasons."""
 
 WATCHED = 512
-"""Maximum number of patterns, and of pairs of a pattern and a kept page, that are counted: those
-seen last."""
+"""Maximum number of patterns, and of pairs of a pattern and a kept page, that are counted; the
+least recently seen are forgotten."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class Watch:
-    """Watches the pages of one crawl.
-
-    Parameters
-    ----------
-    spider
-        Whose log lines these are.
-    """
+    """Counts of a crawl's pages by pattern, and the warnings that follow from them."""
 
     def __init__(self, spider: Spider | None) -> None:
         self._spider = spider
@@ -70,9 +65,9 @@ class Watch:
         self._checked = self._duplicates = self._dropped = self._groups = 0
 
     def page(self, url: str, judged: Judged) -> Difference | None:
-        """Note what is done about the page at `url`. O(its length).
+        """Count a page. O(length of its text).
 
-        Returns what the pages of its group differ in, if that is little, when it first shows.
+        Returns in what the pages of its group differ, when it first shows that it is little.
         """
         self._checked += 1
         verdict = judged.verdict
@@ -88,25 +83,25 @@ class Watch:
     def sum_up(self, shows_all: str) -> None:
         """Log one sentence about the crawl, if any page was judged.
 
-        `shows_all` says what shows all near-duplicates.
+        `shows_all` says how to see all near-duplicates.
         """
         if not self._checked:
             return
-        told = (
+        summary = (
             f"Near-duplicates: {self._duplicates:,} of {self._checked:,} pages, which repeat "
             f"{self._groups:,} others; {self._dropped:,} were dropped"
         )
         if self._repeated:
             pattern, count = max(self._repeated.items(), key=lambda entry: entry[1])
-            told += f"; {count:,} of them are like {pattern}"
+            summary += f"; {count:,} of them are like {pattern}"
         if self._duplicates:
-            told += f"; {shows_all}"
-        logger.info("%s", told, extra={"spider": self._spider})
+            summary += f"; {shows_all}"
+        logger.info("%s", summary, extra={"spider": self._spider})
 
     def _is_new(self, url: str) -> None:
         pattern = pattern_of(url)
         count = self._new[pattern] = _recall(self._new, pattern, 0) + 1
-        if count >= MANY_NEW and self._tells("new", pattern):
+        if count >= MANY_NEW and self._warns("new", pattern):
             logger.warning(
                 "%d pages like %s are new, such as %s. If the site has no end there, set "
                 "NEARDUP_DENY or DEPTH_LIMIT; if they are one page on which something changes "
@@ -118,12 +113,11 @@ class Watch:
             )
 
     def _difference(self, url: str, judged: Judged) -> Difference | None:
-        match, said = judged.verdict.match, judged.said
-        if match is None or said is None:
+        match, content = judged.verdict.match, judged.content
+        if match is None or content is None:
             return None
-        content = said.content
         difference = self._alike.add(url, match, f"{content.title}\n{content.text}")
-        if difference is not None and self._tells("differ", pattern := pattern_of(url)):
+        if difference is not None and self._warns("differ", pattern := pattern_of(url)):
             logger.warning(
                 "Pages like %s are taken for near-duplicates of one page, such as %s, and differ "
                 "in %s. If they are different pages to you, set %s",
@@ -149,7 +143,7 @@ class Watch:
         self._crowds[match.page_id, pattern] = paths
         if len(paths) < MANY_REPEATS:
             paths.add(hash(path))
-        elif pattern not in self._warned["differ"] and self._tells("crowd", pattern):
+        elif pattern not in self._warned["differ"] and self._warns("crowd", pattern):
             logger.warning(
                 "More than %d pages like %s are taken for near-duplicates of one page, such as "
                 "%s: %s. If they are different pages, name them in NEARDUP_DENY",
@@ -160,8 +154,8 @@ class Watch:
                 extra={"spider": self._spider},
             )
 
-    def _tells(self, reason: str, pattern: str) -> bool:
-        """Whether a pattern is to be told of; it is noted that it was."""
+    def _warns(self, reason: str, pattern: str) -> bool:
+        """Whether to warn of a pattern, which is noted."""
         warned = self._warned[reason]
         if pattern in warned or len(warned) == MAX_WARNINGS:
             return False
@@ -170,7 +164,7 @@ class Watch:
 
 
 def _recall(known: BoundedDict[K, V], key: K, default: V) -> V:
-    """Return what is known of a key, and keep it longest from now on."""
+    """Return the value of a key, which becomes the most recently used one."""
     if key not in known:
         return default
     known.move_to_end(key)
@@ -179,3 +173,56 @@ def _recall(known: BoundedDict[K, V], key: K, default: V) -> V:
 
 def _path(url: str) -> str:
     return split_site(url)[1].partition("#")[0].partition("?")[0].partition(";")[0]
+
+
+_COUNTED = ("checked", "duplicate", "dropped")
+"""Stats ``neardup/pages/NAME`` in the line, of the last interval and of the whole crawl."""
+
+
+class ProgressLine:
+    """A log line every ``LOGSTATS_INTERVAL`` seconds."""
+
+    def __init__(self, crawler: Crawler, uri: str) -> None:
+        self._crawler = crawler
+        self._store = redact_store(uri)
+        self._interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        self._before = [0, 0, 0]
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Start the timer, unless the interval is 0; needs a running event loop."""
+        if self._interval:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._interval, self._log)
+
+    def stop(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _log(self) -> None:
+        now = [self._stat(f"neardup/pages/{name}") for name in _COUNTED]
+        last = [new - old for new, old in zip(now, self._before, strict=True)]
+        self._before = now
+        logger.info(
+            "Near-duplicates: %s in the last %g s, %s in all; %d requests wait; store %s, "
+            "%d errors",
+            _share(*last),
+            self._interval,
+            _share(*now),
+            max(self._stat("scheduler/enqueued") - self._stat("scheduler/dequeued"), 0),
+            self._store,
+            self._stat("neardup/store/errors"),
+            extra={"spider": self._crawler.spider},
+        )
+        self.start()
+
+    def _stat(self, name: str) -> int:
+        return int(self._crawler.stats.get_value(name, 0))
+
+
+def _share(checked: int, duplicate: int, dropped: int) -> str:
+    """Return the numbers of near-duplicates and dropped pages in words."""
+    percent = f"{duplicate / checked:.0%}" if checked else "none"
+    return f"{duplicate:,} of {checked:,} pages ({percent}), {dropped:,} dropped"

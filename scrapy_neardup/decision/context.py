@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.settings.catalogue import OPTIONS
 
 
 class Shared(Protocol):

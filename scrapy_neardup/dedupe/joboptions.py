@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.dedupe.ranking import Ranking
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import Filter, checked_filter
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
-from scrapy_neardup.options import OPTIONS, View
+from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.catalogue import OPTIONS, View
 
 Method = Literal["features", "simhash", "both"]
 Confirmation = Literal["sketch", "exact", "none"]

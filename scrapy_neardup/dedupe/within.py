@@ -19,7 +19,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.dedupe.counting import (
     CountTask,
     Listed,
@@ -41,6 +40,7 @@ from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.offline.readers.remote import exists, is_remote
 from scrapy_neardup.offline.readers.tabular import Columns
+from scrapy_neardup.settings.arguments import whole_number
 
 
 @dataclass(frozen=True, kw_only=True)

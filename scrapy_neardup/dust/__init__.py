@@ -1,1 +1,1 @@
-"""Different URLs with similar text (DUST): rules of addresses, learnt from verdicts, pure."""
+"""Different URLs with similar text (DUST): rules learnt from verdicts, without I/O."""

@@ -1,39 +1,40 @@
-"""Addresses as rules see them: host, path segments, and parameters in one order."""
+"""URLs as rules see them: host, path segments, and sorted parameters."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from scrapy_neardup.dust.table import KEY_BITS
+from scrapy_neardup.dust.hashtable import KEY_BITS
 
 MAX_LENGTH: Final = 2_000
-"""Maximum characters of an address that is learnt from."""
+"""Maximum characters of a URL that is learnt from."""
 MAX_SEGMENTS: Final = 32
 MAX_PARAMETERS: Final = 16
-"""Maximum numbers of path segments and of parameters of such an address."""
+"""Maximum numbers of path segments and of parameters of such a URL."""
 
 _USUAL_PORTS: Final = {"http": ":80", "https": ":443"}
-_NUMBER: Final = re.compile(r"[0-9]+")
-_ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]{16,}|[0-9a-f-]{16,}")
+_ID_LENGTH: Final = 16
+_ID: Final = re.compile(r"(?i)(?=[^/]*[0-9])(?=[^/]*[a-z])[0-9a-z_-]+|[0-9a-f-]+")
 
 
 class Parts(NamedTuple):
-    """An address, taken apart.
+    """The parts of a URL.
 
     Parameters
     ----------
     scheme
         ``"http"`` or ``"https"``.
     www
-        ``"www."`` where the host begins with it, else ``""``.
+        ``"www."`` if the host begins with it, else ``""``.
     host
         The rest of the host, in lower case, with its port unless that is the usual one.
     segments
-        Of the path: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty.
+        Path segments: ``/a/b`` has two, and ``/a/b/`` a third one, which is empty.
     query
         The parameters as they are written, sorted.
     """
@@ -46,11 +47,10 @@ class Parts(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> Parts | None:
-        """Return the parts of `url`, without user and fragment.
+        """Return the parts of a URL, without user and fragment.
 
-        None for what isn't an http(s) address, or is longer than the bounds of this module: no
-        rule is learnt from such an address, and none applies to it. O(length); the last few
-        addresses are remembered.
+        None for what isn't an http(s) URL, or exceeds the bounds of this module: no rule is learnt
+        from such a URL, and none applies to it. O(length).
         """
         return _parts(url)
 
@@ -75,57 +75,58 @@ class Parts(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The address, its parameters in one order."""
+        """The URL with its parameters sorted."""
         query = f"?{'&'.join(self.query)}" if self.query else ""
         return f"{self.scheme}://{self.www}{self.host}/{'/'.join(self.segments)}{query}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the parameters, each once."""
+        """The distinct names of the parameters."""
         return tuple(dict.fromkeys(map(name_of, self.query))) if self.query else ()
 
     def without(self, name: str) -> Parts:
-        """Return the address without the parameters of a name."""
-        if name not in self.names:
+        """Return the URL without the parameters of a name."""
+        query = tuple([part for part in self.query if name_of(part) != name])
+        if len(query) == len(self.query):
             return self
-        return self._replace(query=tuple(part for part in self.query if name_of(part) != name))
+        return Parts(self.scheme, self.www, self.host, self.segments, query)
 
     @property
     def section(self) -> str:
-        """The first folder of the path, for which what is learnt of a rule has to be confirmed."""
+        """The first folder of the path: a rule has to be confirmed in each."""
         return _general(self.segments[0]) if len(self.segments) > 1 else ""
 
     @property
     def pattern(self) -> str:
-        """The pattern of the address: ``/calendar/N/N/``, ``/shop/*?colour=&size=``.
+        """The pattern of the URL: ``/calendar/N/N/``, ``/shop/*?colour=&size=``.
 
-        Numbers and ids in the path are ``N``. Names below the first folder are ``*``, with their
-        extension; of parameters the names count. A segment that is repeated at once is one, with
+        Numbers and ids in the path are ``N``, names below the first folder ``*`` with their
+        extension; parameters count by their names. A segment that is repeated at once is one, with
         a ``+``, and what is before it doesn't count: ``…/help+/``.
         """
-        last = self.segments[-1]
-        for at, (one, other) in enumerate(zip(self.segments, self.segments[1:], strict=False)):
-            if one and one == other:
-                rest = [each for each in self.segments[at + 2 :] if each != one]
-                return "…/" + "/".join([f"{one}+", *rest])
-        folders = [_general(segment) for segment in self.segments[:-1]]
-        names = [*folders[:1], *(each if each == "N" else "*" for each in folders[1:])]
-        if last:
-            stem, dot, extension = last.rpartition(".")
-            general = _general(stem if dot else last)
-            names.append((general if general == "N" else "*") + dot + extension * bool(dot))
-        else:
-            names.append("")
-        return (
-            "/"
-            + "/".join(names)
-            + ("?" + "&".join(f"{n}=" for n in self.names)) * bool(self.query)
-        )
+        return _pattern(self)
 
 
-@lru_cache(maxsize=256)  # a page's address is looked at by several
+@lru_cache(maxsize=256)  # several functions ask for the same URL
 def _parts(url: str) -> Parts | None:
-    return Parts._of(url)  # noqa: SLF001  (it is what `Parts.of` remembers)
+    return Parts._of(url)  # noqa: SLF001  (`Parts.of` without the cache)
+
+
+@lru_cache(maxsize=64)
+def _pattern(parts: Parts) -> str:
+    segments = parts.segments
+    for index, (one, other) in enumerate(itertools.pairwise(segments)):
+        if one and one == other:
+            rest = [each for each in segments[index + 2 :] if each != one]
+            return "…/" + "/".join([f"{one}+", *rest])
+    *folders, last = map(_general, segments)
+    if last:
+        stem, dot, extension = segments[-1].rpartition(".")
+        general = _general(stem) if dot else last
+        last = (general if general == "N" else "*") + dot + extension * bool(dot)
+    names = [*folders[:1], *(each if each == "N" else "*" for each in folders[1:]), last]
+    query = "?" + "&".join(f"{name}=" for name in parts.names) if parts.query else ""
+    return f"/{'/'.join(names)}{query}"
 
 
 def name_of(parameter: str) -> str:
@@ -134,9 +135,10 @@ def name_of(parameter: str) -> str:
 
 
 def key_of(parts: Parts, mark: str = "") -> int:
-    """Return the key of an address in a `HashTable`; with a `mark`, another one for each."""
-    text = "\n".join((mark, parts.scheme, parts.www, parts.host, "/".join(parts.segments)))
-    return hash_of("\n".join((text, *parts.query)), KEY_BITS)
+    """Return the key of a URL in a `HashTable`; each `mark` gives another one."""
+    scheme, www, host, segments, query = parts
+    path = "/".join(segments)
+    return hash_of("\n".join((mark, scheme, www, host, path, *query)), KEY_BITS)
 
 
 def hash_of(text: str, bits: int) -> int:
@@ -147,4 +149,5 @@ def hash_of(text: str, bits: int) -> int:
 
 def _general(segment: str) -> str:
     """Return ``N`` for a number or an id, else the segment."""
-    return "N" if _NUMBER.fullmatch(segment) or _ID.fullmatch(segment) else segment
+    is_number = segment.isascii() and segment.isdecimal()
+    return "N" if is_number or (len(segment) >= _ID_LENGTH and _ID.fullmatch(segment)) else segment

@@ -1,7 +1,7 @@
-"""Patterns of addresses that only ever lead to a few pages that say nothing.
+"""URL patterns that only ever lead to a few pages without content.
 
-Soft 404s, empty months of a calendar, searches without results: whatever the address, the page
-repeats one of a few others. A single new page is enough to think otherwise.
+Soft 404s, empty months of a calendar, searches without results: whatever the URL, the page repeats
+one of a few others. A single new page ends such a rule.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Final
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.evidence import MAX_EXAMPLE, Pair
-from scrapy_neardup.dust.rules import EMPTY, MAX_WHAT, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlrule import EMPTY, MAX_WHAT, Rule
 
 MAX_PATTERNS: Final = 16
 """Maximum number of patterns of a host that are watched."""
@@ -54,7 +54,7 @@ class EmptyPatterns:
         return [Rule(EMPTY, name) for name in sorted(self._active)]
 
     def find(self, page: Parts) -> Rule | None:
-        """Return the rule that says that the page says nothing; None for none."""
+        """Return the rule that applies to a URL; None for none."""
         if self._active and (pattern := page.pattern) in self._active:
             return Rule(EMPTY, pattern)
         return None
@@ -87,7 +87,7 @@ class EmptyPatterns:
         return rule
 
     def is_new(self, page: Parts) -> Rule | None:
-        """Note that a page says something new; return the rule that ends with it."""
+        """Note a new page; return the rule that it ends."""
         if not self._patterns or (pattern := self._patterns.get(page.pattern)) is None:
             return None
         pattern.reset()
@@ -98,7 +98,7 @@ class EmptyPatterns:
         return Rule(EMPTY, page.pattern)
 
     def rules(self) -> list[tuple[Rule, int, Pair | None, Pair | None]]:
-        """Return rules that have begun: with their support, an example, and what ended them."""
+        """Return the rules that have begun: support, example, and the pair that ended each."""
         return [
             (Rule(EMPTY, name), len(each.addresses), each.example, each.counter)
             for name, each in self._patterns.items()
@@ -106,7 +106,7 @@ class EmptyPatterns:
         ]
 
     def _evict(self) -> None:
-        """Forget the pattern that was met longest ago, rather one that hasn't begun."""
+        """Forget the least recent pattern, preferably one that hasn't begun."""
         idle = (n for n, p in self._patterns.items() if n not in self._active and not p.counter)
         name = next(idle, next(iter(self._patterns)))
         del self._patterns[name]

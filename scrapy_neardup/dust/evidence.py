@@ -1,44 +1,43 @@
-"""What speaks for a rule and against it."""
+"""The evidence for and against a rule."""
 
 from __future__ import annotations
 
 from array import array
 from typing import Any, Final
 
-from scrapy_neardup.dust.rules import KINDS, MAX_WHAT, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlrule import KINDS, MAX_WHAT, Rule
 
 MAX_EXAMPLE: Final = 240
-"""Maximum characters of an address that is kept as an example."""
+"""Maximum characters of a URL that is kept as an example."""
 
 MAX_SECTIONS: Final = 16
-"""Maximum number of sections of a site in which a rule can apply."""
+"""Maximum number of sections of a site to which a rule can apply."""
 
 MAX_SUPPORTS: Final = 80
-"""Maximum number of pages that are remembered to have confirmed a rule."""
+"""Maximum number of pages that confirmed a rule and are remembered."""
 
 Pair = tuple[str, str]
-"""The addresses of two pages."""
+"""The URLs of two pages."""
 
 
 class Evidence:
-    """Pages that a rule joins, as far as they were judged.
+    """The pages that confirmed a rule, and the pair that contradicted it.
 
     Attributes
     ----------
     supports
-        Contents of the pages that were found at two addresses which differ by this rule alone:
-        at most `MAX_SUPPORTS`, each once.
+        Distinct contents found at two URLs that differ by this rule alone: at most `MAX_SUPPORTS`.
     joint
-        The same for addresses that differ by other rules, too.
+        The same for URLs that differ by other rules, too.
     joint_counter
         Whether two such pages were judged different, so that `joint` doesn't count.
     sections
-        Section, hashed -> number of pages that confirmed the rule there, as far as it matters.
+        Hash of a section -> number of pages that confirmed the rule there, up to `MAX_SUPPORTS`.
     example, counter
-        A pair that confirmed the rule, and the one that contradicts it.
+        A pair that confirmed the rule, and the one that contradicted it.
     is_active
-        Whether the rule has begun and wasn't contradicted.
+        Whether the rule is in force.
     """
 
     __slots__ = (
@@ -57,13 +56,18 @@ class Evidence:
 
     @property
     def confirmed(self) -> int:
-        """Number of pages that speak for the rule."""
+        """Number of contents that confirm the rule."""
         if self.joint_counter:
             return len(self.supports)
         return len(self.supports) + sum(each not in self.supports for each in self.joint)
 
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of URLs that confirmed the rule, alone or with other rules."""
+        return len(self.supports) + len(self.joint)
+
     def support(self, content: int, section: int, pair: Pair, *, jointly: bool = False) -> None:
-        """Note that a page was found at both addresses of `pair`."""
+        """Note that both URLs of `pair` have one content."""
         known = self.joint if jointly else self.supports
         if content in known:
             return
@@ -75,16 +79,16 @@ class Evidence:
             self.example = _shortened(pair)
 
     def contradict(self, pair: Pair) -> None:
-        """Note that two pages were judged different: the rule ends, and doesn't begin again."""
+        """End the rule for good, as two pages were judged different."""
         self.counter = self.counter or _shortened(pair)
         self.is_active = False
 
     def applies_in(self, rule: Rule, section: int) -> bool:
-        """Return whether the rule was confirmed in a section of the site."""
+        """Whether the rule was confirmed in a section of the site."""
         return self.sections.get(section, 0) >= max(1, rule.needed // 10)
 
     def merge(self, other: Evidence) -> None:
-        """Take over what another crawler knows; twice the same changes nothing."""
+        """Add what another crawler knows; idempotent."""
         for mine, theirs in ((self.supports, other.supports), (self.joint, other.joint)):
             mine.extend([each for each in theirs if each not in mine][: MAX_SUPPORTS - len(mine)])
         self.joint_counter |= other.joint_counter
@@ -96,7 +100,7 @@ class Evidence:
             self.contradict(other.counter)
 
     def dump(self, rule: Rule) -> list[Any]:
-        """Return the rule and its evidence as JSON can hold them."""
+        """Return the rule and its evidence in types of JSON."""
         return [
             list(rule), list(self.supports), list(self.joint), self.joint_counter,
             list(self.sections.items()), self.example, self.counter,
@@ -143,7 +147,7 @@ def _pair(value: object) -> Pair | None:
             return None
         case [str(one), str(other)]:
             return _shortened((one, other))
-    raise ValueError("not a pair of addresses")
+    raise ValueError("not a pair of URLs")
 
 
 def _shortened(pair: Pair) -> Pair:

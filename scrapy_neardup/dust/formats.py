@@ -1,4 +1,4 @@
-"""Rules of addresses as other tools read them."""
+"""URL rules in the formats of other tools."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from scrapy_neardup.dust.findings import Finding
-from scrapy_neardup.dust.rules import (
+from scrapy_neardup.dust.hindsight import Finding
+from scrapy_neardup.dust.urlrule import (
     EMPTY,
     PARAMETER,
     PATH_PARAMETER,
@@ -22,7 +22,7 @@ _REMOVAL, _SUBPATH, _NORMALIZER = 1, 2, 3
 
 
 def dud_rules(findings: Iterable[Finding]) -> tuple[list[dict[str, Any]], list[Finding]]:
-    """Return rules of duplicate-url-discarder, and the findings that these can't express.
+    """Return rules for duplicate-url-discarder, and the findings that they can't express.
 
     It removes parameters whatever their value, and segments at one place; ``www.`` and the
     last slash only together. Its format: https://pypi.org/project/duplicate-url-discarder/
@@ -56,10 +56,10 @@ def _dud(order: int, pattern: str, processor: str, args: list[Any]) -> dict[str,
 
 
 def deny_patterns(findings: Iterable[Finding]) -> tuple[list[str], list[Finding]]:
-    """Return regular expressions of addresses that repeat another one, and what has none.
+    """Return regular expressions of URLs that repeat another one, and findings without one.
 
-    They match each address that a rule would change, whether or not the page is known: they fit
-    sites where the plain address is linked, too.
+    They match each URL that a rule would change, whether or not its page is known: they suit sites
+    that also link the plain URLs.
     """
     patterns: list[str] = []
     left: list[Finding] = []

@@ -1,11 +1,10 @@
-"""What the addresses of one host have shown: rules, learnt from verdicts and checked by them.
+"""The URL rules of one host, learnt from verdicts and checked by them.
 
-Each page that is judged is looked up beside its relatives: the addresses that differ from it by
-one rule and were judged before. Where both show one content, that page speaks for the rule. Where
-the later one was judged new, it speaks against it, and the rule ends for good. What was judged is
-remembered as hashes alone (`known.py`), so a page costs some look-ups, whatever the host's size.
-
-Memory is at most 256 kB, and some 1 kB for a host of ten pages.
+Each judged page is compared with its relatives: known URLs that differ from it by one rule. If
+both have the same content, that confirms the rule. If the later one was judged new, that
+contradicts the rule, which ends for good. Known URLs are kept as hashes (`known.py`), so a page
+costs some look-ups, whatever the host's size. Memory is at most 256 kB, and some 1 kB for a host
+of ten pages.
 """
 
 from __future__ import annotations
@@ -13,35 +12,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, key_of, name_of
 from scrapy_neardup.dust.empty import EmptyPatterns
 from scrapy_neardup.dust.evidence import Evidence
 from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, relatives
 from scrapy_neardup.dust.rulebook import Change, RuleBook
-from scrapy_neardup.dust.rules import PARAMETER, SEGMENT, VALUE, Rule, difference
+from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
 
 MAX_VALUE: Final = 40
-"""Maximum characters of a parameter that is examined together with its value."""
+"""Maximum characters of a parameter whose value may have a rule of its own."""
 
 _SEVERAL: Final = 2
 
 
 class Known(NamedTuple):
-    """A page that rules join with one that was judged before."""
+    """The known page that rules map a URL onto."""
 
     rules: tuple[Rule, ...]
     content: int
 
 
 class Lesson(NamedTuple):
-    """What a host has learnt from a page.
+    """What was learnt from a page.
 
     Parameters
     ----------
     changes
-        The rules that begin and end with the page.
+        The rules that begin or end with the page.
     is_joined
-        Whether a rule that was in force joins the page with a known one that shows the same.
+        Whether a rule in force had mapped the page onto a known one of the same content.
     """
 
     changes: list[Change]
@@ -56,12 +56,12 @@ class Host:
     def __init__(self) -> None:
         self._known = KnownPages()
         self._book = RuleBook()
-        self._names: dict[str, None] = {}  # of parameters, those that were met first
+        self._names: dict[str, None] = {}  # of the first parameters
         self._empty = EmptyPatterns()
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Upper bound of the bytes that are held."""
         return self._known.nbytes + self._book.nbytes
 
     @property
@@ -75,10 +75,7 @@ class Host:
         return bool(self._book.active) or self._empty.has_rules
 
     def find(self, page: Parts) -> Known | None:
-        """Return the known page that rules join `page` with; None for none.
-
-        O(rules): a microsecond or two for each that has begun.
-        """
+        """Return the known page that rules map a URL onto. O(rules in force)."""
         if (rule := self._empty.find(page)) is not None:
             return Known((rule,), 0)
         if not self._book.active:
@@ -94,11 +91,11 @@ class Host:
         return Known(used, content) if self._book.apply_in(canonical, used) else None
 
     def knows(self, page: Parts) -> bool:
-        """Return whether a page of this very address was judged."""
+        """Whether this very URL is known."""
         return page in self._known
 
     def joined(self, page: Parts) -> tuple[int, tuple[Rule, ...]]:
-        """Return a key that all addresses have which the rules join, and the rules it takes."""
+        """Return the key that all URLs of the page have under the rules, and the rules used."""
         canonical, used = self._book.apply(page)
         if not used or not self._book.apply_in(canonical, used):
             return key_of(page), ()
@@ -118,23 +115,17 @@ class Host:
 
         Parameters
         ----------
-        page
-            Its address.
         content
-            24-bit number of what it shows: of a new page its own, of a duplicate that of the page
-            which it repeats.
-        is_new
-            Whether it was judged new.
+            24-bit number of its content: its own if it is new, else that of the page it repeats.
         match
-            The address of the page that it repeats, if it does and that is known.
+            URL of the page that it repeats, if known.
         words
-            Hash of its words, whatever their order; 0: unknown. A new page with the words of
-            another one is that page in another order (a list that is sorted otherwise).
+            Hash of its words in any order; 0: unknown. A new page with the words of another one is
+            that page in another order (a list that is sorted differently).
         is_short
-            Whether the page is too short for more than equality, and `words` leaves out what may
-            change with each response. Then a new page with the words of another one says nothing
-            for a rule and nothing against it.
-
+            Whether the page has to be equal to be a duplicate, and `words` leaves out what may
+            change with each response. Then a new page with the words of another one is evidence
+            neither for nor against a rule.
         """
         canonical, used = self._book.apply(page)
         if match is not None:
@@ -157,16 +148,16 @@ class Host:
         return Lesson(changes, is_joined)
 
     def lacks(self, rule: Rule) -> int:
-        """Return how many more pages have to confirm a rule before a crawl relies on it."""
+        """Return how many more pages have to confirm a rule before the crawl ends."""
         evidence = self._book.get(rule)
         return rule.checks - evidence.confirmed if evidence is not None else 0
 
     def clear_pages(self) -> None:
-        """Forget which pages are known: what rests on them would no longer be true."""
+        """Forget the known pages."""
         self._known.clear()
 
     def rules(self) -> list[tuple[Rule, Evidence]]:
-        """Return the rules that anything speaks for, with their evidence."""
+        """Return the rules that any page confirms, with their evidence."""
         return self._book.supported()
 
     # Learning
@@ -174,7 +165,7 @@ class Host:
     def _compare(
         self, page: Parts, canonical: Parts, used: Collection[Rule], content: int, *, is_new: bool
     ) -> Lesson:
-        """Hold a page against its relatives."""
+        """Compare a page with its relatives."""
         changes: list[Change] = []
         is_joined = False
         if is_new and (found := self.find(page)) is not None and found.content != content:
@@ -200,9 +191,9 @@ class Host:
     def _candidates(
         self, page: Parts, used: Collection[Rule]
     ) -> Iterator[tuple[Rule, Parts, bool]]:
-        """Yield rules that may join a page with known ones.
+        """Yield rules that may map a page onto known ones.
 
-        With each the page's address under the rule, and whether that is another one than its own.
+        With each, the page's URL under the rule, and whether the rule changes it.
         """
         names = page.names[:MAX_NAMES]
         for name in names:
@@ -225,7 +216,7 @@ class Host:
                 yield rule, applied, applied != page or rule in used
 
     def _doubt_joint(self, page: Parts, content: int) -> None:
-        """Note that parameters which come together may have an effect together."""
+        """Note that parameters that occur together may have an effect together."""
         if self._known.shown(key_of(page._replace(query=()))) in {None, content}:
             return
         for name in page.names[:MAX_NAMES]:
@@ -233,7 +224,7 @@ class Host:
                 evidence.joint_counter = True
 
     def _repeats(self, page: Parts, canonical: Parts, match: Parts, content: int) -> list[Change]:
-        """Learn from a page and the one that it was found to repeat."""
+        """Learn from a page and the one that it repeats."""
         changes = []
         pair = (page.url, match.url)
         if (begun := self._empty.repeats(page, content, match.url)) is not None:
@@ -241,7 +232,7 @@ class Host:
         rules = difference(canonical, self._book.apply(match)[0])
         for rule in rules:
             if rule.kind == SEGMENT and rule.what.isdecimal():
-                continue  # one number for another: two pages that are alike, not a rule
+                continue  # two numbered pages that are alike, not a rule
             section = rule.apply(canonical).section
             changes += self._book.support(rule, content, section, pair, jointly=len(rules) > 1)
         return changes
@@ -249,7 +240,7 @@ class Host:
     # What is known
 
     def _first_relative(self, page: Parts) -> tuple[int, Rule] | None:
-        """Return the content of a known page that one rule joins with a canonical address."""
+        """Return the content of a known page that a rule maps onto a canonical URL."""
         for rule in self._book.active:
             for key in relatives(rule, page, changed=False):
                 if (content := self._known.shown(key)) is not None:
@@ -263,20 +254,20 @@ class Host:
         return self._book.dump()
 
     def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
-        """Take over what others have found out; what can't be read is skipped."""
+        """Add what others have learnt; what can't be read is skipped."""
         changes = self._book.add_others(dumps)
         if any(not change.begins for change in changes):
             self._known.forget_derived()
         return changes
 
     def state(self) -> bytes:
-        """Return all that is known, for this crawl's next run."""
+        """Return all that is known, for a resumed crawl."""
         rules = self.dump()
         return len(rules).to_bytes(4, "little") + rules + self._known.dump()
 
     @classmethod
     def restored(cls, state: bytes) -> Host | None:
-        """Return the host that goes on from what `state` wrote; None if that can't be read."""
+        """Return the host that `state` has written; None if it can't be read."""
         size = int.from_bytes(state[:4], "little")
         host = cls()
         host.add_others([state[4 : 4 + size]])
@@ -285,3 +276,49 @@ class Host:
         except ValueError:
             return None
         return host
+
+
+MAX_HOSTS: Final = 4_096
+"""Maximum number of hosts."""
+
+MAX_BYTES: Final = 64 << 20
+"""Maximum bytes of all hosts; the least recently seen ones are forgotten."""
+
+_MEASURED: Final = 256
+"""Number of look-ups after which the bytes are counted."""
+
+
+class Hosts:
+    """The hosts of a crawl by name: a bounded cache of the most recently seen."""
+
+    def __init__(self) -> None:
+        self._hosts: BoundedDict[str, Host] = BoundedDict(MAX_HOSTS)
+        self._asked = 0
+
+    def get(self, name: str) -> Host | None:
+        """Return a host; None if it isn't known."""
+        return self._hosts.get(name)
+
+    def add(self, name: str, host: Host) -> None:
+        """Add a host, in place of what was known of it."""
+        self._hosts[name] = host
+
+    def met(self, name: str) -> Host:
+        """Return the host of a judged page, which becomes the most recent."""
+        if name not in self._hosts:
+            self._hosts[name] = Host()
+        self._hosts.move_to_end(name)
+        self._asked += 1
+        if not self._asked % _MEASURED:
+            self._forget()
+        return self._hosts[name]
+
+    def items(self) -> list[tuple[str, Host]]:
+        """Return all hosts by name, the most recent first."""
+        return list(reversed(self._hosts.items()))
+
+    def _forget(self) -> None:
+        held = sum(host.nbytes for host in self._hosts.values())
+        while held > MAX_BYTES and len(self._hosts) > 1:
+            _, oldest = self._hosts.popitem(last=False)
+            held -= oldest.nbytes

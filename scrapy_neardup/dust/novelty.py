@@ -1,24 +1,25 @@
-"""Patterns of addresses whose pages bring next to nothing new: facets, calendars, sort orders.
+"""URL patterns whose pages bring next to nothing new: facets, calendars, sort orders.
 
-A sample of the shingles that a host's pages hold is remembered. A page brings something new if
-more than one shingle of its own sample isn't among them, which is some twenty words. A pattern is
-spent if 40 of its last 50 pages didn't. Pages with text of their own, such as the threads of a
+A sample of the shingles of a host's pages is remembered. A page brings something new if more than
+one shingle of its own sample isn't among them, which is some twenty words. A pattern is spent if
+40 of its last 50 pages brought nothing new. Pages with text of their own, such as the threads of a
 forum, never come near that.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from typing import Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.dust.table import KEY_BITS, HashTable
+from scrapy_neardup.dust.urlrule import MAX_WHAT
 
 SAMPLED: Final = 16
 """One in so many shingles is in the sample: those whose hash is lowest."""
 
 WINDOW: Final = 50
-"""Number of pages of a pattern that are looked back on."""
+"""Number of last pages of a pattern that count."""
 
 MIN_STALE: Final = 40
 """Number of them that brought next to nothing, from which on the pattern is spent."""
@@ -27,9 +28,10 @@ MAX_NEW: Final = 1
 """Maximum number of new shingles in the sample of a page that brings next to nothing."""
 
 MAX_PATTERNS: Final = 32
-"""Maximum number of patterns of a host, those that were met last."""
+"""Maximum number of patterns of a host; the least recently seen are forgotten."""
 
-_CELLS: Final = 4_096
+_CELLS: Final = 8_192
+"""Number of shingles of a host that are remembered, four bytes each."""
 _WINDOW_BITS: Final = (1 << WINDOW) - 1
 
 
@@ -53,7 +55,7 @@ class Pattern:
         self._stale = 0
 
     def add(self, *, is_stale: bool) -> bool:
-        """Note a page; return whether the pattern is spent with it."""
+        """Count a page; return whether it makes the pattern spent."""
         self.pages += 1
         if not is_stale:
             self.last_news = self.pages
@@ -64,36 +66,32 @@ class Pattern:
 
 
 class Novelty:
-    """The patterns of one host.
-
-    Bounded: 32 kB of shingles, and the patterns.
-    """
+    """The patterns of one host: 32 kB of shingles, and some 400 bytes a pattern."""
 
     __slots__ = ("_patterns", "_seen")
 
     def __init__(self) -> None:
-        self._seen = HashTable(_CELLS)
+        self._seen = array("I", bytes(4 * _CELLS))
         self._patterns: BoundedDict[str, Pattern] = BoundedDict(MAX_PATTERNS)
 
     def page(self, pattern: str, sample: Iterable[int]) -> Pattern | None:
-        """Note a page of a pattern; return the pattern if it is spent with this page.
+        """Count a page of a pattern; return the pattern if this page makes it spent.
 
-        Parameters
-        ----------
-        sample
-            The page's shingles of the sample, 64-bit hashes. O(sample).
+        `sample` has the hashes of the page's sampled shingles. A shingle has one cell, and takes
+        it from another one: where too much is remembered, pages count as new. O(sample).
         """
-        new = 0
+        new, cells = 0, self._seen
         for shingle in sample:
-            key = shingle % (1 << KEY_BITS) or 1
-            if self._seen.get(key) is None:
+            cell, tag = shingle % _CELLS, shingle // _CELLS % (1 << 32)
+            if cells[cell] != tag:
                 new += 1
-                self._seen.put(key, 1)
-        met = self._patterns.pop(pattern, None) or Pattern()
-        self._patterns[pattern] = met
-        return met if met.add(is_stale=new <= MAX_NEW) else None
+                cells[cell] = tag
+        pattern = pattern[:MAX_WHAT]
+        found = self._patterns.pop(pattern, None) or Pattern()
+        self._patterns[pattern] = found
+        return found if found.add(is_stale=new <= MAX_NEW) else None
 
     def spent(self, pattern: str) -> Pattern | None:
         """Return a pattern if it is spent."""
-        met = self._patterns.get(pattern)
-        return met if met is not None and met.since else None
+        found = self._patterns.get(pattern[:MAX_WHAT])
+        return found if found is not None and found.since else None

@@ -1,4 +1,4 @@
-"""The rules of one host: what speaks for each, and which are in force."""
+"""The rules of one host with their evidence, and those in force."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.evidence import Evidence, Pair
-from scrapy_neardup.dust.rules import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
 MAX_RULES: Final = 20
-"""Maximum number of rules of a host that are examined at a time."""
+"""Maximum number of rules of a host that have evidence."""
 
 MAX_DUMP: Final = 256 << 10
-"""Maximum bytes of a dump of a host's rules, unpacked."""
+"""Maximum bytes of a host's dump, unpacked."""
 
 _RULE_BYTES: Final = 3_500
 """Maximum bytes of a rule with its evidence."""
@@ -30,7 +30,7 @@ class Change(NamedTuple):
     Parameters
     ----------
     pair
-        The addresses that confirmed or contradicted it last.
+        The URLs that confirmed or contradicted it last.
     """
 
     rule: Rule
@@ -49,27 +49,27 @@ class RuleBook:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are held, rounded up."""
+        """Upper bound of the bytes that are held."""
         return _RULE_BYTES * (1 + len(self._evidence))
 
     def get(self, rule: Rule) -> Evidence | None:
-        """Return what is known of a rule; None for nothing."""
+        """Return the evidence of a rule; None for none."""
         return self._evidence.get(rule)
 
     def supported(self) -> list[tuple[Rule, Evidence]]:
-        """Return the rules that anything speaks for, with their evidence."""
+        """Return the rules that any page confirms, with their evidence."""
         return [(rule, each) for rule, each in self._evidence.items() if each.example]
 
     def open(self) -> list[Rule]:
-        """Return the rules that nothing contradicts, but for those that one pair speaks for."""
+        """Return the rules that nothing contradicts; of segments, those that two pairs confirm."""
         return [
             rule
             for rule, evidence in self._evidence.items()
-            if evidence.counter is None and not _is_chance(rule, evidence)
+            if evidence.counter is None and (rule.kind != SEGMENT or evidence.pairs >= _SEVERAL)
         ]
 
     def apply(self, page: Parts) -> tuple[Parts, tuple[Rule, ...]]:
-        """Return an address under the rules that are in force, and those that change it."""
+        """Return a URL under the rules in force, and the rules that change it."""
         used = []
         for rule in self.active:
             if rule.kind in {PARAMETER, VALUE} and not page.query:
@@ -81,14 +81,14 @@ class RuleBook:
         return page, tuple(used)
 
     def apply_in(self, page: Parts, rules: Iterable[Rule]) -> bool:
-        """Return whether rules were confirmed in the section of an address that is under them."""
+        """Whether rules were confirmed in the section of a canonical URL."""
         section = hash_of(page.section, VALUE_BITS)
         return all(self._evidence[rule].applies_in(rule, section) for rule in rules)
 
     def support(
         self, rule: Rule, content: int, section: str, pair: Pair, *, jointly: bool = False
     ) -> list[Change]:
-        """Note that a page was found at both addresses of `pair`; return whether a rule begins."""
+        """Note that both URLs of `pair` have one content; return the rule that begins, if any."""
         evidence = self._of(rule)
         if evidence is None or evidence.counter is not None:
             return []
@@ -103,7 +103,7 @@ class RuleBook:
         """Contradict rules for good; return those that were in force."""
         ended = []
         for rule in rules:
-            # A value or segment that nothing speaks for needs no counter-example.
+            # An unconfirmed rule of a value or segment needs no counter-example.
             known = rule.kind == PARAMETER or rule in self._evidence
             if not known or (evidence := self._of(rule)) is None:
                 continue
@@ -119,7 +119,7 @@ class RuleBook:
         return zlib.compress(json.dumps(rules).encode(), 1)
 
     def add_others(self, dumps: Iterable[bytes]) -> list[Change]:
-        """Take over what others have found out; what can't be read is skipped."""
+        """Add what others have learnt; what can't be read is skipped."""
         changes: list[Change] = []
         for dump in dumps:
             for rule, theirs in _loaded(dump):
@@ -138,7 +138,7 @@ class RuleBook:
         return changes
 
     def _of(self, rule: Rule) -> Evidence | None:
-        """Return what is known of a rule; None where there is no room for one more."""
+        """Return the evidence of a rule; None if there is no room for one more."""
         if rule.kind == EMPTY:
             return None
         if (found := self._evidence.get(rule)) is not None:
@@ -153,19 +153,14 @@ class RuleBook:
 
 
 def _is_weak(rule: Rule, evidence: Evidence) -> bool:
-    """Return whether a rule may be forgotten for another one."""
+    """Whether a rule may be forgotten in favour of another one."""
     if evidence.is_active:
         return False
     return evidence.confirmed <= 1 and (evidence.counter is None or rule.kind in {SEGMENT, VALUE})
 
 
-def _is_chance(rule: Rule, evidence: Evidence) -> bool:
-    """Return whether nothing but one pair speaks for a rule, as for many names of two pages."""
-    return rule.kind == SEGMENT and len(evidence.supports) + len(evidence.joint) < _SEVERAL
-
-
 def _loaded(dump: bytes) -> list[tuple[Rule, Evidence]]:
-    """Return what `RuleBook.dump` has written; nothing of what it can't have."""
+    """Return what `RuleBook.dump` has written; an empty list for anything else."""
     try:
         lines = json.loads(zlib.decompressobj().decompress(dump, MAX_DUMP))
         return [Evidence.load(line) for line in lines[:MAX_RULES]]

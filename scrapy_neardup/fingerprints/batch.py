@@ -15,7 +15,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.broder import least_under, permutations
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.kinds import MAX_BINS, MIN_BINS
+from scrapy_neardup.settings.kinds import MAX_BINS, MIN_BINS
 
 Hashes = NDArray[np.uint64]
 Counts = NDArray[np.int64]

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
-from scrapy_neardup.kinds import MAX_FEATURES
-from scrapy_neardup.options import OPTIONS, Permutations
+from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.catalogue import OPTIONS, Permutations
+from scrapy_neardup.settings.kinds import MAX_FEATURES
 
 Hashes = NDArray[np.uint64]
 

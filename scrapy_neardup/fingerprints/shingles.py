@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
-from scrapy_neardup.options import OPTIONS, Weighting
+from scrapy_neardup.settings.catalogue import OPTIONS, Weighting
 
 Weights: TypeAlias = (
     Weighting | Callable[[NDArray[np.uint64], NDArray[np.int64]], NDArray[np.float64]]

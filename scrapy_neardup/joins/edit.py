@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.joins.measures import qgram_count
 from scrapy_neardup.joins.setjoin import JoinStats, find
 from scrapy_neardup.joins.tokensets import qgrams
+from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
 

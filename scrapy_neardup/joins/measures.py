@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.settings.arguments import whole_number
 
 MeasureName = Literal["jaccard", "cosine", "dice", "overlap", "overlap-coefficient", "containment"]
 Integers = NDArray[np.int64]

@@ -12,12 +12,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
 from scrapy_neardup.joins.compiled import similar
 from scrapy_neardup.joins.measures import Measure, MeasureName, open_measure
 from scrapy_neardup.joins.tokensets import TokenSets, encode
+from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import faster
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.ranges import ranges
 from scrapy_neardup.text.tokens import normalize
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from scrapy_neardup.dust.findings import Findings, JudgedPage
-from scrapy_neardup.dust.words import unordered_hash
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.dust.hindsight import Findings, JudgedPage
+from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.reports.auditlines import Entry, unpacked
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.verdict import Decision
 
 RULED_PAGES = 10_000

@@ -8,7 +8,7 @@ from dataclasses import astuple
 from functools import cached_property
 from typing import Any
 
-from scrapy_neardup.dust.findings import Findings
+from scrapy_neardup.dust.hindsight import Findings
 from scrapy_neardup.reports import explanations
 from scrapy_neardup.reports.addressrules import rule_rows
 from scrapy_neardup.reports.auditlines import Entry

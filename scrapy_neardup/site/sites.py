@@ -18,7 +18,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
-from scrapy_neardup.options import LEARNABLE
+from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.site.boilerplate import MAX_STATE, Boilerplate
 from scrapy_neardup.site.changing import ChangingPaths
 from scrapy_neardup.site.folders import Folders

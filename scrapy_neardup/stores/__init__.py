@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.importing import imported
 from scrapy_neardup.urls import redact_store

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import hashes, whole_number
-from scrapy_neardup.kinds import MAX_DISTANCE
+from scrapy_neardup.settings.arguments import hashes, whole_number
+from scrapy_neardup.settings.kinds import MAX_DISTANCE
 from scrapy_neardup.tables.design import TableDesign
 from scrapy_neardup.tables.querytable import QueryTable, slices
 from scrapy_neardup.tables.ranges import ranges

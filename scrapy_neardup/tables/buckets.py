@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import faster_type
-from scrapy_neardup.arguments import filled
+from scrapy_neardup.settings.arguments import filled
 
 _WIDTH = 8
 """Bytes of a fingerprint in a bucket, in the machine's byte order."""

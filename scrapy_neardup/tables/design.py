@@ -29,8 +29,8 @@ from itertools import combinations, pairwise
 from math import comb, exp, exp2, inf, log2
 from typing import Self
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.tables.permutations import Permutation, positions
 
 MAX_PROBES = 4096

@@ -1,6 +1,6 @@
 """HTML to visible text to tokens: lxml, and neither Scrapy nor any input or output."""
 
-from scrapy_neardup.options import View
+from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.content import OMITTED, Content, Extractor
 from scrapy_neardup.text.encodings import declares_encoding, guess_encoding

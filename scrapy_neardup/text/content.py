@@ -17,8 +17,8 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.kinds import one_of
-from scrapy_neardup.options import View
+from scrapy_neardup.settings.catalogue import View
+from scrapy_neardup.settings.kinds import one_of
 from scrapy_neardup.text.blocks import Block, Blocks, Form
 from scrapy_neardup.text.tags import IGNORED_TAG
 from scrapy_neardup.text.tokens import has_tokens

@@ -18,7 +18,7 @@ from scrapy_neardup.errors import (
     StoreMismatchError,
     StoreUnavailableError,
 )
-from scrapy_neardup.options import as_flags
+from scrapy_neardup.settings.catalogue import as_flags
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES
 from scrapy_neardup.stores.embedded.memory import MemoryStore
 from scrapy_neardup.text import parse_html

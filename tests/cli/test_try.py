@@ -8,7 +8,7 @@ from audits import verdicts
 from site_server import Answer, Site, page, text
 
 from scrapy_neardup import __version__
-from scrapy_neardup.crawl.trial import Paths
+from scrapy_neardup.crawl.verbs.trial import Paths
 
 QUICK = ("--delay", "0", "-s", "AUTOTHROTTLE_ENABLED=False", "-s", "CONCURRENT_REQUESTS=1")
 

@@ -15,8 +15,8 @@ from scrapy_neardup.offline.evaluation.tuning import (
     Share,
     chosen,
 )
-from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import Difference
+from scrapy_neardup.settings.parameters import Parameters
 
 
 @pytest.fixture

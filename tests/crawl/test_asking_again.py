@@ -9,7 +9,7 @@ from redis_servers import shared_server
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from site_server import Answer, page, text
 
-from scrapy_neardup.crawl.asking import AskedAgain
+from scrapy_neardup.crawl.session import AskedAgain
 
 BUSY = "We are busy at the moment, please try again later"
 PATHS = [f"/{group}/1" for group in "abcdefghij"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from site_server import page, text
 
 from scrapy_neardup import __version__
-from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, Said, pack_text
+from scrapy_neardup.crawl.audit import MAX_TEXT_BYTES, AuditFile, pack_text
 from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 
@@ -38,10 +38,10 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def write(path, *verdicts, said=None):
-    audit = AuditFile(str(path))
+def write(path, *verdicts, content=None, with_text=False):
+    audit = AuditFile(str(path), with_text=with_text)
     for verdict in verdicts:
-        audit.verdict("http://h/a", verdict, action="drop", said=said)
+        audit.verdict("http://h/a", verdict, action="drop", content=content)
     audit.close()
 
 
@@ -76,8 +76,8 @@ def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
         Block("more", Form.CONTENT, 1), Block("next", Form.LINKS, 2), Block("ad", Form.NAMED, 3),
     ]  # fmt: skip
     content = Content(title="T" * 1000, headings=("One", "Two"), blocks=blocks)
-    write(tmp_path / "a", verdict, said=Said(content, with_text=True))
-    write(tmp_path / "a", verdict, said=Said(content))
+    write(tmp_path / "a", verdict, content=content, with_text=True)
+    write(tmp_path / "a", verdict, content=content)
     with_text, without = lines(tmp_path / "a")
     assert (with_text["found"], with_text["learnt"]) == ("features", ["changing"])
     assert (with_text["threshold"], with_text["title"]) == (0.9, "T" * 300)

@@ -10,7 +10,7 @@ from scrapy_neardup.crawl.downloader import PRIORITY as DOWNLOADER_PRIORITY
 from scrapy_neardup.crawl.journal import STATS
 from scrapy_neardup.crawl.spider import PRIORITY as SPIDER_PRIORITY
 from scrapy_neardup.decision.comparison import Rule
-from scrapy_neardup.options import ACTIONS, OPTIONS
+from scrapy_neardup.settings.catalogue import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Reason
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -97,7 +97,7 @@ def test_the_files_that_are_named_are_there(page):
     named = re.findall(r"`((?:[\w-]+/)*[\w-]+(?:\.py|\.lua|/))`", (DOCS / page).read_text())
     assert len(named) > 10
     for name in named:
-        rooms = ("", "..", "stores", "stores/redis/lua")
+        rooms = ("", "..", "stores", "settings", "stores/redis/lua")
         assert any((package / room / name).exists() for room in rooms), name
 
 

@@ -9,8 +9,8 @@ from undeclared_pages import ENCODINGS, SENTENCES, page_of
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.reading import Reader
-from scrapy_neardup.crawl.settings import read_settings
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.crawling import read_settings
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html
 
 

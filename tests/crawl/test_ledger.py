@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.crawl.actions import KEEP, KEEP_PENDING, Judged
 from scrapy_neardup.crawl.guard import GuardedStore
-from scrapy_neardup.crawl.ledger import Ledger
-from scrapy_neardup.crawl.waiting import Ending, Visit
-from scrapy_neardup.options import DROP
+from scrapy_neardup.crawl.ledger import Ending, Ledger, Visit
+from scrapy_neardup.settings.catalogue import DROP
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Decision, Page
 

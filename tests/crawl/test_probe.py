@@ -23,14 +23,14 @@ def test_a_soft_404_is_dropped_the_first_time_it_is_met(crawl, site):
     [probe] = set(site.requests) - {*PATHS, "/start.json"}
     assert probe.startswith("/docs/")
     assert probe.endswith(".html")
-    assert len(outcome.logged("INFO", "scrapy_neardup.crawl.probe")) == 1
+    assert len(outcome.logged("INFO", "scrapy_neardup.crawl.dust.probe")) == 1
 
 
 def test_an_honest_404_teaches_nothing(crawl, site):
     serve(site, Answer(page(text("not here", words=80)), status=404))
     outcome = crawl(Visit, *PATHS, settings=PROBE)
     assert len(outcome.notes) == 3
-    assert not outcome.logged("INFO", "scrapy_neardup.crawl.probe")
+    assert not outcome.logged("INFO", "scrapy_neardup.crawl.dust.probe")
 
 
 def test_nobody_is_probed_unless_asked_for(crawl, site):

@@ -9,8 +9,8 @@ from scrapy.settings import Settings
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.reading import Reader, UnjudgedError, targets
-from scrapy_neardup.crawl.settings import read_settings
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.crawling import read_settings
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import limits
 from scrapy_neardup.verdict import Reason
 

@@ -24,7 +24,7 @@ from scrapy_neardup.cli import main
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.offline.jobs.scanning import analyse, judge
 from scrapy_neardup.offline.readers.record import Record
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_neardup.crawl.placing import enabled
-from scrapy_neardup.crawl.settings import read_settings, resolve_namespace
+from scrapy_neardup.crawl.addon import enabled
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import OPTIONS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import OPTIONS
+from scrapy_neardup.settings.crawling import read_settings, resolve_namespace
+from scrapy_neardup.settings.parameters import Parameters
 
 
 def read(**values):

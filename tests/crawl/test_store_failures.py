@@ -132,4 +132,4 @@ def test_a_page_that_cannot_be_told_of_goes_its_way(crawl):
     counted = outcome.counted()
     assert outcome.notes == PAGES[:1]
     assert counted["pages/dropped"] == counted["report/errors"] == 5
-    assert len(errors_of(outcome)) == 2  # of two kinds: in a report, and in rules of addresses
+    assert len(errors_of(outcome)) == 2  # of two kinds: in a report, and in URL rules

@@ -1,4 +1,4 @@
-"""Rules of addresses in crawls: what is skipped, what never is, what is requested after all."""
+"""URL rules in crawls: what is skipped, what never is, what is requested after all."""
 
 import itertools
 import json
@@ -9,8 +9,8 @@ from redis_servers import shared_server
 from scrapy.exceptions import IgnoreRequest
 from site_server import Answer, page, text
 
-from scrapy_neardup.crawl import signals
-from scrapy_neardup.dust.rules import PARAMETER, Rule
+from scrapy_neardup import signals
+from scrapy_neardup.dust.urlrule import PARAMETER, Rule
 
 SID = Rule(PARAMETER, "sid")
 MANY = 2 * SID.checks
@@ -83,7 +83,7 @@ def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
     counted = outcome.counted(ours="neardup/urls/")
     assert counted.pop("patterns-spent") == 1  # /p/N?sid=
     assert counted == {"saveable": MANY - SID.needed, "rules-begun": 1}
-    [line] = [line for line in outcome.logged("INFO") if line.startswith("Rules of addresses")]
+    [line] = [line for line in outcome.logged("INFO") if line.startswith("URL rules")]
     assert f"{MANY - SID.needed:,} requests" in line
 
 
@@ -217,6 +217,22 @@ def test_a_crawl_that_is_resumed_goes_on_with_its_rules(crawl, site, tmp_path):
     assert outcome.counted()["urls/skipped"] == 3 - 1  # the first page brings them back
 
 
+def test_what_was_skipped_before_a_pause_is_requested_if_its_rule_ends_after_it(
+    crawl, site, tmp_path
+):
+    paths, contradiction = variants(range(20)), "/p/3?sid=7"
+    show(site, *paths, contradiction, text_of={paths[-1]: "other"})
+    settings = SKIP | {"JOBDIR": str(tmp_path), "CONCURRENT_REQUESTS": 1}
+    first = crawl(Listener, *paths, settings=settings | {"CLOSESPIDER_PAGECOUNT": 24})
+    assert first.reason == "closespider_pagecount"
+    skipped = told(first)[1]
+    assert skipped
+    site.routes[contradiction] = page(text("own", words=80))
+    second = crawl(Listener, contradiction, settings=settings)
+    assert second.counted()["urls/rules-ended"] == 1
+    assert set(skipped) <= set(site.requests)
+
+
 def test_crawlers_of_one_store_learn_from_each_other(crawl, site):
     first, second = variants(range(MANY)), variants(range(100, 120))
     show(site, *first, *second)
@@ -247,6 +263,16 @@ def test_a_pattern_without_news_gets_a_lower_priority_and_an_end(crawl, site):
     assert counted["out-of-budget"] > 30
     assert sum(path.startswith("/thread/") for path in site.requests) == 120
     assert any("/month/N bring next to nothing new" in line for line in outcome.logged("INFO"))
+
+
+def test_a_spent_pattern_stays_so_over_a_pause(crawl, site, tmp_path):
+    paths = months(site, 100)
+    settings = {"NEARDUP_PATTERN_BUDGET": 5, "NEARDUP_ACTION": "flag", "CONCURRENT_REQUESTS": 1}
+    settings |= {"JOBDIR": str(tmp_path)}
+    assert crawl(Steady, *paths[:140], settings=settings).counted()["urls/patterns-spent"] == 1
+    counted = crawl(Steady, *paths[140:], settings=settings).counted(ours="neardup/urls/")
+    assert "patterns-spent" not in counted
+    assert counted["out-of-budget"] > 20
 
 
 class Steady(Visit):

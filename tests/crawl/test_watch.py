@@ -9,7 +9,6 @@ from site_server import page, text
 
 from scrapy_neardup.crawl import watch
 from scrapy_neardup.crawl.actions import Judged
-from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.crawl.watch import MANY_NEW, MANY_REPEATS, MAX_WARNINGS, WATCHED, Watch
 from scrapy_neardup.reports.differences import MAX_GROUPS
 from scrapy_neardup.text import Content
@@ -26,8 +25,8 @@ def new():
 def duplicate(of=1, url="/product/0", count=2, action="drop", text=None):
     match = Match(page_id=of, distance=0, url=url and HOST + url, count=count)
     verdict = Verdict(decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0, match=match)
-    said = text and Said(Content(text, title="Title"))
-    return Judged(verdict=verdict, action=action, said=said)
+    content = text and Content(text, title="Title")
+    return Judged(verdict=verdict, action=action, content=content)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from scrapy_neardup.decision.comparison import Comparison, Refusal, Rule, decidi
 from scrapy_neardup.decision.context import Context, Excluded
 from scrapy_neardup.decision.shingling import bits_of
 from scrapy_neardup.decision.sketch import Sketch
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Candidate, Page
 

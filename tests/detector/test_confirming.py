@@ -9,8 +9,8 @@ import pytest
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.verdict import Decision

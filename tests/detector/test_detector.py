@@ -9,8 +9,8 @@ from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.urls import Address, chain_of

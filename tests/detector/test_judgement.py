@@ -10,8 +10,8 @@ import pytest
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.options import LEARNABLE, PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import LEARNABLE, PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Block, Content, Form, parse_html
 from scrapy_neardup.verdict import Decision

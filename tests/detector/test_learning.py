@@ -14,7 +14,7 @@ from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site import boilerplate
 from scrapy_neardup.site.sites import Lesson, Site
 from scrapy_neardup.stores import open_store

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.analysis import MIN_JUDGED_TOKENS, Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decision, Reason

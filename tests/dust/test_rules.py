@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.dust.addresses import Parts
-from scrapy_neardup.dust.rules import (
+from scrapy_neardup.dust.urlrule import (
     CASE,
     EMPTY,
     KINDS,

@@ -19,7 +19,7 @@ from scrapy_neardup.fingerprints.filtering import (
     choose_filter,
     mega_shingles,
 )
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content
 
 

@@ -10,7 +10,7 @@ from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, NeardupError
 from scrapy_neardup.offline.jobs.scanning import analyse, analysed, judge
 from scrapy_neardup.offline.readers.record import Record
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason

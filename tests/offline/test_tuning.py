@@ -15,7 +15,7 @@ from scrapy_neardup.offline.evaluation.tuning import (
     measure,
     share,
 )
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import Content
 
 SOURCE = random.Random(7)
@@ -119,7 +119,7 @@ def test_an_estimate_from_a_part_is_near_what_all_pages_say():
 def test_configurations_are_settings_that_mean_them():
     from scrapy.settings import Settings
 
-    from scrapy_neardup.crawl.settings import read_settings
+    from scrapy_neardup.settings.crawling import read_settings
 
     planned = list(configurations())
     assert len({configuration.varied for configuration in planned}) == len(planned)

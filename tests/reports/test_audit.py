@@ -5,7 +5,7 @@ import pytest
 from audits import Audit, shop
 from hostile_audits import hostile_audit, report_of
 
-from scrapy_neardup.crawl.audit import AuditFile, Said
+from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.reports.auditlines import entries
 from scrapy_neardup.reports.differences import Difference
@@ -19,7 +19,7 @@ def read(*lines, **options):
 
 
 def test_what_a_crawl_writes_is_read(tmp_path):
-    audit = AuditFile(str(tmp_path / "a"))
+    audit = AuditFile(str(tmp_path / "a"), with_text=True)
     verdict = Verdict(
         decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0xA, fingerprint=0xF,
         match=Match(
@@ -31,8 +31,8 @@ def test_what_a_crawl_writes_is_read(tmp_path):
         ),
     )  # fmt: skip
     blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.CLOCK, 0)]
-    said = Said(Content(title="A page", headings=("One", "Two"), blocks=blocks), with_text=True)
-    audit.verdict("http://h/a", verdict, action="drop", said=said)
+    content = Content(title="A page", headings=("One", "Two"), blocks=blocks)
+    audit.verdict("http://h/a", verdict, action="drop", content=content)
     audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
     audit.differ(None, 0xB, Difference(in_words=True, examples=("Köln", "Bonn")))
     audit.close()

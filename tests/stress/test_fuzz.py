@@ -19,8 +19,8 @@ from scrapy_neardup.errors import InputError, StoreError
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.record import Record
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 
 PAGES = int(os.environ.get("STRESS_FUZZED", "20000"))

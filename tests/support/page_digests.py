@@ -13,8 +13,8 @@ from hashlib import blake2b
 from hostile_trees import hostile_tree
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 
 KINDS = [
     *(Parameters(**PRESETS[preset]) for preset in sorted(PRESETS)),

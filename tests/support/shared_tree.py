@@ -12,8 +12,8 @@ from scrapy.settings import Settings
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.reading import Reader
-from scrapy_neardup.crawl.settings import read_settings
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.crawling import read_settings
+from scrapy_neardup.settings.parameters import Parameters
 
 URL = "http://a.example/"
 BLOCK = "<div class='nav-{0} x'>{0}:30 on {0} <b>May</b> 2024</div>"

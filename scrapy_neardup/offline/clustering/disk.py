@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.clusters import COMMON, UnionFind
 from scrapy_neardup.errors import ConfigurationError, NeardupError
 from scrapy_neardup.joins.measures import comparable, exact_share
+from scrapy_neardup.settings.arguments import whole_number
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

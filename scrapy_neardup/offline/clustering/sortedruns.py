@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.clusters import UnionFind, forest
 from scrapy_neardup.clusters.features import tied
 from scrapy_neardup.errors import ConfigurationError
@@ -29,6 +28,7 @@ from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.offline.readers.record import reading
 from scrapy_neardup.offline.readers.remote import opened
+from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]

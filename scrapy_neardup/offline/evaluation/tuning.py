@@ -22,9 +22,9 @@ from scrapy_neardup.offline.evaluation.readpages import ReadPage
 from scrapy_neardup.offline.evaluation.sampling import Foreseen, Sample, draw, estimated, foresee
 from scrapy_neardup.offline.evaluation.truth import DUPLICATE, LOST, Texts, Truth, truth_of
 from scrapy_neardup.offline.jobs.scanning import judge
-from scrapy_neardup.options import PRESETS
-from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.reports.differences import Difference, Groups
+from scrapy_neardup.settings.catalogue import PRESETS
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Verdict
 

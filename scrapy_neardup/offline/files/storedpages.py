@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.files.featurefiles import read_filter, spelt
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.packed import SHAPE
 from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import PackedIndex

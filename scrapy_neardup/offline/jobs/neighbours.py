@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.arguments import whole_number
 from scrapy_neardup.fingerprints.batch import byte_sketches, estimated, shingles_of_each
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.offline.readers.record import batches
-from scrapy_neardup.options import OPTIONS
+from scrapy_neardup.settings.arguments import whole_number
+from scrapy_neardup.settings.catalogue import OPTIONS
 
 BINS = 256
 """Bins of a sketch, a byte each."""

@@ -15,7 +15,7 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import features, token_hashes
 from scrapy_neardup.joins import words
 from scrapy_neardup.offline.readers.record import Record
-from scrapy_neardup.options import View
+from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text import Extractor, looks_like_html, parse_html
 
 Unit = Literal["word", "char", "line"]

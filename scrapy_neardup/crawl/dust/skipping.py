@@ -1,14 +1,14 @@
-"""Rules of addresses in a crawl: learnt from its verdicts, applied to its requests, checked.
+"""URL rules in a crawl: learnt from its verdicts, applied to its requests, checked.
 
-The rules themselves are `scrapy_neardup.dust`'s. A request that a rule maps onto a page which is
-known, or about to be, is skipped where ``NEARDUP_URLS`` is ``"skip"``: when a callback yields it,
+The rules themselves are in `scrapy_neardup.dust`. With ``NEARDUP_URLS = "skip"`` a request isn't
+made if a rule says that its page is known, or scheduled: it is skipped when a callback yields it,
 or, if the rule has begun since, before it is downloaded. Three things keep a wrong rule from
 costing a page:
 
 - one in twenty of such requests is made all the same (``NEARDUP_URLS_EXPLORE``), and before the
-  crawl ends as many more as the rule's evidence lacks;
-- what is skipped is remembered, and requested after all if its rule is contradicted, or if the
-  page for which it was skipped never came, or failed;
+  crawl ends as many more as the rule still needs for its confirmation;
+- skipped requests are remembered, also over a pause of the crawl (``JOBDIR``), and made after all
+  if their rule is contradicted, or if the page for which they were skipped never came, or failed;
 - start requests, pages of a sitemap, and requests with ``dont_filter``, ``neardup_skip`` or
   ``neardup_keep`` are never skipped.
 """
@@ -16,49 +16,60 @@ costing a page:
 from __future__ import annotations
 
 import logging
+import pickle
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.job import job_dir
+from scrapy.utils.request import request_from_dict
 
+from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.crawl.metakeys import KEEP_KEY, SKIP_KEY
+from scrapy_neardup.crawl import KEEP_KEY, SKIP_KEY
+from scrapy_neardup.crawl.dust.budget import PatternBudget
 from scrapy_neardup.dust.addresses import Parts, hash_of
-from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.hosts import Hosts
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.host import Host, Hosts
+from scrapy_neardup.dust.known import unordered_hash
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.verdict import Decision
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
     from scrapy_neardup.crawl.journal import Journal
-    from scrapy_neardup.crawl.settings import CrawlSettings
     from scrapy_neardup.dust.rulebook import Change
-    from scrapy_neardup.dust.rules import Rule
+    from scrapy_neardup.dust.urlrule import Rule
+    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.stores import Store
-    from scrapy_neardup.verdict import Verdict
+    from scrapy_neardup.text import Content
+    from scrapy_neardup.verdict import Page, Verdict
 
 logger = logging.getLogger(__name__)
 
 MARK: Final = "_neardup_found"
-"""Key of `request.meta`: a callback has yielded the request, so that it may be skipped. It goes to
-disk with the request, and is taken out before the download."""
+"""Key of `request.meta`: the request may be skipped, as a callback has yielded it. It goes to disk
+with the request, and is removed before the download."""
 
 REMEMBERED_SKIPS: Final = 32_768
 """Maximum number of skipped requests that are remembered; of more, the oldest are forgotten."""
 
 REMEMBERED_PENDING: Final = 65_536
-"""Maximum number of requests that are remembered as scheduled, for others that rules join."""
+"""Maximum number of scheduled requests that are remembered, for others of the same page."""
 
 _EXCHANGED: Final = 128
-"""Number of judged pages of a host after which crawlers tell each other what they have learnt."""
+"""Number of judged pages of a host after which crawlers exchange what they have learnt."""
+
+_FILE: Final = "neardup.urls"
+"""File in ``JOBDIR`` with the skipped requests and the patterns."""
 
 
 class Skipped(NamedTuple):
@@ -67,18 +78,18 @@ class Skipped(NamedTuple):
     request: Request
     rules: tuple[Rule, ...]
     key: int
-    """Of the address under the rules (`Host.joined`)."""
+    """Of the URL under the rules (`Host.joined`)."""
     was_scheduled: bool
     """Whether the scheduler has seen it, and would refuse it."""
 
 
 class UrlRules:
-    """The rules of one crawl.
+    """The URL rules of one crawl, and the budgets of its patterns.
 
     Parameters
     ----------
     job
-        What this crawl has in common with the one that goes on with it; None: none does.
+        What identifies this crawl and the one that resumes it; None: none does.
     """
 
     def __init__(
@@ -103,22 +114,25 @@ class UrlRules:
         self._waiting: set[str] = set()
         """Addresses of skipped requests whose page was only pending."""
         self._saveable = 0
+        self._budget = PatternBudget(settings, journal)
+        folder = job_dir(crawler.settings)
+        self._file = None if folder is None else Path(folder, _FILE)
+        self._resume()
         if self._skips:
             crawler.signals.connect(self._idle, signals.spider_idle)
 
     # Requests
 
     def passes(self, request: Request) -> bool:
-        """Return whether a request that a callback has yielded is to be scheduled."""
-        if not self._skips or not _may_be_skipped(request):
-            return True
-        if self._is_skipped(request, was_scheduled=False):
-            return False
-        request.meta[MARK] = True
-        return True
+        """Whether a request that a callback has yielded is to be scheduled."""
+        if self._skips and _may_be_skipped(request):
+            if self._is_skipped(request, was_scheduled=False):
+                return False
+            request.meta[MARK] = True
+        return self._budget.admits(request)
 
     def is_skipped_now(self, request: Request) -> bool:
-        """Return whether a request that was scheduled needn't be made any more."""
+        """Whether a scheduled request needn't be made any more."""
         if request.meta.pop(MARK, False) is not True:
             return False
         return self._is_skipped(request, was_scheduled=True)
@@ -127,7 +141,7 @@ class UrlRules:
         parts = Parts.of(request.url)
         host = parts and self._hosts.get(parts.host)
         if not parts or not host or not host.has_rules or host.knows(parts):
-            return False  # what was fetched before is left to the scheduler
+            return False  # a page that was fetched before is left to the scheduler
         key, rules = host.joined(parts)
         waits = False
         if (found := host.find(parts)) is not None:
@@ -161,18 +175,21 @@ class UrlRules:
 
     # Pages
 
-    async def judged(self, request: Request, verdict: Verdict, words: int, *, short: bool) -> None:
-        """Learn from a page that was judged.
+    async def judged(
+        self, response: Response, page: Page, content: Content | None, verdict: Verdict
+    ) -> None:
+        """Learn from a page that was judged; an error changes nothing for the page."""
+        try:
+            await self._learn(response, page, content, verdict)
+        except Exception as error:  # noqa: BLE001  (see above)
+            self._journal.failed(response, error)
 
-        Parameters
-        ----------
-        words, short
-            As of `Host.learn`.
-        """
-        if verdict.decision not in {Decision.NEW, Decision.DUPLICATE}:
+    async def _learn(
+        self, response: Response, page: Page, content: Content | None, verdict: Verdict
+    ) -> None:
+        if verdict.decision not in {Decision.NEW, Decision.DUPLICATE} or response.request is None:
             return
-        parts = Parts.of(request.url)
-        if parts is None:
+        if (parts := Parts.of(response.request.url)) is None:
             return
         if self._hosts.get(parts.host) is None:
             await self._meet(parts.host)
@@ -183,14 +200,15 @@ class UrlRules:
             (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS),
             is_new=verdict.decision is Decision.NEW,
             match=Parts.of(match.url) if match and match.url else None,
-            words=words,
-            is_short=short,
+            words=_words(page, content),
+            is_short=page.exact,
         )
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
         self._tell(changes)
         pages = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
+        self._budget.judged(parts, page, repeats=verdict.is_duplicate)
         if changes or not pages % _EXCHANGED:
             await self._exchange(parts.host, host)
 
@@ -213,7 +231,7 @@ class UrlRules:
                 )
 
     def _request_again(self, urls: Iterable[str], *, forced: bool = False) -> int:
-        """Request what was skipped, unless another rule skips it; return the number of requests.
+        """Make skipped requests, unless another rule skips them; return their number.
 
         With `forced` no rule is asked.
         """
@@ -235,7 +253,7 @@ class UrlRules:
             raise DontCloseSpider
 
     def request_what_is_left(self) -> int:
-        """Request what still has to be before the crawl ends; return the number of requests."""
+        """Make the requests that are needed before the crawl ends; return their number."""
         self._pending.clear()
         made = self._request_again(list(self._waiting & self._skipped.keys()))
         if not made:
@@ -243,7 +261,7 @@ class UrlRules:
         return made
 
     def _unchecked(self) -> list[str]:
-        """Return skipped requests that are to be made, as their rules lack evidence."""
+        """Return the URLs of skipped requests that are made to confirm their rules."""
         lacking: dict[tuple[str, Rule], int] = {}
         chosen = []
         for url in sorted(self._skipped, key=lambda url: hash_of(url, VALUE_BITS)):
@@ -260,10 +278,11 @@ class UrlRules:
                     break
         return chosen
 
-    # What is known
+    # Pauses, and other crawlers
 
     async def close(self) -> None:
-        """Sum up, and leave what was learnt in the store."""
+        """Report the rules, and save what was learnt for other crawlers and a resumed crawl."""
+        self._save()
         rules = dict.fromkeys(rule for _, host in self._hosts.items() for rule in host.active)
         self._journal.rules(list(rules), self._saveable, skips=self._skips)
         for name, host in self._hosts.items():
@@ -274,7 +293,7 @@ class UrlRules:
                     await self._store.exchange(topic, "state", host.state())
 
     async def _meet(self, name: str) -> None:
-        """Go on with a host as an earlier run has left it, or hear of it from other crawlers."""
+        """Load what an earlier run or other crawlers have learnt of a host."""
         if self._job is not None:
             with suppress(StoreError):
                 for state in await self._store.exchange(f"urls {name} of {self._job}", "", None):
@@ -283,11 +302,48 @@ class UrlRules:
         await self._exchange(name, self._hosts.met(name))
 
     async def _exchange(self, name: str, host: Host) -> None:
-        """Tell other crawlers what was learnt of a host, and hear what they have learnt."""
+        """Exchange with other crawlers what was learnt of a host."""
         mine = host.dump()
-        with suppress(StoreError):  # what is missed is heard the next time
+        with suppress(StoreError):  # the next exchange makes up for it
             heard = await self._store.exchange(f"urls {name}", self._member, mine)
             self._tell(host.add_others(value for value in heard if value != mine))
+
+    def _save(self) -> None:
+        """Write the skipped requests and the patterns to ``JOBDIR``, for the resumed crawl."""
+        if self._file is None:
+            return
+        skipped = []
+        for url, (request, *rest) in self._skipped.items():
+            with suppress(ValueError):  # its callback isn't a method of the spider
+                written = request.to_dict(spider=self._crawler.spider)
+                skipped.append((written, *rest, url in self._waiting))
+        try:
+            self._file.write_bytes(pickle.dumps((skipped, self._budget.state)))
+        except OSError as error:
+            logger.warning("Skipped requests can't be kept for a resumed crawl: %s", error)
+
+    def _resume(self) -> None:
+        """Read what `_save` has written."""
+        if self._file is None or not self._file.exists():
+            return
+        try:
+            # As Scrapy's own queues beside it, the file is the user's.
+            skipped, patterns = pickle.loads(self._file.read_bytes())  # noqa: S301
+            for written, rules, key, was_scheduled, waits in skipped:
+                request = request_from_dict(written, spider=self._crawler.spider)
+                self._skipped[request.url] = Skipped(request, rules, key, was_scheduled)
+                if waits:
+                    self._waiting.add(request.url)
+            self._budget.state = patterns
+        except Exception as error:  # noqa: BLE001  (cut off, or of another version)
+            logger.warning("%s can't be read, and is ignored: %r", self._file, error)
+
+
+def _words(page: Page, content: Content | None) -> int:
+    """Return a hash of a page's words in any order; of a short page, of its letters alone."""
+    if content is None or not isinstance(page, AnalysedPage):
+        return 0
+    return unordered_hash(content.blocks.texts, letters_only=True) if page.exact else page.words
 
 
 def _may_be_skipped(request: Request) -> bool:

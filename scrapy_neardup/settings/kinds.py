@@ -1,7 +1,7 @@
-"""What the value of an option may be: `ValueKind`, and the kinds in use.
+"""The kinds of values that options take.
 
-Rule of this module: a kind reads plain values, the texts that a command line or the environment
-brings for them, and what it has read before. It knows no option by name.
+A kind reads plain values, the strings that the command line and the environment give for them, and
+its own results.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 class _ExplainedError(ValueError):
-    """A value can't be used, for a reason that the rule alone doesn't tell."""
+    """A value can't be used, for a reason that `ValueKind.wanted` doesn't tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueKind:
-    """What a value may be.
+    """A kind of values.
 
     Parameters
     ----------
     wanted
-        The rule in words that follow "must be".
+        The permitted values, in words that follow "must be".
     parse
-        Returns the value to use; raises ValueError, TypeError or OverflowError if there is none.
+        Returns the checked value; raises ValueError, TypeError or OverflowError for others.
     choices
         The words among the values.
     bounds
-        The smallest and the largest number, None where there is no limit.
+        The smallest and the largest number; None for no limit.
     metavar
-        What stands for a value in the help of the command.
+        Placeholder of a value in the command's help.
     is_list
         Whether the command takes one entry of a list at a time.
     separator
-        What stands between the parts of a value that has some, where it is a text.
+        Separator of the parts of a tuple in a string.
     """
 
     wanted: str
@@ -77,18 +77,18 @@ class ValueKind:
     separator: str = ","
 
     def spelt(self, value: object) -> str:
-        """Return a value as a text that reads as this value."""
+        """Return the string that reads as a value."""
         if isinstance(value, tuple):
             return self.separator.join(map(str, value))
         return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
     def read(self, name: str, value: object, *, is_secret: bool = False) -> Any:
-        """Return the value to use.
+        """Return the checked value.
 
         Raises
         ------
         ConfigurationError
-            `value` is something else; the message calls it `name` and doesn't show a secret.
+            `value` isn't permitted; the message calls it `name`, and doesn't show a secret.
         """
         try:
             return self.parse(value)
@@ -101,7 +101,7 @@ class ValueKind:
 
 
 def boolean_or(*words: str) -> ValueKind:
-    """Return the kind of True, False and these words."""
+    """The kind of True, False and some words."""
 
     def parse(value: object) -> bool | str:
         if isinstance(value, str) and value in words:
@@ -115,7 +115,7 @@ def boolean_or(*words: str) -> ValueKind:
 
 
 def one_of(*words: str) -> ValueKind:
-    """Return the kind of these words."""
+    """The kind of some words."""
 
     def parse(value: object) -> str:
         return _valid(value if isinstance(value, str) and value in words else None)
@@ -124,7 +124,7 @@ def one_of(*words: str) -> ValueKind:
 
 
 def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> ValueKind:
-    """Return the kind of lists of these words.
+    """The kind of lists of some words.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> Value
 
 
 def callable_or(*words: str) -> ValueKind:
-    """Return the kind of these words, of callables, and of the dotted paths of callables."""
+    """The kind of some words, of callables, and of dotted paths of callables."""
 
     def parse(value: object) -> str | Callable[..., Any]:
         if isinstance(value, str) and value in words:
@@ -161,7 +161,7 @@ def callable_or(*words: str) -> ValueKind:
 
 
 def integer(least: int | None = None, most: int | None = None) -> ValueKind:
-    """Return the kind of whole numbers from `least` to `most`."""
+    """The kind of whole numbers from `least` to `most`."""
 
     def parse(value: Any) -> int:
         number = int(_valid(None if isinstance(value, (bool, float)) else value))
@@ -175,7 +175,7 @@ def integer(least: int | None = None, most: int | None = None) -> ValueKind:
 
 
 def fraction() -> ValueKind:
-    """Return the kind of numbers from 0 to 1."""
+    """The kind of numbers from 0 to 1."""
 
     def parse(value: Any) -> float:
         number = _number(value)
@@ -185,7 +185,7 @@ def fraction() -> ValueKind:
 
 
 def seconds(*, or_zero: bool = False) -> ValueKind:
-    """Return the kind of times in seconds, above 0 or also 0."""
+    """The kind of times in seconds, above 0 or also 0."""
 
     def parse(value: Any) -> float:
         number = _number(value)
@@ -196,7 +196,7 @@ def seconds(*, or_zero: bool = False) -> ValueKind:
 
 
 def duration() -> ValueKind:
-    """Return the kind of long times: whole seconds, or a text with a unit of `_UNITS`."""
+    """The kind of long times: whole seconds, or a string with a unit of `_UNITS`."""
 
     def parse(value: Any) -> float:
         text = str(value).strip().lower()
@@ -209,7 +209,7 @@ def duration() -> ValueKind:
 
 
 def feature_numbers() -> ValueKind:
-    """Return the kind of Broder's k, s and r."""
+    """The kind of Broder's k, s and r."""
 
     def parse(value: Any) -> tuple[int, int, int]:
         count, size, shared = _whole_numbers(value)
@@ -224,7 +224,7 @@ def feature_numbers() -> ValueKind:
 
 
 def sketch_numbers() -> ValueKind:
-    """Return the kind of the bits of the two sketches of a page.
+    """The kind of the bits of a page's two sketches.
 
     Bins and bits of each, as they were up to version 0.2, become sketches of as many bits.
     """
@@ -242,7 +242,7 @@ def sketch_numbers() -> ValueKind:
 
 
 def text(metavar: str = "TEXT") -> ValueKind:
-    """Return the kind of texts that aren't empty."""
+    """The kind of strings that aren't empty."""
 
     def parse(value: object) -> str:
         return _valid(value if isinstance(value, str) and value else None)
@@ -251,7 +251,7 @@ def text(metavar: str = "TEXT") -> ValueKind:
 
 
 def path() -> ValueKind:
-    """Return the kind of paths of files."""
+    """The kind of paths of files."""
 
     def parse(value: object) -> str:
         found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
@@ -261,7 +261,7 @@ def path() -> ValueKind:
 
 
 def secret_key() -> ValueKind:
-    """Return the kind of secrets: bytes, or texts in UTF-8."""
+    """The kind of secrets: bytes, or strings in UTF-8."""
 
     def parse(value: object) -> bytes:
         data = value.encode() if isinstance(value, str) else value
@@ -271,7 +271,7 @@ def secret_key() -> ValueKind:
 
 
 def texts(metavar: str) -> ValueKind:
-    """Return the kind of lists of texts."""
+    """The kind of lists of strings."""
 
     def parse(value: object) -> tuple[str, ...]:
         return _entries(value, str)
@@ -280,7 +280,7 @@ def texts(metavar: str) -> ValueKind:
 
 
 def patterns() -> ValueKind:
-    """Return the kind of lists of regular expressions."""
+    """The kind of lists of regular expressions."""
 
     def parse(value: object) -> tuple[re.Pattern[str], ...]:
         try:
@@ -304,13 +304,13 @@ def _number(value: Any) -> float:
 
 
 def _whole_numbers(value: Any) -> tuple[int, ...]:
-    """Return whole numbers from a list, or from a text that has ``,`` or ``x`` between them."""
+    """Return whole numbers from a list, or from a string with ``,`` or ``x`` between them."""
     parts = re.split("[,x]", value) if isinstance(value, str) else value
     return tuple(map(integer().parse, parts))
 
 
 def _entries(value: object, *types: type) -> tuple[Any, ...]:
-    """Return the entries of a list, of a JSON list, or of a text with commas between them."""
+    """Return the entries of a list, a JSON list, or a string with commas between them."""
     if isinstance(value, str):
         try:
             parsed = json.loads(value)
@@ -322,7 +322,7 @@ def _entries(value: object, *types: type) -> tuple[Any, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas that stand outside brackets: ``a{1,3}`` and ``:is(a, b)`` stay whole."""
+    """Split at commas outside brackets: ``a{1,3}`` and ``:is(a, b)`` stay whole."""
     parts, depth = [""], 0
     for character in text:
         depth += (character in "([{") - (character in ")]}")

@@ -1,33 +1,38 @@
-"""A crawl that judges every page and drops none: what the filter would do to a site.
+"""A crawl that judges every page and drops none, to see what the filter would do to a site.
 
-Rule of this module: whatever a trial does to a site, a polite visitor does; whatever it does to
-a project, leaves no traces: no items are stored, no store of fingerprints is touched.
+It treats the site politely, and leaves no traces in a project: no items are stored, and its store
+of fingerprints isn't used.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urldefrag
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import CrawlerProcess
-from scrapy.http import Response
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings, inside_project
 
 from scrapy_neardup import __version__
+from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.addon import Addon
-from scrapy_neardup.crawl.metakeys import VERDICT_KEY
-from scrapy_neardup.crawl.settings import read_settings
-from scrapy_neardup.crawl.trialspider import StayOnServer, TrialSpider
 from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.urls import redact, site
 from scrapy_neardup.verdict import Decision, Verdict
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 USER_AGENT = f"scrapy-neardup/{__version__} (trial of a near-duplicate filter; Scrapy)"
 
@@ -42,9 +47,9 @@ _POLITE = {
     "DOWNLOAD_MAXSIZE": 16 << 20,
     "DOWNLOAD_TIMEOUT": 30,
     "RETRY_TIMES": 1,
-    # What can't be downloaded is counted, and told where nothing can.
+    # Failed downloads are counted, and reported if all failed.
     "LOG_LEVEL": "CRITICAL",
-    # Breadth first: the first pages of a site, not the depth of one of its traps.
+    # Breadth first: the upper pages of a site, not the depths of a trap.
     "DEPTH_PRIORITY": 1,
     "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
@@ -60,21 +65,21 @@ _HARMLESS: dict[str, Any] = {
     "TELNETCONSOLE_ENABLED": False,
 }
 _LISTED = 5
-"""Maximum number of reasons that are named where a trial got no page."""
+"""Maximum number of reasons that are named when a trial got no page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """How far a trial goes, and who hears of it.
+    """The limits of a trial, and its outputs.
 
     Parameters
     ----------
     pages
-        After how many responses to end; those under way are awaited.
+        Number of responses after which it ends; those under way are awaited.
     audit
-        The audit file to write.
+        Path of the audit file to write.
     settings
-        Scrapy settings that come before those of the trial.
+        Scrapy settings that override those of the trial.
     progress
         Called with the number of responses after each.
     """
@@ -87,21 +92,20 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a trial did.
+    """The result of a trial.
 
     Parameters
     ----------
     pages
-        Pages that reached the spider, judged or not.
+        Number of pages that reached the spider, judged or not.
     requests
-        Requests that were sent, for robots.txt as well.
+        Number of requests that were sent, including those for robots.txt.
     seconds
-        How long it took.
+        Duration.
     lost_pages
-        Addresses of pages that repeat no other, to which only pages led that would have been
-        dropped.
+        URLs of new pages that are linked only from pages that would have been dropped.
     lost_addresses
-        All other such addresses: not fetched in the trial, or not judged new.
+        All other such URLs: not fetched in the trial, or not judged new.
     """
 
     pages: int
@@ -113,10 +117,7 @@ class Trial:
 
 @dataclass
 class Paths:
-    """Which pages of a crawl lead where.
-
-    Pages are known by the address that was requested first, before it was redirected.
-    """
+    """The links between the pages of a crawl, by the URLs before any redirection."""
 
     starts: set[str] = field(default_factory=set)
     links: dict[str, list[str]] = field(default_factory=dict)
@@ -124,10 +125,7 @@ class Paths:
     new: set[str] = field(default_factory=set)
 
     def lost(self) -> tuple[list[str], list[str]]:
-        """Return what can't be reached without the links of dropped pages.
-
-        First the addresses of new pages, then all others. O(links).
-        """
+        """Return the URLs that only dropped pages link to: new pages, and others. O(links)."""
         reached, waiting = set(self.starts), list(self.starts)
         while waiting:
             page = waiting.pop()
@@ -142,7 +140,7 @@ class Paths:
 
 
 class PathsMiddleware:
-    """A spider middleware that notes the `Paths` of its crawl, after all others."""
+    """A spider middleware that collects the `Paths` of its crawl, after all others."""
 
     def __init__(self) -> None:
         self.paths = Paths()
@@ -153,7 +151,7 @@ class PathsMiddleware:
         result: AsyncIterator[Any],
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)
     ) -> AsyncIterator[Any]:
-        """Note where a page leads."""
+        """Note the links of a page."""
         page = urldefrag(response.meta.get("redirect_urls", [response.url])[0]).url
         verdict = response.meta.get(VERDICT_KEY)
         if not response.meta.get("depth"):
@@ -170,23 +168,19 @@ class PathsMiddleware:
 
 
 def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
-    """Crawl pages of the server that `url` leads to, politely.
+    """Crawl pages of a server politely, from `url` on.
 
     Parameters
     ----------
-    url
-        Where to begin.
-    terms
-        How far to go.
     delay
-        Seconds between two requests, at least; more where the site is slow.
+        Minimum seconds between two requests; more if the site is slow.
 
     Raises
     ------
     ConfigurationError
         `url` is no http(s) URL, or a setting has a value that can't be used.
     NeardupError
-        `url` leads to another site, or not a single page was got; the message says why.
+        `url` redirects to another site, or no page could be fetched; the message says why.
     """
     if not url.lower().startswith(("http://", "https://")) or not site(url, "host"):
         raise ConfigurationError(f"{url!r} is no address to begin at: give http:// or https://")
@@ -198,16 +192,15 @@ def try_site(url: str, terms: Terms, *, delay: float) -> Trial:
 def try_project(spider: str | None, arguments: Mapping[str, str], terms: Terms) -> Trial:
     """Run a spider of the project in the current folder; see `try_site`.
 
-    Its items are thrown away: no pipeline and no feed sees them. Everything else is as the
-    project has it, politeness included.
+    No pipeline and no feed gets its items. All else is as in the project, politeness included.
 
     Raises
     ------
     ConfigurationError
-        There is no project here, no such spider, or several to choose from; or a setting has a
-        value that can't be used.
+        There is no project here, no such spider, or several to choose from; or a setting can't be
+        used.
     NeardupError
-        Not a single page was got; the message says why.
+        No page could be fetched; the message says why.
     """
     if not inside_project():
         raise ConfigurationError("--project: there is no Scrapy project here (no scrapy.cfg)")
@@ -236,7 +229,7 @@ def _run(
         },
         priority="cmdline",
     )
-    read_settings(known)  # raises what the crawl would only log
+    read_settings(known)  # raises errors that the crawl would only log
     addons = dict(known.getdict("ADDONS"))
     if not any(load_object(addon) is Addon for addon in addons):
         known.set("ADDONS", {**addons, Addon: 500}, priority="cmdline")
@@ -275,7 +268,7 @@ def _run(
 
 
 def _why_nothing(stats: Mapping[str, Any]) -> str:
-    """Return why a crawl got no page, as far as its stats know."""
+    """Return why no page could be fetched, as far as the stats show."""
     signs = {
         "downloader/exception_type_count/": "failed with",
         "downloader/response_status_count/": "were answered with status",
@@ -295,4 +288,72 @@ def _why_nothing(stats: Mapping[str, Any]) -> str:
             )
         told.insert(0, f"{forbidden} forbidden by robots.txt")
     why = "; ".join(told[:_LISTED]) or "-s LOG_LEVEL=INFO shows more"
-    return f"no page was got, so there is nothing to report (requests: {why})"
+    return f"no page could be fetched, so there is nothing to report (requests: {why})"
+
+
+_FIRST = "neardup_trial_first"
+"""Key of ``request.meta`` that marks the first request, and what it was redirected to."""
+
+
+class TrialSpider(Spider):
+    """A spider that follows all links of one server, the first ones first.
+
+    A redirection of the first URL within its registered domain (``example.com`` to
+    ``www.example.com``) is followed; from then on the spider stays on that host and port.
+    """
+
+    name = "neardup-trial"
+
+    def __init__(self, url: str, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._first = url
+        self._server: str | None = None
+        self._links = LinkExtractor()
+        self.elsewhere = ""
+        """Where the first URL is redirected to, if that is another site."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Yield the first request, which isn't made again for links to its page."""
+        yield Request(self._first, meta={_FIRST: True})
+
+    def parse(self, response: Response) -> Iterator[Request]:
+        """Follow the links of a page."""
+        if self._server is None:
+            self._server = site(response.url)
+        if isinstance(response, HtmlResponse):
+            for link in self._links.extract_links(response):
+                if site(link.url) == self._server:
+                    yield Request(link.url)
+
+    def allows(self, request: Request) -> bool:
+        """Whether a request may be sent: for a link, a redirection or robots.txt."""
+        if request.meta.get(_FIRST):
+            if site(request.url, "domain") == site(self._first, "domain"):
+                return True
+            self.elsewhere = redact(request.url)
+            return False
+        return self._server is None or site(request.url) == self._server
+
+
+class StayOnServer:
+    """A downloader middleware that only sends what a `TrialSpider` allows."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the middleware of a crawler."""
+        return cls(crawler)
+
+    def process_request(self, request: Request, spider: Spider | None = None) -> None:  # noqa: ARG002
+        """Let a request pass.
+
+        Raises
+        ------
+        IgnoreRequest
+            It leads to another server.
+        """
+        visiting = self._crawler.spider
+        if isinstance(visiting, TrialSpider) and not visiting.allows(request):
+            raise IgnoreRequest("another server")

@@ -1,7 +1,4 @@
-"""Checks of arguments that several rooms make.
-
-Rule of this room: what can't be used is a `ConfigurationError` that names the argument.
-"""
+"""Checks of arguments, which raise a `ConfigurationError` that names the argument."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ def whole_number(what: str, value: Any, *, least: int, most: int | None = None) 
     Raises
     ------
     ConfigurationError
-        It isn't a whole number from `least` to `most`; the message calls it `what`.
+        It isn't a whole number from `least` to `most`.
     """
     try:
         count = int(value)
@@ -42,7 +39,7 @@ def hashes(what: str, values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     ------
     ConfigurationError
         It isn't a one-dimensional array of uint64. Conversion would turn a negative number into
-        another fingerprint, and take bits from a large one.
+        another fingerprint, and truncate a large one.
     """
     if not isinstance(values, np.ndarray) or values.dtype != np.uint64 or values.ndim != 1:
         found = (
@@ -70,5 +67,5 @@ def filled(key: NDArray[np.uint64], fingerprint: int) -> NDArray[np.uint64]:
 
 
 def no_fingerprint(value: object) -> ConfigurationError:
-    """Return the error that says that `value` is no fingerprint."""
+    """Return the error for a `value` that is no fingerprint."""
     return ConfigurationError(f"a fingerprint is a whole number of 64 bits, not {value!r}")

@@ -6,6 +6,6 @@ one, whatever is then done about it. Handlers are called synchronously.
 """
 
 request_skipped = object()
-"""Sent as ``request_skipped(request, rules, spider)`` for every request that rules of addresses
+"""Sent as ``request_skipped(request, rules, spider)`` for every request that URL rules
 keep from being made (``NEARDUP_URLS``); `rules` are texts.
 """

@@ -1,7 +1,7 @@
-"""Rules of addresses of a crawl that is over: learnt as in a crawl, and counted exactly.
+"""The URL rules of a finished crawl: learnt as in a crawl, and counted exactly.
 
-In a crawl a rule is checked against the pages whose hashes are still held, from the moment it is a
-candidate. Here every candidate is held against all pages, earlier ones too.
+A crawl checks a rule against the pages whose hashes it still holds, once the rule is a candidate.
+Here each candidate is checked against all pages, earlier ones too.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from scrapy_neardup.dust.addresses import Parts
 from scrapy_neardup.dust.evidence import Pair
+from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.rules import EMPTY, Rule
-from scrapy_neardup.dust.table import VALUE_BITS
+from scrapy_neardup.dust.urlrule import EMPTY, Rule
 
 
 class JudgedPage(NamedTuple):
@@ -23,14 +23,10 @@ class JudgedPage(NamedTuple):
 
     Parameters
     ----------
-    url
-        Its address.
     content
-        What it shows: its own id, or that of the page that it repeats.
-    is_new
-        Whether it was judged new.
+        Its own id, or that of the page that it repeats.
     match
-        The address of the page that it repeats; ``""`` where it isn't known.
+        URL of the page that it repeats; ``""`` if it isn't known.
     words, is_short
         As of `Host.learn`.
     """
@@ -50,13 +46,13 @@ class Finding:
     Attributes
     ----------
     support
-        Number of pages that were found at two addresses which the rule joins.
+        Number of contents found at two URLs that the rule joins.
     contradictions
-        Number of pages judged new although the rule joins them with an earlier one.
+        Number of pages judged new although the rule maps them onto an earlier one.
     example, counter
         A pair of each, the later page first.
     saved
-        Number of pages that needn't have been requested.
+        Number of requests that the rule would have saved.
     """
 
     host: str
@@ -75,14 +71,14 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    """The rules of a crawl, those that hold first, and of these those that save most.
+    """The rules of a crawl, valid ones first, by the requests that they save.
 
     Attributes
     ----------
     pages
         Number of pages of the crawl.
     saved
-        Number of pages that all rules that hold would have saved together.
+        Number of requests that all valid rules would have saved together.
     """
 
     rules: list[Finding] = field(default_factory=list)
@@ -115,7 +111,7 @@ def findings(pages: Iterable[JudgedPage]) -> Findings:
 
 
 def _candidates(met: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
-    """Return the rules that a crawl of these pages would have begun, or ended."""
+    """Return the rules that began or ended in a crawl of these pages."""
     host = Host()
     rules: dict[Rule, None] = {}
     for parts, page in met:
@@ -132,7 +128,7 @@ def _candidates(met: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
 
 
 def _counted(name: str, rule: Rule, met: Sequence[tuple[Parts, JudgedPage]]) -> Finding:
-    """Hold a rule against all pages of its host."""
+    """Check a rule against all pages of its host."""
     finding = Finding(name, rule)
     if rule.kind == EMPTY:
         return _counted_pattern(finding, met)
@@ -167,7 +163,7 @@ def _counted_pattern(finding: Finding, met: Sequence[tuple[Parts, JudgedPage]]) 
 
 
 def _saved_together(rules: Sequence[Rule], met: Sequence[tuple[Parts, JudgedPage]]) -> int:
-    """Return the number of pages whose address is that of an earlier one under some rules."""
+    """Return the number of pages whose URL is that of an earlier one under some rules."""
     patterns = {rule.what for rule in rules if rule.kind == EMPTY}
     addresses: set[Parts] = set()
     raw: set[Parts] = set()

@@ -1,12 +1,10 @@
-"""Every option, once: its name, type, default, what it may be, and what it does.
+"""Every option once: its name, type, default, permitted values, and help.
 
-Rule of this module: an option is one field of `Judging`, if it decides what counts as a
-near-duplicate, or of `Crawling`. The ``NEARDUP_*`` settings, the options of the command with their
-help, the tables of docs/settings.md and every check are made from these fields. A help text is
-one sentence, in which other options have the names of settings; whatever else there is to say of
-an option stands in docs/settings.md under its name.
-
-Why the defaults are what they are is measured in docs/quality.md.
+An option is one field of `Judging`, if it decides what counts as a near-duplicate, or of
+`Crawling`. The ``NEARDUP_*`` settings, the options of the command with their help, the tables of
+docs/settings.md and every check are made from these fields. A help text is one sentence, which
+calls other options by their settings; what else there is to say of an option is in
+docs/settings.md under its name. docs/quality.md has the measurements behind the defaults.
 """
 
 # ruff: noqa: RUF009  (_option returns what dataclasses.field does)
@@ -18,8 +16,8 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
-from scrapy_neardup import kinds
-from scrapy_neardup.kinds import ValueKind
+from scrapy_neardup.settings import kinds
+from scrapy_neardup.settings.kinds import ValueKind
 
 View = Literal["main", "full"]
 """Which text of a page is judged."""
@@ -30,7 +28,7 @@ Titles = Literal["learn", "strict", "ignore"]
 Weighting = Literal["set", "tf", "sqrt", "log"]
 
 SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
-"""The pages that a page is compared with."""
+"""Which pages a page is compared with."""
 
 LEARNABLE: Final = ("boilerplate", "changing", "titles")
 """What may be learnt of a site."""
@@ -50,7 +48,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         ),
     }
 )
-"""Name -> what differs from the defaults of `Judging`."""
+"""Name -> values that differ from the defaults of `Judging`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +59,12 @@ class Option:
     ----------
     name
         As a field: ``max_distance``.
-    kind, default
-        What it may be, and what it is where it isn't set.
+    kind
+        The permitted values.
     help
         What it does, in a sentence.
     is_secret
-        No message may show its value.
+        Whether messages don't show its value.
     """
 
     name: str
@@ -81,21 +79,21 @@ class Option:
         return f"NEARDUP_{self.name.upper()}"
 
     def read(self, value: object) -> Any:
-        """Return the value to use; raise a `ConfigurationError` that names the setting."""
+        """Return the checked value; raise a `ConfigurationError` that names the setting."""
         if value is None and self.default is None:
             return None
         return self.kind.read(self.setting, value, is_secret=self.is_secret)
 
 
 def flag_of(setting: str) -> str:
-    """Return the option of the command that has the name of a setting: ``--max-distance``."""
+    """Return the command's option for a setting: ``--max-distance``."""
     return "--" + setting.removeprefix("NEARDUP_").lower().replace("_", "-")
 
 
 def as_flags(message: str) -> str:
     """Return `message` with options of the command in place of settings.
 
-    What it calls a setting ("the setting NEARDUP_AUDIT") stays one.
+    After the word "setting" ("the setting NEARDUP_AUDIT") the name stays.
     """
     return re.sub(r"(?<!setting )\bNEARDUP_[A-Z_]+", lambda found: flag_of(found[0]), message)
 
@@ -106,7 +104,7 @@ def _option(kind: ValueKind, default: object, help: str, *, is_secret: bool = Fa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Checked:
-    """Options whose values are read and checked when they are given."""
+    """A table of options whose values are checked at construction."""
 
     def __post_init__(self) -> None:
         for name, option in options_of(type(self)).items():
@@ -115,7 +113,7 @@ class _Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judging(_Checked):
-    """What counts as a near-duplicate: settings, and options of verbs that judge pages."""
+    """The options that decide what a near-duplicate is: settings, and options of the command."""
 
     method: Method = _option(
         kinds.one_of(*get_args(Method)),
@@ -223,7 +221,7 @@ class Judging(_Checked):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawling(_Checked):
-    """What else a crawl is told: settings alone, but for the store and the preset."""
+    """The other options of a crawl, which are settings alone, but for the store and the preset."""
 
     enabled: bool = _option(
         kinds.boolean_or(), True, "Whether the add-on does anything; False switches it off."
@@ -231,14 +229,14 @@ class Crawling(_Checked):
     store: str | None = _option(
         kinds.text("URI"),
         None,
-        "URI of the store that keeps the fingerprints: memory:, sqlite:PATH, redis://HOST ...",
+        "URI of the store of fingerprints: memory:, sqlite:PATH, redis://HOST ...",
         is_secret=True,
     )
     namespace: str | None = _option(
         kinds.text("NAME"),
         None,
-        "Name of one crawl's memory in the store: crawls of one namespace share it, and others"
-        " never meet it.",
+        "Name of a crawl's part of the store: crawls of one namespace share their pages, and see"
+        " no others.",
     )
     expected_pages: int = _option(
         kinds.integer(1),
@@ -254,7 +252,7 @@ class Crawling(_Checked):
     base: str | None = _option(
         kinds.path(),
         None,
-        "Path of a packed file of old fingerprints, which is read in place and never changed.",
+        "Path of a packed file of older pages, which is read in place and never changed.",
     )
     preset: str = _option(
         kinds.one_of(*PRESETS),
@@ -268,15 +266,15 @@ class Crawling(_Checked):
     priority_adjust: int = _option(
         kinds.integer(),
         -10,
-        "Number that the action deprioritize adds to the priority of the requests of a page whose"
-        " text another one has; of less alike ones a part of it, down to 0 at the resemblance that"
-        " near-duplicates need.",
+        "Number that the action deprioritize adds to the priority of the requests found on an"
+        " exact duplicate; for other near-duplicates a part of it, down to 0 at the resemblance"
+        " that near-duplicates need.",
     )
     deprioritize_from: float = _option(
         kinds.fraction(),
         1.0,
-        "Resemblance from which on the requests of pages that are kept are lowered too, by a part"
-        " of NEARDUP_PRIORITY_ADJUST; 1 lowers none.",
+        "Resemblance from which kept pages lower the priority of their requests too, by a part of"
+        " NEARDUP_PRIORITY_ADJUST; 1: none do.",
     )
     group_budget: int = _option(
         kinds.integer(1),
@@ -304,8 +302,8 @@ class Crawling(_Checked):
         kinds.one_of("keep", "drop", "drop-items"),
         "keep",
         "What is done about a page of an earlier crawl whose content hasn't changed: keep, it is"
-        " delivered; drop, it is dropped with its links; drop-items, its callback is called, and"
-        " the items are dropped.",
+        " delivered; drop, it is dropped with its links; drop-items, its links are followed and"
+        " its items dropped.",
     )
     on_error: Literal["keep", "close"] = _option(
         kinds.one_of("keep", "close"),
@@ -317,32 +315,32 @@ class Crawling(_Checked):
     pending_timeout: float = _option(
         kinds.seconds(or_zero=True),
         10.0,
-        "Seconds that a page waits for the callback of a page that it repeats; 0 doesn't wait.",
+        "Seconds that a page waits for the callback of the page that it repeats; 0: none.",
     )
     urls: Literal["off", "report", "skip"] = _option(
         kinds.one_of("off", "report", "skip"),
         "report",
-        "What is done with rules of addresses, which a crawl learns from its duplicates: off,"
-        " nothing; report, the log says which they are and what they would save; skip, requests"
-        " whose page is known by such a rule aren't made.",
+        "What is done with URL rules, which a crawl learns from its duplicates: off, nothing;"
+        " report, the log names them and the requests that they would save; skip, requests whose"
+        " page is known by a rule aren't made.",
     )
     urls_explore: float = _option(
         kinds.fraction(),
         0.05,
-        "Share of the requests that NEARDUP_URLS would skip which are made all the same, to check"
+        "Share of the requests to be skipped by NEARDUP_URLS that are made all the same, to check"
         " the rules.",
     )
     pattern_budget: int = _option(
         kinds.integer(0),
         0,
-        "Number of pages that a pattern of addresses (/calendar/N/N/) still gets when 40 of its"
-        " last 50 brought next to nothing new; 0 sets no end.",
+        "Number of pages that a URL pattern (/calendar/N/N/) still gets after 40 of its last 50"
+        " brought next to nothing new; 0: no limit.",
     )
     probe: bool = _option(
         kinds.boolean_or(),
         False,
-        "Whether each host is asked for addresses that can't exist, so that pages like the answers"
-        " are known for soft 404s.",
+        "Whether each host is asked for URLs that can't exist, so that pages like its answers are"
+        " recognised as soft 404s.",
     )
     audit: str | None = _option(
         kinds.path(), None, "Path of a file to which every verdict is appended."
@@ -353,7 +351,7 @@ class Crawling(_Checked):
 
 
 def options_of(table: type[_Checked]) -> Mapping[str, Option]:
-    """Return the options of `Judging` or `Crawling`, or of a class made of one, by name."""
+    """Return the options of `Judging`, `Crawling` or a subclass by name."""
     return {
         each.name: Option(name=each.name, default=each.default, **each.metadata)
         for each in fields(table)
@@ -362,4 +360,4 @@ def options_of(table: type[_Checked]) -> Mapping[str, Option]:
 
 
 OPTIONS: Final[Mapping[str, Option]] = {**options_of(Crawling), **options_of(Judging)}
-"""Name -> option, of both tables."""
+"""Name -> option of both tables."""

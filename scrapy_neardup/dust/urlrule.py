@@ -1,8 +1,8 @@
-"""Rules that two addresses show the same page, and what tells such a pair apart.
+"""Rules that two URLs show the same page.
 
-A rule removes or replaces one part of an address. Which pairs a set of rules joins follows from
-the addresses alone: those that are equal once all rules were applied (the canonical form of Bar-
-Yossef, Keidar and Schonfeld, WWW 2007, section 2; their DUST rules are `SEGMENT` and `PARAMETER`).
+A rule removes or replaces one part of a URL. A set of rules joins the URLs that are equal once all
+rules were applied (the canonical form of Bar-Yossef, Keidar and Schonfeld, WWW 2007, section 2;
+their DUST rules are `SEGMENT` and `PARAMETER`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WWW: Final = "www"
 SCHEME: Final = "scheme"
 """The host has the same pages under http and https."""
 EMPTY: Final = "empty"
-"""The addresses of a pattern only ever lead to a few pages that say nothing."""
+"""The URLs of a pattern only ever lead to a few pages without content."""
 
 KINDS: Final = (PARAMETER, VALUE, PATH_PARAMETER, SEGMENT, SLASH, CASE, WWW, SCHEME, EMPTY)
 
@@ -47,10 +47,10 @@ _SENTENCES: Final = {
 }
 
 MAX_WHAT: Final = 200
-"""Maximum characters of what a rule is about."""
+"""Maximum characters of `Rule.what`."""
 
 MAX_DIFFERENCES: Final = 3
-"""Maximum number of rules that a pair is evidence for at a time."""
+"""Maximum number of rules that one pair can confirm."""
 
 _FEW: Final = 5
 _SOME: Final = 10
@@ -71,7 +71,7 @@ _ORDER: Final = re.compile(
 
 
 class Rule(NamedTuple):
-    """A rule of addresses.
+    """A URL rule.
 
     Parameters
     ----------
@@ -80,10 +80,10 @@ class Rule(NamedTuple):
     what
         The name of the parameter, ``NAME=VALUE``, the pattern, or the segment that is replaced.
     by
-        Of `SEGMENT`, what replaces it: None for nothing, ``""`` for the empty segment behind the
+        For `SEGMENT`, the replacement: None for nothing, ``""`` for the empty segment after the
         last slash.
     place
-        Of `SEGMENT`, where in the path it stands: from the left, or if negative from the right.
+        For `SEGMENT`, the index in the path: from the left, or if negative from the right.
     """
 
     kind: str
@@ -103,8 +103,8 @@ class Rule(NamedTuple):
     def needed(self) -> int:
         """Number of pages that have to confirm the rule before it begins.
 
-        The less a rule's name says that it is without effect, the more. If a rule is wrong on a
-        tenth of the pages, it still passes 40 of them in .9^40 = 1.5 % of all cases.
+        The less the name suggests that the rule holds, the more. A rule that is wrong on a tenth
+        of the pages passes 40 of them in .9^40 = 1.5 % of all cases.
         """
         match self.kind:
             case "parameter" | "path-parameter":
@@ -122,11 +122,11 @@ class Rule(NamedTuple):
 
     @property
     def checks(self) -> int:
-        """Number of pages that have to confirm the rule before a crawl ends that relies on it."""
+        """Number of pages that have to confirm the rule before a crawl that uses it ends."""
         return max(_MOST, min(6 * self.needed, 2 * _MOST))
 
     def apply(self, parts: Parts) -> Parts:  # noqa: PLR0911  (one a kind)
-        """Return the address under this rule: the same for all addresses that it joins."""
+        """Return the URL under this rule: the same for all URLs that it joins."""
         match self.kind:
             case "parameter":
                 return parts.without(self.what)
@@ -150,7 +150,7 @@ class Rule(NamedTuple):
                 return parts
 
     def counterpart(self, parts: Parts) -> Parts | None:
-        """Return the address that this rule joins with a canonical one; None for none or many."""
+        """Return the URL that this rule maps onto a canonical one; None for none or many."""
         match self.kind:
             case "value":
                 return parts._replace(query=tuple(sorted((*parts.query, self.what))))
@@ -169,7 +169,7 @@ class Rule(NamedTuple):
     def _replaced(self, parts: Parts, old: str | None, new: str | None) -> Parts:
         segments = parts.segments
         at = self.place if self.place >= 0 else len(segments) + self.place
-        if old is None:  # at the right, places are counted with the segment that comes in
+        if old is None:  # from the right, the index counts the segment that is added
             at += self.place < 0
             if not 0 <= at <= len(segments) or new is None:
                 return parts
@@ -183,7 +183,7 @@ class Rule(NamedTuple):
 
 
 def difference(one: Parts, other: Parts) -> tuple[Rule, ...]:
-    """Return the rules that it takes together to join two addresses; none where that is too much.
+    """Return the rules that together join two URLs; none if they are too many.
 
     O(segments + parameters).
     """

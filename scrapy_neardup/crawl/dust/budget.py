@@ -1,7 +1,7 @@
-"""Fewer requests for patterns of addresses whose pages bring nothing new (`dust.novelty`).
+"""Fewer requests for URL patterns whose pages bring nothing new (`scrapy_neardup.dust.novelty`).
 
 Their requests get a lower priority and, with ``NEARDUP_PATTERN_BUDGET``, an end. One in twenty is
-made all the same, so that a pattern which brings something again is seen to.
+made all the same, to notice a pattern that brings something again.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Final
 from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, hash_of
+from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.novelty import SAMPLED, Novelty
-from scrapy_neardup.dust.table import VALUE_BITS
 
 if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_neardup.crawl.journal import Journal
-    from scrapy_neardup.crawl.settings import CrawlSettings
+    from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.verdict import Page
 
 MAX_HOSTS: Final = 256
-"""Maximum number of hosts, those met last, whose patterns are watched."""
+"""Maximum number of hosts whose patterns are watched."""
 
 MIN_PAGES: Final = 32
 """Number of pages of a host from which on its patterns are watched."""
 
 MAX_SAMPLE: Final = 32
-"""Maximum number of shingles of a page that are looked at."""
+"""Maximum number of sampled shingles of a page."""
 
 _SAMPLE_END: Final = (1 << 64) // SAMPLED
 
@@ -45,12 +45,18 @@ class PatternBudget:
         self._hosts: BoundedDict[str, Novelty] = BoundedDict(MAX_HOSTS)
         self._pages: BoundedDict[str, int] = BoundedDict(MAX_HOSTS)
 
-    def judged(self, request: Request, page: Page, *, repeats: bool) -> None:
+    @property
+    def state(self) -> tuple[object, object]:
+        """What is known of the hosts, for a resumed crawl."""
+        return self._hosts, self._pages
+
+    @state.setter
+    def state(self, state: tuple[BoundedDict[str, Novelty], BoundedDict[str, int]]) -> None:
+        self._hosts, self._pages = state
+
+    def judged(self, parts: Parts, page: Page, *, repeats: bool) -> None:
         """Note what a page brings: nothing, if it repeats another one."""
         if not isinstance(page, AnalysedPage) or page.text is None:
-            return
-        parts = Parts.of(request.url)
-        if parts is None:
             return
         name = parts.host
         met = self._pages[name] = self._pages.get(name, 0) + 1
@@ -58,13 +64,14 @@ class PatternBudget:
             return
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        shingles = page.text.shingles[: 0 if repeats else None]  # ascending
-        sample = shingles[: min(int(shingles.searchsorted(_SAMPLE_END)), MAX_SAMPLE)].tolist()
+        shingles = page.text.shingles  # ascending
+        most = 0 if repeats else min(int(shingles.searchsorted(_SAMPLE_END)), MAX_SAMPLE)
+        sample = shingles[:most].tolist()
         if (spent := novelty.page(parts.pattern, sample)) is not None:
             self._journal.spent(name, parts.pattern, spent)
 
     def admits(self, request: Request) -> bool:
-        """Return whether a request is to be made; lower its priority if its pattern is spent."""
+        """Whether a request is made; lower its priority if its pattern is spent."""
         if not self._acts or not self._hosts or (parts := Parts.of(request.url)) is None:
             return True
         novelty = self._hosts.get(parts.host)

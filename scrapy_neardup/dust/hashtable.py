@@ -1,4 +1,4 @@
-"""A map of hashes to small numbers: eight bytes an entry, and bounded."""
+"""A bounded map of hashes to small numbers, of eight bytes an entry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VALUE_BITS: Final = 24
 """Bits of a key and of a value; a cell of 64 bits holds both."""
 
 _WAYS: Final = 8
-"""Number of cells in a row; a key has one row, and may stand in any of its cells."""
+"""Number of cells in a row; a key has one row, and may be in any of its cells."""
 
 MAX_CELLS: Final = 16_384
 """Maximum number of cells of a table, unless it is given another one: 128 kB."""
@@ -19,7 +19,7 @@ _VALUES: Final = (1 << VALUE_BITS) - 1
 
 
 class HashTable:
-    """A set-associative table, as a processor's cache is one.
+    """A set-associative table, like a processor's cache.
 
     Keys are numbers from 1 to 2^40 - 1, values from 0 to 2^24 - 1.
 
@@ -30,8 +30,8 @@ class HashTable:
 
     Notes
     -----
-    `get` and `put` are O(1), `put` amortized: where a row is full, the table doubles, until it has
-    `most` cells. Before that no key is lost; afterwards the oldest ones of each row are.
+    `get` and `put` are O(1), `put` amortized. When a row is full, the table doubles, until it has
+    `most` cells; from then on the oldest key of the row is lost.
     """
 
     __slots__ = ("_cells", "_filled", "_most")
@@ -61,17 +61,18 @@ class HashTable:
         """Set the value of a key."""
         cells = self._cells
         start = key % (len(cells) // _WAYS) * _WAYS
-        row = cells[start : start + _WAYS]
-        others = [cell for cell in row if cell and cell >> VALUE_BITS != key]
-        if len(others) == _WAYS:
+        for at in range(start, start + _WAYS):
+            cell = cells[at]
+            if not cell or cell >> VALUE_BITS == key:
+                break
+        else:
             if len(cells) < self._most and self._filled * 8 > len(cells):
                 self._double()
                 self.put(key, value)
                 return
-            others.pop()
-        self._filled += 1 + len(others) - (_WAYS - row.count(0))
-        new = [key << VALUE_BITS | value, *others]
-        cells[start : start + _WAYS] = array("Q", new + [0] * (_WAYS - len(new)))
+        self._filled += not cell
+        cells[start + 1 : at + 1] = cells[start:at]  # the newest comes first
+        cells[start] = key << VALUE_BITS | value
 
     def clear(self) -> None:
         """Forget everything."""

@@ -1,6 +1,6 @@
-"""What a project's settings make of the plugin, without a crawl: `scrapy-neardup doctor`.
+"""A check of a project's settings without a crawl: `scrapy-neardup doctor`.
 
-Nothing is sent, written or opened for writing. A store is looked at from outside.
+Nothing is written, and a store is only read.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.misc import load_object
 from scrapy.utils.project import get_project_settings, inside_project
 
+from scrapy_neardup.crawl.addon import COMPONENT_SETTINGS, enabled, misplaced, named
 from scrapy_neardup.crawl.opening import store_uri
-from scrapy_neardup.crawl.placing import COMPONENT_SETTINGS, enabled, misplaced, named
-from scrapy_neardup.crawl.settings import (
+from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.settings.catalogue import OPTIONS
+from scrapy_neardup.settings.crawling import (
     CrawlSettings,
     read_settings,
     resolve_namespace,
 )
-from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
 from scrapy_neardup.urls import redact_store
@@ -36,7 +36,7 @@ _TIME = "%(time)s"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something that keeps the plugin from working, and what to do about it."""
+    """A problem that keeps the plugin from working, and its remedy."""
 
     problem: str
     remedy: str
@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
-    """What was found about a project.
+    """The result of checking a project.
 
     Parameters
     ----------
@@ -53,9 +53,7 @@ class Checkup:
     facts
         Subject -> state, in words.
     settings
-        Setting -> value as it is understood, and where it was set.
-    findings
-        What to do something about.
+        Setting -> checked value, and where it was set.
     """
 
     project: str
@@ -69,14 +67,14 @@ class Checkup:
 
 
 async def check_project(spider: str | None, given: Mapping[str, str]) -> Checkup:
-    """Look at the Scrapy project in the current folder.
+    """Check the Scrapy project in the current folder.
 
     Parameters
     ----------
     spider
-        Whose ``custom_settings`` count, too.
+        Name of the spider whose ``custom_settings`` count, too.
     given
-        Settings as of the command line.
+        Settings of the command line.
 
     Raises
     ------
@@ -146,7 +144,7 @@ def _check_reactor(found: Checkup, settings: Settings) -> None:
 
 
 def _read(found: Checkup, settings: Settings, module: str) -> CrawlSettings | None:
-    """Note the settings that are set, with their values; return them if they can be used."""
+    """Note the settings that are set; return all if they can be used."""
     names = {number: name for name, number in SETTINGS_PRIORITIES.items()}
     sources = {"project": module or "project", "spider": "custom_settings", "cmdline": "-s"}
     for name in sorted(str(key) for key in settings if str(key).startswith("NEARDUP_")):
@@ -162,7 +160,7 @@ def _read(found: Checkup, settings: Settings, module: str) -> CrawlSettings | No
 
 
 def _shown(option: object, value: object) -> str:
-    """Return a value as it is understood, or as it is set where it can't be."""
+    """Return a checked value, or one that can't be used as it is."""
     if option is OPTIONS["store"]:
         return redact_store(str(value))
     if getattr(option, "is_secret", False):
@@ -199,7 +197,7 @@ def _file_of(uri: str) -> Path | None:
 
 
 async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSettings) -> str:
-    """Return what a store holds for this crawl; find what contradicts its settings."""
+    """Return what a store holds for this crawl; find settings that contradict it."""
     async with store_admin(uri) as admin:
         there = await admin.namespaces()
         template = settings.namespace

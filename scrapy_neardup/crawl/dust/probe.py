@@ -1,8 +1,8 @@
-"""What a site answers where there is nothing: soft 404s, known before they are met.
+"""Probes for soft 404s: what a site answers to URLs that can't exist (``NEARDUP_PROBE``).
 
-With ``NEARDUP_PROBE`` one request a host and kind of address asks for a page that can't exist.
-What comes with status 200 is remembered like a page of the crawl, so that pages like it are
-duplicates, by the rule `SOFT_404`. Nobody else sees the response.
+One such request is made for each host and kind of URL. A response with status 200 is remembered
+like a page of the crawl, so that pages like it are duplicates by the rule `SOFT_404`. No callback
+gets it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SOFT_404: Final = "soft-404"
-"""`Verdict.rule` of a page that is like the answer to an address that can't exist."""
+"""`Verdict.rule` of a page like the answer to a URL that can't exist."""
 
 MAX_PROBES: Final = 8
-"""Maximum number of probes a host, each for addresses of another first folder or extension."""
+"""Maximum number of probes a host, each for URLs of another first folder or extension."""
 
 _MAX_HOSTS: Final = 4_096
 _OK: Final = 200
@@ -55,7 +55,7 @@ class Probe:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def met(self, request: Request) -> None:
-        """Probe the kind of address that a page has, unless that was done."""
+        """Probe the host for the page's kind of URL, once."""
         parts = Parts.of(request.url)
         if parts is None:
             return
@@ -69,7 +69,7 @@ class Probe:
         task.add_done_callback(self._tasks.discard)
 
     def named(self, verdict: Verdict) -> Verdict:
-        """Return a verdict that says so if the page is like the answer to a probe."""
+        """Return the verdict, of rule `SOFT_404` if the page is like an answer to a probe."""
         match = verdict.match
         if match is None or match.decided is None or match.page_id not in self._nothing:
             return verdict
@@ -77,7 +77,7 @@ class Probe:
         return replace(verdict, match=replace(match, decided=decided))
 
     async def close(self) -> None:
-        """Give up the probes that are under way."""
+        """Cancel the probes that are under way."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -103,7 +103,7 @@ class Probe:
         elif verdict.match is not None:
             self._nothing.add(verdict.match.page_id)
         if verdict.decision is not Decision.UNJUDGED:
-            logger.info("%s exists nowhere, and is answered with a page: a soft 404", request.url)
+            logger.info("%s doesn't exist, and is answered with a page: a soft 404", request.url)
 
 
 def _extension(parts: Parts) -> str:
@@ -112,7 +112,7 @@ def _extension(parts: Parts) -> str:
 
 
 def _nonsense(parts: Parts) -> str:
-    """Return an address beside a page's own that nobody has given to a page."""
+    """Return a URL beside the page's own that no page has."""
     name = f"{hash_of(f'nothing beside {parts.url}', 64):016x}"
     *folders, last = parts.segments
     if not last and folders:

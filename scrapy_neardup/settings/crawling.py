@@ -1,9 +1,8 @@
 """The ``NEARDUP_*`` settings of a crawl, read from Scrapy's and checked.
 
-Rule of this module: what an option may be stands in `scrapy_neardup.options`. A name that is not
-there and a value that can't be used stop the crawl at start, with a message that says what would
-be right. Strings are accepted wherever a command line or the environment can bring them
-(``-s NEARDUP_MAX_DISTANCE=3``), as Scrapy does.
+An unknown name and a value that can't be used stop the crawl at its start, with a message that
+says what would be right. As in Scrapy, strings are accepted for every setting, as the command line
+and the environment give them (``-s NEARDUP_MAX_DISTANCE=3``).
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.options import OPTIONS, Crawling, options_of
-from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.settings.catalogue import OPTIONS, Crawling, options_of
+from scrapy_neardup.settings.parameters import Parameters
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlSettings(Crawling):
-    """The options of a crawl; `parameters` are those that decide what is a near-duplicate."""
+    """The options of a crawl; `parameters` has those that decide what a near-duplicate is."""
 
     parameters: Parameters
 
@@ -43,24 +42,24 @@ class CrawlSettings(Crawling):
 
     @property
     def text_of(self) -> Callable[[Response], str] | None:
-        """The user's callable behind ``NEARDUP_TEXT``, or None for one of its words."""
+        """The user's callable in ``NEARDUP_TEXT``, if it is one."""
         text = self.parameters.text
         return text if callable(text) else None
 
     @property
     def scope_of(self) -> Callable[[Response], str] | None:
-        """The user's callable behind ``NEARDUP_SCOPE``, or None for one of its words."""
+        """The user's callable in ``NEARDUP_SCOPE``, if it is one."""
         scope = self.parameters.scope
         return scope if callable(scope) else None
 
 
 def read_settings(settings: BaseSettings) -> CrawlSettings:
-    """Read and check all of them.
+    """Return the checked settings.
 
     Raises
     ------
     ConfigurationError
-        Naming the setting that is unknown or can't be used.
+        A setting is unknown, or its value can't be used.
     """
     _reject_unknown(settings)
     given = {
@@ -74,9 +73,9 @@ def read_settings(settings: BaseSettings) -> CrawlSettings:
 
 
 def resolve_namespace(template: str | None, *, bot: str, spider: str, now: str) -> str:
-    """Return the namespace to use: ``BOT.SPIDER`` unless the setting says otherwise.
+    """Return the namespace: ``BOT.SPIDER`` unless ``NEARDUP_NAMESPACE`` is set.
 
-    ``%(time)s`` becomes `now`; everything outside ``[A-Za-z0-9._-]`` is percent-encoded.
+    ``%(time)s`` becomes `now`; characters outside ``[A-Za-z0-9._-]`` are percent-encoded.
 
     Raises
     ------
@@ -106,7 +105,7 @@ _MEANT = {
     "SITEMAP": "NEARDUP_KEEP_SITEMAP",
     "LOG": "NEARDUP_AUDIT",
 }
-"""Part of a name that isn't a setting's -> the setting that is meant by it."""
+"""Part of a misspelt name -> the setting that is probably meant."""
 
 
 def _reject_unknown(settings: BaseSettings) -> None:

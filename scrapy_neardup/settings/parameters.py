@@ -1,7 +1,4 @@
-"""What decides whether two pages are near-duplicates, as stores and fingerprints need it.
-
-Rule of this room: plain checked values, derived from the options that `Judging` states.
-"""
+"""The options that decide what a near-duplicate is, as stores and fingerprints need them."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from typing import Any, Self
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import HASH_VERSION
-from scrapy_neardup.options import PRESETS, Judging
+from scrapy_neardup.settings.catalogue import PRESETS, Judging
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +43,7 @@ class Parameters(Judging):
 
     @property
     def matching(self) -> Matching:
-        """The part of the parameters that a store needs, besides `max_distance` and `schema`."""
+        """What a store needs to know, besides `max_distance` and `schema`."""
         count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
         text_bits, named_bits = self.sketch if self.min_resemblance else (0, 0)
         return Matching(
@@ -60,13 +57,13 @@ class Parameters(Judging):
 
     @property
     def is_exact(self) -> bool:
-        """Whether a page repeats only what equals it but for places that change."""
+        """Whether only equal pages are near-duplicates, but for places that change."""
         return self.min_resemblance >= 1
 
     def schema(self) -> dict[str, str | int | float]:
-        """Return what a store records of fingerprints, so that two kinds never mix.
+        """Return what a store records of its fingerprints, to refuse others.
 
-        A secret key and the selectors are represented by digests.
+        The secret key and the selectors are recorded as digests.
         """
         recorded: dict[str, str | int | float] = {
             "hash": HASH_VERSION,
@@ -86,7 +83,7 @@ class Parameters(Judging):
 
 
 def fold(value: bytes) -> str:
-    """Return a short digest of a value that is only compared for equality."""
+    """Return a short digest of a value."""
     return blake2b(value, digest_size=8).hexdigest()
 
 

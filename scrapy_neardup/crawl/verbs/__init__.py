@@ -1,0 +1,1 @@
+"""What the verbs `try` and `doctor` do with Scrapy projects."""

@@ -1,0 +1,79 @@
+"""What a crawl loads of the package: little, and nothing that no setting asks for."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from redis_servers import shared_server
+
+import scrapy_neardup
+
+CRAWL = """
+import sys
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+class Spider(scrapy.Spider):
+    name = "loaded"
+    start_urls = [sys.argv[1] + path for path in ("/a/1", "/a/2", "/b/1")]
+    def parse(self, response):
+        yield {"url": response.url}
+
+settings = dict(pair.split("=", 1) for pair in sys.argv[2:])
+settings |= {"ADDONS": {"scrapy_neardup.Addon": 500}, "LOG_LEVEL": "ERROR"}
+process = CrawlerProcess(settings | {"TELNETCONSOLE_ENABLED": False})
+crawler = process.create_crawler(Spider)
+process.crawl(crawler)
+process.start()
+assert crawler.stats.get_value("neardup/pages/checked") == 3, crawler.stats.get_stats()
+print(*(getattr(module, "__file__", None) or "" for name, module in sys.modules.items()
+        if name.partition(".")[0] == "scrapy_neardup"), sep="\\n")
+"""
+PACKAGE = Path(scrapy_neardup.__file__).parent
+
+
+@pytest.fixture
+def loaded(site):
+    """Return the Python files of the package that a crawl with some settings loads."""
+
+    def run(**settings):
+        pairs = [f"{name}={value}" for name, value in settings.items()]
+        done = subprocess.run(
+            [sys.executable, "-c", CRAWL, site.url, *pairs],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        files = map(Path, filter(None, done.stdout.splitlines()))
+        return {file.relative_to(PACKAGE).as_posix() for file in files if file.suffix == ".py"}
+
+    return run
+
+
+def lines(files):
+    return sum(len((PACKAGE / file).read_text().splitlines()) for file in files)
+
+
+def test_a_crawl_loads_little(loaded):
+    files = loaded(NEARDUP_STORE="memory:", NEARDUP_URLS="off")
+    packages = {file.partition("/")[0] for file in files}
+    assert not packages & {"cli", "clusters", "dedupe", "dust", "joins", "offline"}
+    assert not any(word in file for file in files for word in ("packed", "layered", "redis"))
+    assert {file for file in files if file.startswith("reports/")} == {
+        "reports/__init__.py", "reports/differences.py", "reports/patterns.py"
+    }  # fmt: skip
+    assert not files & {"crawl/audit.py", "crawl/verbs/trial.py", "crawl/verbs/checkup.py"}
+    assert len(files) <= 91
+    assert lines(files) <= 13_100
+
+
+def test_url_rules_add_what_they_need(loaded):
+    more = loaded(NEARDUP_STORE="memory:") - loaded(NEARDUP_STORE="memory:", NEARDUP_URLS="off")
+    assert {file.rpartition("/")[0] for file in more} == {"crawl/dust", "dust"}
+    assert lines(more) <= 2_000
+
+
+def test_one_redis_adds_its_store(loaded):
+    files = loaded(NEARDUP_STORE=shared_server().uri, NEARDUP_URLS="off")
+    scripts = PACKAGE.glob("stores/redis/lua/*.lua")  # those of clusters are in a folder
+    assert not any("sqlite" in file or "memory" in file for file in files)
+    assert lines(files | {script.relative_to(PACKAGE).as_posix() for script in scripts}) <= 14_050
