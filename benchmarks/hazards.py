@@ -33,7 +33,6 @@ from sites import WORKERS
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.crawl.actions import Judged
-from scrapy_neardup.crawl.audit import Said
 from scrapy_neardup.crawl.watch import Watch
 from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.reports.differences import MIN_PAGES
@@ -90,8 +89,9 @@ def differences(pages: list[Page], dropped: Mapping[str, Verdict]) -> dict[int, 
     named = {}
     for page in pages:
         if (verdict := dropped.get(page.url)) and verdict.match:
-            said = Said(scanning.read(record(page), analyser))
-            difference = watch.page(page.url, Judged(verdict=verdict, action=DROP, said=said))
+            content = scanning.read(record(page), analyser)
+            judged = Judged(verdict=verdict, action=DROP, content=content)
+            difference = watch.page(page.url, judged)
             if difference is not None:
                 named[verdict.match.page_id] = str(difference)
     return named

@@ -180,16 +180,16 @@ def test_an_estimate_is_right_in_the_mean():
 def test_an_audit_gives_the_texts_it_holds():
     from audits import Audit
 
-    from scrapy_neardup.crawl.audit import Said
+    from scrapy_neardup.crawl.audit import content_keys
     from scrapy_neardup.reports.auditlines import entries
 
     content = page(
         ("one two", Form.CONTENT), ("a b", Form.LINKS), ("three", Form.CONTENT),
         ("ads", Form.NAMED), ("12:30", Form.CLOCK),
     )  # fmt: skip
-    said = Said(replace(content, title="One", headings=("H",)), with_text=True)
+    shown = content_keys(replace(content, title="One", headings=("H",)), with_text=True)
     audit = Audit()
-    kept = audit.kept("http://a.example/1", **said.keys() | {"text": content.text})
+    kept = audit.kept("http://a.example/1", **shown | {"text": content.text})
     audit.drop("http://a.example/2", kept)
     audit.kept("http://a.example/1", text="again")
     [found] = audited_pages(entries(audit.lines(), "a"))
