@@ -28,7 +28,7 @@ SETTINGS = {
     "CONCURRENT_REQUESTS": 1,
     "DOWNLOAD_DELAY": 0,
 }
-PLUGIN = {"ADDONS": '{"scrapy_neardup.Addon": 500}'}
+PLUGIN = {"ADDONS": '{"scrapy_neardup.Addon": 500}', "NEARDUP_HASH_KEY": "public"}
 EXACT = {"SPIDER_MIDDLEWARES": '{"trapcrawl.ExactText": 60}'}
 PROGRESS = 1000
 _MIN_WORDS = 5

@@ -101,7 +101,8 @@ def crawl(url: str, settings: dict[str, Any]) -> None:
 
 def row(site: Site, order: dict[str, Any]) -> Counter[str]:
     """Crawl a site twice and return what is counted."""
-    plugin = {"ADDONS": {"scrapy_neardup.Addon": 500}} | order
+    addon = {"ADDONS": {"scrapy_neardup.Addon": 500}, "NEARDUP_HASH_KEY": "public"}
+    plugin = addon | order
     whole, before = crawled(site, plugin | {"NEARDUP_URLS": "report"})
     skipping, after = crawled(site, plugin | {"NEARDUP_URLS": "skip"})
     for stats in (before, after):

@@ -169,7 +169,11 @@ def settings_of(filtered: str, order: str) -> dict[str, object]:
     if filtered == ORACLE:
         settings["SPIDER_MIDDLEWARES"] = {Oracle: 60}
     elif filtered != NONE:
-        settings |= {"ADDONS": {Addon: 500}, "NEARDUP_PRESET": filtered}
+        settings |= {
+            "ADDONS": {Addon: 500},
+            "NEARDUP_HASH_KEY": "public",
+            "NEARDUP_PRESET": filtered,
+        }
     return settings
 
 

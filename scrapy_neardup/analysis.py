@@ -27,7 +27,7 @@ from scrapy_neardup.fingerprints import (
     token_hashes,
 )
 from scrapy_neardup.fingerprints.filtering import Filter
-from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.fingerprints.hashing import salt, token_hashes_of_each
 from scrapy_neardup.own_address import may_hold_address, without_address
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
@@ -137,10 +137,10 @@ class Analyser:
         """
         settings = self.parameters
         key = settings.hash_key
-        address = Address.of(url)
+        address = Address.of(url, salt(key))
         for reading in (_without_address,) if settings.is_exact else READINGS:
             content = reading(content, url)
-        looked_up = Address.of(content.alias) if content.alias else address
+        looked_up = Address.of(content.alias, salt(key)) if content.alias else address
         told = _clocks_as_content if settings.is_exact else _without_clocks
         blocks = told(content.blocks)
         tokens, counts = token_hashes_of_each(blocks.texts, key=key)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Generator, Sequence
-from contextlib import closing
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import click
@@ -17,9 +18,16 @@ from scrapy_neardup.cli.judging import judging_options, judging_parameters, open
 from scrapy_neardup.cli.options import jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.offline.corpora import Corpus
-from scrapy_neardup.offline.loading import batches, load_batch, scanned_pages
-from scrapy_neardup.offline.scan import Analysed, analysed
+from scrapy_neardup.offline.loading import (
+    Row,
+    batches,
+    load_batch,
+    scanned_pages,
+    scanned_rows,
+)
+from scrapy_neardup.offline.scan import analysed
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.verdict import Decision
 
@@ -71,17 +79,21 @@ def load(
       scrapy-neardup load --scanned old.jsonl --store redis://host/0 --namespace bot.news
     """  # noqa: D301  (click's mark for lines to keep)
     parameters = judging_parameters(settings)
-    analyser = Analyser(parameters)
     corpus = None if scanned else Corpus(inputs)
+    rows: Iterator[Row] = iter(())
     if corpus is None:
-        pages = _scanned(inputs, parameters, skip)
-    else:
-        pages = analysed(islice(corpus, skip, None), analyser, jobs=jobs)
+        parameters, rows = _with_their_key(parameters, islice(_rows(inputs), skip, None))
     counts: Counter[Decision] = Counter()
     line = Progress(progress, sys.stdout)
     opened = opened_store(uri, namespace, parameters, expected_pages=expected_pages)
     try:
-        with closing(pages), opened as (store, runner):
+        with opened as (store, runner, keyed), ExitStack() as stack:
+            analyser = Analyser(keyed)
+            if corpus is None:
+                pages = scanned_pages(rows, keyed)
+            else:
+                pages = analysed(islice(corpus, skip, None), analyser, jobs=jobs)
+            stack.enter_context(closing(pages))
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
                 counts += runner.run(load_batch(batch, detector))
@@ -96,12 +108,19 @@ def load(
     click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)
 
 
-def _scanned(inputs: Sequence[str], parameters: Parameters, skip: int) -> Generator[Analysed]:
+def _rows(inputs: Sequence[str]) -> Iterator[Row]:
     if inputs.count("-") > 1:
         raise InputError("-: standard input can be read only once")
     for path in inputs:
-        for page in scanned_pages(path, parameters):
-            if skip > 0:
-                skip -= 1
-            else:
-                yield page
+        yield from scanned_rows(path)
+
+
+def _with_their_key(
+    parameters: Parameters, rows: Iterator[Row]
+) -> tuple[Parameters, Iterator[Row]]:
+    """Return the parameters with the public key if the pages have it and no other was given."""
+    if parameters.hash_key is not None or (first := next(rows, None)) is None:
+        return parameters, rows
+    if not first.schema.get("hash_key"):
+        parameters = replace(parameters, hash_key=PUBLIC_KEY)
+    return parameters, chain([first], rows)

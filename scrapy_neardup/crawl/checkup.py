@@ -23,10 +23,11 @@ from scrapy_neardup.crawl.settings import (
     read_settings,
     resolve_namespace,
 )
-from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
 from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
+from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.urls import redact_store
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
@@ -220,13 +221,18 @@ async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSetti
     differing = [
         f"{name} was {theirs!r} and is {str(ours[name])!r}"
         for name, theirs in report.parameters.items()
-        if name in ours and str(ours[name]) != theirs
+        if name in ours and name != "hash_key" and str(ours[name]) != theirs
     ]
     if differing:
         found.find(
             f"namespace {namespace} was made with other parameters: {'; '.join(differing)}",
             "set them as they were, or use another NEARDUP_NAMESPACE or store",
         )
+    try:
+        KeyRecord.read(report.parameters).key(parameters.hash_key, f"namespace {namespace}")
+    except StoreMismatchError as error:
+        problem, _, remedy = str(error).partition(". ")
+        found.find(problem, remedy)
     stats = report.stats
     return f"namespace {namespace}: {stats.pages:,} pages, {stats.dropped:,} repeats of them"
 

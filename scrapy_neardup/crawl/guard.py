@@ -4,7 +4,7 @@ Rule of this module: after opening, a store call takes at most ``NEARDUP_TIMEOUT
 after three failures in a row the store is left alone for 30 seconds, so that a dead store costs
 the crawl three timeouts and not one a page. Then one call probes whether it answers again. A store
 that could not be opened because its server is away is left alone in the same way, and the probe
-opens it first. Whatever a store raises becomes a `StoreCallFailedError`.
+opens it. Whatever a store raises becomes a `StoreCallFailedError`.
 """
 
 from __future__ import annotations
@@ -113,8 +113,7 @@ class GuardedStore(Store):
             It won't open for this crawl.
         """
         try:
-            await self._store.open()
-            self._opened = True
+            await self._open()
         except StoreUnavailableError:
             self._failures = FAILURES_IN_A_ROW
             self._paused_until = self._clock() + PAUSE_SECONDS
@@ -125,6 +124,17 @@ class GuardedStore(Store):
             raise StoreError(
                 f"{redact_store(self._uri)} can't be opened: {self._redacted(error)}"
             ) from error
+
+    async def ready(self) -> None:
+        """Open a store that didn't answer so far, within the limits.
+
+        Raises
+        ------
+        StoreCallFailedError
+            It doesn't answer, or it is too early to try again.
+        """
+        if not self._opened:
+            await self._call(self._open)
 
     async def close(self) -> None:
         """Close the store."""
@@ -138,15 +148,15 @@ class GuardedStore(Store):
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, within the limits."""
-        return await self._call(self._store.check_and_add, page, decide)
+        return await self._asked(self._store.check_and_add, page, decide)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final, within the limits."""
-        await self._call(self._store.confirm, page_id)
+        await self._asked(self._store.confirm, page_id)
 
     async def forget(self, page_id: int) -> int:
         """Withdraw an entry, within the limits."""
-        return await self._call(self._store.forget, page_id)
+        return await self._asked(self._store.forget, page_id)
 
     async def stats(self) -> StoreStats:
         """Count what is held."""
@@ -154,7 +164,17 @@ class GuardedStore(Store):
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
         """Post and read on the store's notice board, within the limits."""
-        return await self._call(self._store.exchange, topic, member, value)
+        return await self._asked(self._store.exchange, topic, member, value)
+
+    async def _open(self) -> None:
+        await self._store.open()
+        self.key = self._store.key
+        self._opened = True
+
+    async def _asked(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
+        if not self._opened:
+            raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
+        return await self._call(method, *arguments)
 
     async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
         probe = self._failures >= FAILURES_IN_A_ROW
@@ -164,8 +184,6 @@ class GuardedStore(Store):
             self._probing = True
         try:
             call = method(*arguments)
-            if not self._opened:
-                call = self._opened_for(call)
             try:
                 awaited = call.send(None)
             except StopIteration as done:
@@ -188,15 +206,6 @@ class GuardedStore(Store):
             logger.info("The near-duplicate store answers again")
         self._failures = 0
         return answer
-
-    async def _opened_for(self, call: Coroutine[Any, Any, T]) -> T:
-        try:
-            await self._store.open()
-        except BaseException:
-            call.close()
-            raise
-        self._opened = True
-        return await call
 
     def _redacted(self, error: Exception) -> str:
         """Return what `error` says, without a password."""

@@ -8,6 +8,8 @@ judged new has something to end (`ledger.py`).
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -76,6 +78,7 @@ class Session:
             credits_learnt=settings.audit is not None,
         )
         self._actions = Actions(settings)
+        self._is_keyed = False
         self._probe: Probe | None = None
         if settings.probe:
             self._probe = Probe(crawler, self._reader, self._detector, self._store)
@@ -94,6 +97,7 @@ class Session:
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
+            self._use_key()
         except NeardupError as error:
             if not self._faults.lets_start(error):
                 self.journal.close()
@@ -161,10 +165,22 @@ class Session:
         request.meta[VERDICT_KEY] = judged.verdict
         self._judged[request] = judged
 
+    def _use_key(self) -> None:
+        """Hash pages with the key of the store from now on."""
+        parameters = self.settings.parameters
+        key = parameters.hash_key or self._store.key
+        self._reader.analyser = Analyser(replace(parameters, hash_key=key))
+        self._detector.analyser = self._reader.analyser
+        self._is_keyed = True
+
     async def _decide(
         self, visit: Visit, request: Request, response: Response, earlier: object
     ) -> Judged:
         """Judge a page until its verdict is final, and choose what to do about it."""
+        if not self._is_keyed:
+            with suppress(StoreCallFailedError):  # or else it is said when the store is asked
+                await self._store.ready()
+                self._use_key()
         page, said, words, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
             return Judged(verdict=page, action=KEEP, said=said, seconds=seconds)

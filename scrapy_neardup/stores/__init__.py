@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.importing import imported
@@ -42,6 +44,7 @@ def open_store(
     namespace: str = "default",
     max_distance: int = 3,
     expected_pages: int = 1_000_000,
+    hash_key: bytes | None = PUBLIC_KEY,
     retention: float = 0.0,
     schema: Mapping[str, str | int | float] | None = None,
     matching: Matching | None = None,
@@ -66,12 +69,17 @@ def open_store(
         ) from None
     if isinstance(factory, str):
         factory = imported(factory, uri)
+    recorded = dict(schema or {}) | (matching or Matching()).record()
+    digest = recorded.pop("hash_key", "")
+    if digest and hash_key is not None and digest != key_digest(hash_key):
+        raise ConfigurationError("the schema is that of another hash_key than the store's")
     options = StoreOptions(
         namespace=namespace,
         max_distance=OPTIONS["max_distance"].read(max_distance),
         expected_pages=OPTIONS["expected_pages"].read(expected_pages),
+        hash_key=hash_key,
         retention=retention,
-        schema=dict(schema or {}) | (matching or Matching()).record(),
+        schema=recorded,
         matching=matching or Matching(),
     )
     return factory(uri, options)

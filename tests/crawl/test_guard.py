@@ -40,6 +40,7 @@ class Bench:
     async def outcome(self):
         """Return why a check failed, or its decision."""
         try:
+            await self.store.ready()
             return (await self.store.check_and_add(Page(id=1, fingerprint=1))).decision
         except StoreCallFailedError as error:
             return "shows a secret" if "secret" in str(error) else error.reason
@@ -104,9 +105,11 @@ def test_there_is_one_probe_at_a_time():
 def test_all_verbs_are_guarded():
     async def run():
         bench = Bench("fail=forget")
+        await bench.store.open()
         with pytest.raises(StoreCallFailedError):
             await bench.store.forget(1)
         bench = Bench("fail=confirm")
+        await bench.store.open()
         with pytest.raises(StoreCallFailedError):
             await bench.store.confirm(1)
         assert [failure.reason for failure in bench.failures] == [Reason.STORE_ERROR]
@@ -130,6 +133,7 @@ def test_opening_and_closing_tell_no_secrets():
 def test_the_notice_board_is_behind_the_same_guard():
     async def run():
         bench = Bench("fail=check")
+        await bench.store.open()
         assert await bench.store.exchange("topic", "member", b"value") == [b"value"]
         assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
         with pytest.raises(StoreCallFailedError) as raised:

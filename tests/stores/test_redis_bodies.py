@@ -20,6 +20,7 @@ from scrapy_neardup.stores.redis import shared, values
 from scrapy_neardup.stores.redis import single as redis
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.stores.redis.values import DIGEST_BYTES
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 K = 3
@@ -82,7 +83,7 @@ def _flipped(evidence: bytes, count: int) -> bytes:
 def features_as_they_are(monkeypatch):
     """Let features that begin alike do so in the store too: they share buckets, and more."""
     monkeypatch.setattr(
-        values, "feature_keys", lambda page, _: [f.to_bytes(8, "big") for f in page.features]
+        values, "feature_keys", lambda page, *_: [f.to_bytes(8, "big") for f in page.features]
     )
 
 
@@ -136,7 +137,7 @@ def entries(tree: dict[bytes, dict[bytes, bytes]], width: int) -> list[bytes]:
 def check_structure(server: RedisServer) -> int:
     """Each body is an entry's or free, features lead to entries; return how many there are."""
     held = trees(server)
-    records = entries(held.get("page", {}), 6 + 22)
+    records = entries(held.get("page", {}), 6 + 16 + DIGEST_BYTES)
     places = {record[-4:]: record[:8] for record in records}
     places.pop(NO_BODY, None)
     assert {entry[4:] for entry in entries(held.get("f", {}), 6)} <= set(places)

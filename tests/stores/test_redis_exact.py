@@ -19,6 +19,7 @@ from scrapy_neardup.stores.redis import calls
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.scripts import permuting
 from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.stores.redis.values import DIGEST_BYTES
 from scrapy_neardup.verdict import Reason
 
 K = 3
@@ -152,7 +153,7 @@ def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
             for shell in shells:
                 assert (await store.check_and_add(shell)).reason is Reason.UNMATCHED
             listed = server.client().hvals("nd:shell:t1:00")
-            assert sum(map(len, listed)) == 20 * (MAX_COMPARED + 1)
+            assert sum(map(len, listed)) == (14 + DIGEST_BYTES) * (MAX_COMPARED + 1)
             for shell in shells:
                 assert (await store.check_and_add(shell)).reason is Reason.SAME_PAGE
             assert (await store.stats()).pages == len(shells)

@@ -174,10 +174,10 @@ class Candidates:
         """
         entries = self._entries
         self._by_page_id.add_many(rows)
-        is_exact = np.frombuffer(entries.tags, np.uint32)[rows] & EXACT_BIT > 0
+        is_exact = np.frombuffer(entries.tags, np.uint64)[rows] & EXACT_BIT > 0
         keyed = self._by_key.add_many(rows if self._by_distance else rows[is_exact])
         if self._near is not None:
-            near = keyed[np.frombuffer(entries.tags, np.uint32)[keyed] & EXACT_BIT == 0]
+            near = keyed[np.frombuffer(entries.tags, np.uint64)[keyed] & EXACT_BIT == 0]
             stored = self._near.add_many(np.frombuffer(entries.keys, np.uint64)[near])
             self._refused.update(near[~stored].tolist())
         if self._by_feature:

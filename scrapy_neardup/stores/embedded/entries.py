@@ -3,7 +3,7 @@
 Rule of this room: rows are filled, taken, and released; nothing here decides, and nothing
 here finds an entry (`candidates.py`).
 
-An entry takes 32 bytes in six columns, 8 for each of its features, and its evidence
+An entry takes 36 bytes in six columns, 8 for each of its features, and its evidence
 (`sketches.py`). A row that has no features holds 0 for each.
 """
 
@@ -45,9 +45,9 @@ class Arrival(NamedTuple):
     features: tuple[int, ...]
 
 
-def arrival(page: Page) -> Arrival:
-    """Return the parts of `page` that are compared with columns."""
-    tag, mask = partition(page.scope, page.exact)
+def arrival(page: Page, key: bytes) -> Arrival:
+    """Return the parts of `page` that are compared with columns; `key` is the store's."""
+    tag, mask = partition(page.scope, page.exact, key)
     features = tuple([feature ^ mask for feature in page.features])
     return Arrival(page, tag, page.fingerprint ^ mask, features)
 
@@ -73,7 +73,7 @@ class Entries:
     def __init__(self, matching: Matching) -> None:
         self.keys = array("Q")
         self.page_ids = array("Q")
-        self.tags = array("I")
+        self.tags = array("Q")
         self.titles = array("I")
         self.contents = array("I")
         self.duplicates = array("I")

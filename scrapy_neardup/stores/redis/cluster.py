@@ -58,8 +58,8 @@ class RedisClusterStore(ClusterProtocol):
     async def _begin(self) -> None:
         await self._client.initialize()
         self._agreed = await self._agree()
-        self._layout, record = self._agreed
-        texts = scripts(self._layout, record)
+        self._layout = self._agreed.layout
+        texts = scripts(self._layout, self._agreed.digest)
         self._calls = self.calls_class(self._client, self._uri, texts, self._check_record)
         self._attempts = Attempts(
             self._calls,
@@ -91,7 +91,7 @@ class RedisClusterStore(ClusterProtocol):
         `protocol.ATTEMPT_LEASE`, from then on after `shared.LEASE`.
         """
         lease, limit = protocol.ATTEMPT_LEASE, protocol.ATTEMPT_LIMIT
-        arrived = ClusterPage.of(page, self._layout, decide)
+        arrived = ClusterPage.of(page, self._layout, decide, store_key=self.key)
         try:
             async with (
                 asyncio.timeout(limit),

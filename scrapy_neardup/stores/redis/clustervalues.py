@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.evidence.decision import deciding
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.redis.layout import Layout
 from scrapy_neardup.stores.redis.values import (
     body_kind,
@@ -85,11 +86,18 @@ class ClusterPage:
     body: bytes
 
     @classmethod
-    def of(cls, page: Page, layout: Layout, decide: Decide | None = None) -> Self:
-        """Return what a namespace of this layout stores of `page`."""
+    def of(
+        cls,
+        page: Page,
+        layout: Layout,
+        decide: Decide | None = None,
+        *,
+        store_key: bytes = PUBLIC_KEY,
+    ) -> Self:
+        """Return what a namespace of this layout and key stores of `page`."""
         decide = decide or deciding(page, layout.matching)
-        key, digests = key_and_digests(page)
-        features = b"".join(feature_keys(page, layout.matching))
+        key, digests = key_and_digests(page, store_key)
+        features = b"".join(feature_keys(page, layout.matching, store_key))
         compared = evidence(page, layout.matching)
         head = bytes([body_kind(compared, bool(features), layout.matching)])
         body = features + compared + url_bytes(page)
@@ -118,7 +126,7 @@ class Met(NamedTuple):
     @classmethod
     def read(cls, words: bytes) -> Self:
         """Return what follows an attempt: page id, digests, state."""
-        return cls(words[:8], words[14:] == b"p")
+        return cls(words[:8], words[-1:] == b"p")
 
 
 class Claims(NamedTuple):

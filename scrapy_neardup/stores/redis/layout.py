@@ -17,7 +17,7 @@ from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
-FORMAT = 3
+FORMAT = 4
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000

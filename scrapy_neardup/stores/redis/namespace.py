@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from redis.asyncio import Redis, RedisCluster
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import MAX_MEMBERS, StoreOptions, StoreStats
+from scrapy_neardup.stores.keys import FIELDS, KeyRecord
 from scrapy_neardup.stores.redis.layout import FORMAT, Layout
 from scrapy_neardup.stores.redis.scripts import EXCHANGE_SCRIPT, OPEN_SCRIPT
 from scrapy_neardup.urls import redact_store
@@ -37,15 +38,24 @@ _DAY = 86_400
 """Seconds."""
 
 
-async def agree_on_parameters(
-    client: Any, key: str, uri: str, options: StoreOptions, layout: Layout
-) -> tuple[Layout, str]:
-    """Record the parameters under `key`, or compare them with what is recorded there.
+class Agreed(NamedTuple):
+    """What the crawlers of a namespace have agreed on."""
 
-    Returns
-    -------
-    layout, digest
-        The table design to use, and the digest of all that was agreed on.
+    layout: Layout
+    key: KeyRecord
+    digest: str
+    """Of all of the record, for scripts to compare."""
+
+
+async def agree_on_parameters(  # noqa: PLR0917
+    client: Any, name: str, uri: str, options: StoreOptions, layout: Layout, key: KeyRecord
+) -> Agreed:
+    """Record the parameters under `name`, or compare them with what is recorded there.
+
+    Parameters
+    ----------
+    layout, key
+        Those of a namespace that doesn't exist yet.
 
     Raises
     ------
@@ -54,15 +64,15 @@ async def agree_on_parameters(
     """
     ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
     design = {"blocks": layout.blocks, "parts": layout.parts, "split": layout.split}
-    words = [str(word) for pair in {**ours, **design}.items() for word in pair]
+    words = [str(word) for pair in {**ours, **design, **key.fields()}.items() for word in pair]
     words += [DIGEST, hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]]
-    reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, key, *words)]
+    reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, name, *words)]
     theirs = dict(zip(reply[::2], reply[1::2], strict=True))
     compared = dict.fromkeys([*ours, *theirs])
     differences = [
         f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
         for name in compared
-        if name not in {*design, DIGEST, URLS} and theirs.get(name) != str(ours.get(name))
+        if name not in {*design, *FIELDS, DIGEST, URLS} and theirs.get(name) != str(ours.get(name))
     ]
     if differences:
         raise StoreMismatchError(
@@ -76,7 +86,7 @@ async def agree_on_parameters(
         parts=int(theirs.get("parts", 1)),
         split=int(theirs["split"]),
     )
-    return adopted, theirs[DIGEST]
+    return Agreed(adopted, KeyRecord.read(theirs), theirs[DIGEST])
 
 
 async def counts(client: Redis, prefix: str) -> StoreStats:

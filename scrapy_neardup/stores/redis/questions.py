@@ -82,10 +82,10 @@ class Answers:
         return taken_back + (repeated.answer(b"a") if repeated else self._refused)
 
 
-def page_words(page: Page, answers: bytes, layout: Layout) -> bytes:
+def page_words(page: Page, answers: bytes, layout: Layout, store_key: bytes) -> bytes:
     """Return a page and the answers to earlier questions about it, as the script takes them."""
-    key, digests = key_and_digests(page)
-    features = feature_keys(page, layout.matching)
+    key, digests = key_and_digests(page, store_key)
+    features = feature_keys(page, layout.matching, store_key)
     compared = evidence(page, layout.matching)
     return b"".join(
         (

@@ -24,7 +24,7 @@ from scrapy_neardup.stores.redis.clustervalues import (
     Features,
     separate,
 )
-from scrapy_neardup.stores.redis.values import id_bytes
+from scrapy_neardup.stores.redis.values import TAG_BYTES, id_bytes
 from scrapy_neardup.verdict import Candidate, Decided
 
 MAX_LOOKED_AT = MAX_EQUAL + MAX_COMPARED
@@ -196,14 +196,14 @@ class Rivals:
         ours, its, distance = self._arrived.digests, entry.digests, self._distance(other)
         shared = len(self._arrived.features & separate(entry.features))
         is_found = distance <= self._arrived.limit or shared >= self._matching.shared_features
-        if ours[:2] != its[:2] or not is_found:
+        if ours[:TAG_BYTES] != its[:TAG_BYTES] or not is_found:
             return None
         return Candidate(
             page_id=int.from_bytes(entry.page_id, "big"),
             distance=distance,
             evidence=entry.evidence,
-            same_title=ours[2:4] == its[2:4],
-            same_content=ours[4:] == its[4:],
+            same_title=ours[-4:-2] == its[-4:-2],
+            same_content=ours[-2:] == its[-2:],
         )
 
     @staticmethod

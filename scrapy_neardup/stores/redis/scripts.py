@@ -14,6 +14,7 @@ from typing import Final
 from scrapy_neardup.evidence import layout as evidence_layout
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout
+from scrapy_neardup.stores.redis.values import DIGEST_BYTES, TAG_BYTES
 
 _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "changing": (
@@ -69,6 +70,8 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
         "HAS_BODIES": str(layout.has_bodies).lower(),
         "FEATURES": layout.matching.features,
         "SHARED_FEATURES": layout.matching.shared_features,
+        "TAG_BYTES": TAG_BYTES,
+        "DIGEST_BYTES": DIGEST_BYTES,
         "EVIDENCE_HEAD": evidence_layout.HEAD.size,
         "PLANES_BYTES": planes * layout.matching.bins // 8,
     }

@@ -14,12 +14,14 @@ from typing import Any
 
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.stores.base import Store, StoreOptions
+from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Scripts
 from scrapy_neardup.stores.redis.client import disconnect, explaining
 from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
 from scrapy_neardup.stores.redis.layout import Layout, prefix
-from scrapy_neardup.stores.redis.namespace import agree_on_parameters, exchange, topic_name
+from scrapy_neardup.stores.redis.namespace import Agreed, agree_on_parameters, exchange, topic_name
+from scrapy_neardup.urls import redact_store
 
 LEASE = 60.0
 """Seconds that an entry which isn't confirmed outlives its crawler."""
@@ -55,6 +57,7 @@ class SharedStore(Store):
         layout = layout or Layout.choose(options.max_distance, options.expected_pages)
         self._layout = replace(layout, matching=options.matching)
         self._prefix = prefix(options.namespace)
+        self._key_record = KeyRecord.new(options.hash_key)
         self._background = Background()
         self._opened = False
 
@@ -97,8 +100,13 @@ class SharedStore(Store):
     def _key(self, name: str) -> str:
         """Return a key of the namespace."""
 
-    async def _agree(self) -> tuple[Layout, str]:
-        """Return the layout to use and the digest of what was agreed on."""
-        return await agree_on_parameters(
-            self._client, self._key("schema"), self._uri, self._options, self._layout
+    async def _agree(self) -> Agreed:
+        """Agree on the parameters; a namespace that was lost meanwhile gets its key again."""
+        options, name = self._options, self._key("schema")
+        agreed = await agree_on_parameters(
+            self._client, name, self._uri, options, self._layout, self._key_record
         )
+        where = f"namespace {options.namespace!r} of {redact_store(self._uri)}"
+        self.key = agreed.key.key(self.key if self._opened else options.hash_key, where)
+        self._key_record = agreed.key
+        return agreed

@@ -130,10 +130,11 @@ class RedisStore(SharedStore):
 
     async def _load_scripts(self) -> None:
         """Agree on the parameters with the crawlers of the namespace; load scripts for them."""
-        self._layout, record = await self._agree()
+        agreed = await self._agree()
+        self._layout = agreed.layout
         await self._calls.load(
             {
-                verb: script(self._layout, *parts, f"single/{verb}", record=record)
+                verb: script(self._layout, *parts, f"single/{verb}", record=agreed.digest)
                 for verb, parts in _VERBS.items()
             }
         )
@@ -170,7 +171,7 @@ class RedisStore(SharedStore):
             return await self._calls.call(verb, self._packed(word), self._prefix, *common)
 
     def _packed(self, word: tuple[Page, bytes] | bytes) -> bytes:
-        return word if isinstance(word, bytes) else page_words(*word, self._layout)
+        return word if isinstance(word, bytes) else page_words(*word, self._layout, self.key)
 
     async def _renew(self) -> None:
         lease, ids = int(shared.LEASE * 1000), map(id_bytes, tuple(self._held))

@@ -6,25 +6,29 @@ pages alike.
 
 from __future__ import annotations
 
+from struct import Struct
+from typing import Final
+
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.records import partition
 from scrapy_neardup.verdict import Candidate, Decided, Match, Page, Reason
 
+TAG_BYTES: Final = 8
+_DIGESTS: Final = Struct(">QHH")
+DIGEST_BYTES: Final = _DIGESTS.size
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
-def key_and_digests(page: Page) -> tuple[int, bytes]:
-    """Return the key of `page` in tables, and its digests.
+def key_and_digests(page: Page, key: bytes) -> tuple[int, bytes]:
+    """Return the key of `page` in tables, and its digests; `key` is the namespace's.
 
-    The digests are 6 bytes: two each of the partition's tag, of title and of content. One in
+    The digests are 12 bytes: the partition's tag, and two each of title and of content. One in
     65,536 pairs of different titles has equal digests; such a page is judged as if it had the
     other's title. A title never has the digest of none.
     """
-    tag, mask = partition(page.scope, page.exact)
+    tag, mask = partition(page.scope, page.exact, key)
     title = page.title & 0xFFFF or min(page.title, 1)
-    values = (tag, title, page.content)
-    digests = b"".join((value & 0xFFFF).to_bytes(2, "big") for value in values)
-    return page.fingerprint ^ mask, digests
+    return page.fingerprint ^ mask, _DIGESTS.pack(tag, title, page.content & 0xFFFF)
 
 
 def id_bytes(page_id: int) -> bytes:
@@ -37,7 +41,7 @@ def url_bytes(page: Page) -> bytes:
     return (page.url or "").encode("utf-8", "surrogatepass")
 
 
-def feature_keys(page: Page, matching: Matching) -> list[bytes]:
+def feature_keys(page: Page, matching: Matching, key: bytes) -> list[bytes]:
     """Return the features of `page` as they are looked up; none where a store looks up none.
 
     Two of them are equal if the features are, are of one partition, and have the same place among
@@ -45,7 +49,7 @@ def feature_keys(page: Page, matching: Matching) -> list[bytes]:
     """
     if not matching.features:
         return []
-    _, mask = partition(page.scope, page.exact)
+    _, mask = partition(page.scope, page.exact, key)
     return [
         ((feature * _MULTIPLIER + place * _STEP) % 2**64 ^ mask).to_bytes(8, "big")
         for place, feature in enumerate(page.features)

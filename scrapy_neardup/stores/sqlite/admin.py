@@ -16,6 +16,7 @@ import numpy as np
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.base import StoreStats
+from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.sqlite.guard import (
     beside,
@@ -66,7 +67,9 @@ class SQLiteAdmin:
         files = (self._path, beside(self._path, "-wal"))
         return NamespaceReport(
             stats=StoreStats(pages=pages, pending=0, dropped=dropped, overflowed=0),
-            parameters={name: str(value) for name, value in parameters.items()},
+            parameters={
+                name: str(value) for name, value in parameters.items() if name != FIELDS[1]
+            },
             file_bytes=sum(file.stat().st_size for file in files if file.exists()),
         )
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.stores.keys import FIELDS, KeyRecord
 from scrapy_neardup.stores.sqlite.guard import APPLICATION_ID, damaged
 from scrapy_neardup.stores.sqlite.sums import sum_of
 
-FORMAT_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
 ROW_BITS: Final = 32
 """Bits of a row number in a place; the number of the namespace stands above them."""
 
@@ -122,8 +123,8 @@ def namespace_number(
     path: Path,
     namespace: str,
     parameters: Mapping[str, str | int | float],
-) -> int:
-    """Return the number of a namespace: what it has, or the next one if there is none yet.
+) -> tuple[int, KeyRecord | None]:
+    """Return the number of a namespace, or the next one, and what it records of its key, if it is.
 
     Raises
     ------
@@ -133,11 +134,11 @@ def namespace_number(
     found = recorded(connection, path, namespace)
     if found is None:
         highest = connection.execute("SELECT coalesce(max(number), 0) FROM namespace").fetchone()
-        return int(highest[0]) + 1
+        return int(highest[0]) + 1, None
     number, theirs = found
     differences = [
         f"{name} was {theirs.get(name)!r} and is {parameters.get(name)!r}"
-        for name in sorted(theirs.keys() | parameters.keys())
+        for name in sorted((theirs.keys() | parameters.keys()) - set(FIELDS))
         if theirs.get(name) != parameters.get(name)
     ]
     if differences:
@@ -146,4 +147,4 @@ def namespace_number(
             f" {'; '.join(differences)}. Set them as they were, or use another"
             " NEARDUP_NAMESPACE or another file"
         )
-    return number
+    return number, KeyRecord.read(theirs)
