@@ -45,7 +45,7 @@ from trials import (
 )
 
 from scrapy_neardup.fingerprints import features, simhash_features, token_hashes
-from scrapy_neardup.stores.embedded import index as embedded
+from scrapy_neardup.stores.embedded import entryindex as embedded
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.verdict import Page, Verdict
 

@@ -29,9 +29,9 @@ import numpy as np
 from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.evidence.layout import Head, stored_size
 from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
-from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import (
     RETRIEVED_FAST,
     PackedIndex,

@@ -38,10 +38,10 @@ from redis_servers import RedisCluster, running_cluster
 from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
-from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
-from scrapy_neardup.stores.redis.clustervalues import ClusterPage
-from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout, prefix
+from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster.values import ClusterPage
+from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout, prefix
 from scrapy_neardup.verdict import Decision, Page
 
 K = 3

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from redis import Redis
 
-from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout
+from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
 
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]

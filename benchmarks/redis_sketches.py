@@ -47,7 +47,7 @@ from scrapy_neardup.options import PRESETS
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import Store
-from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Decide, Decision, Page
 
 ROUNDS = 10

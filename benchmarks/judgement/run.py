@@ -23,7 +23,7 @@ from sites import Score, Site, Source, load
 from scrapy_neardup.analysis import READINGS, Analyser, _without_clocks
 from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.parameters import Parameters
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Candidate, Decided, Page, Verdict
 

@@ -1,6 +1,6 @@
 """The store of a crawl behind a guard, and what the crawl does when it fails.
 
-Rule of this module: after opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds, and
+After opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds, and
 after three failures in a row the store is left alone for 30 seconds, so that a dead store costs
 the crawl three timeouts and not one a page. Then one call probes whether it answers again. A store
 that could not be opened because its server is away is left alone in the same way, and the probe

@@ -1,6 +1,6 @@
 """The store of a crawl: made from its settings, over its base, behind a guard.
 
-Rule of this module: nothing is connected or read from a server before `GuardedStore.open`, so
+Nothing is connected or read from a server before `GuardedStore.open`, so
 that what can't be used is told before anything has begun.
 """
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
+from typing import Any
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
@@ -10,7 +12,6 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.options import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.importing import imported
 from scrapy_neardup.urls import redact_store
 
 __all__ = [
@@ -25,14 +26,14 @@ __all__ = [
 StoreFactory = Callable[[str, StoreOptions], Store]
 
 SCHEMES: dict[str, str | StoreFactory] = {
-    "memory": "scrapy_neardup.stores.embedded.memory:MemoryStore",
-    "sqlite": "scrapy_neardup.stores.sqlite.store:SQLiteStore",
-    "redis": "scrapy_neardup.stores.redis.single:RedisStore",
-    "rediss": "scrapy_neardup.stores.redis.single:RedisStore",
-    "unix": "scrapy_neardup.stores.redis.single:RedisStore",
-    "redis+sentinel": "scrapy_neardup.stores.redis.single:RedisStore",
-    "redis+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
-    "rediss+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
+    "memory": "scrapy_neardup.stores.embedded.memorystore:MemoryStore",
+    "sqlite": "scrapy_neardup.stores.sqlite.sqlitestore:SQLiteStore",
+    "redis": "scrapy_neardup.stores.redis.store:RedisStore",
+    "rediss": "scrapy_neardup.stores.redis.store:RedisStore",
+    "unix": "scrapy_neardup.stores.redis.store:RedisStore",
+    "redis+sentinel": "scrapy_neardup.stores.redis.store:RedisStore",
+    "redis+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:RedisClusterStore",
+    "rediss+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:RedisClusterStore",
 }
 """URI scheme -> factory that is called with (uri, options), or ``"module:name"`` of one. Add your
 own."""
@@ -83,3 +84,22 @@ def open_store(
         matching=matching or Matching(),
     )
     return factory(uri, options)
+
+
+def imported(place: str, uri: str) -> Any:
+    """Return the object at ``"module:name"``, for the store at `uri`.
+
+    Raises
+    ------
+    ConfigurationError
+        It needs redis-py, which isn't installed.
+    """
+    try:
+        return resolve_name(place)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "redis":
+            raise
+        raise ConfigurationError(
+            f"NEARDUP_STORE: {redact_store(uri)} needs the package redis, which isn't installed:"
+            ' pip install "scrapy-neardup[redis]"'
+        ) from None

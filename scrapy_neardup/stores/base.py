@@ -62,7 +62,7 @@ listed up to this number."""
 
 MAX_UNDER_FEATURE: Final = 16
 """Maximum number of entries found by one value of one feature. A feature of more distinct pages is
-furniture, not content: it finds the wrong entries, and the time of a page would grow with its
+boilerplate, not content: it finds the wrong entries, and the time of a page would grow with its
 site. The page's other features still find it."""
 
 MAX_MEMBERS: Final = 64

@@ -18,7 +18,7 @@ from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.records import PACKED
+from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.urls import Extent, site
 from scrapy_neardup.verdict import Candidate, Decide, Match, Page, Reason, Verdict

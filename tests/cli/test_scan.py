@@ -13,7 +13,7 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES
-from scrapy_neardup.stores.embedded.memory import MemoryStore
+from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 from scrapy_neardup.text import parse_html
 
 KEYS = [

@@ -17,7 +17,7 @@ from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import store_admin
-from scrapy_neardup.stores.records import partition
+from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decision
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, EXACT_BIT, partition
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, partition
 
 
 def test_a_record_is_the_same_for_struct_and_numpy():

@@ -12,8 +12,8 @@ import pytest
 from redis_servers import RedisServer
 
 from scrapy_neardup.stores import StoreOptions
-from scrapy_neardup.stores.redis.layout import Layout, prefix
-from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.stores.redis.keyspace import Layout, prefix
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Page
 
 pytestmark = pytest.mark.benchmark

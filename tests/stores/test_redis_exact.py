@@ -16,10 +16,10 @@ from store_registry import PLACES, on_every_binary, page
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.redis import calls
-from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.scripts import permuting
-from scrapy_neardup.stores.redis.single import RedisStore
-from scrapy_neardup.stores.redis.values import DIGEST_BYTES
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Reason
 
 K = 3

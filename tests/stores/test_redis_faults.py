@@ -12,7 +12,7 @@ from store_registry import PLACES, SOMETHING, decision, healed
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import cluster as redis_cluster
+from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
 from scrapy_neardup.verdict import Decision
 
 PATIENCE = "?socket_timeout=0.5"

@@ -1,6 +1,6 @@
 """What an embedded store knows of its entries: columns, one row an entry.
 
-Rule of this room: rows are filled, taken, and released; nothing here decides, and nothing
+Rows are filled, taken, and released; nothing here decides, and nothing
 here finds an entry (`candidates.py`).
 
 An entry takes 36 bytes in six columns, 8 for each of its features, and its evidence
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.evidence.matching import Matching
-from scrapy_neardup.stores.embedded.sketches import SketchHeap
-from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
+from scrapy_neardup.stores.embedded.heaps import SketchHeap
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.verdict import Candidate, Page
 
 _BLOCK: Final = 4096

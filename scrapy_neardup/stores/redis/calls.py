@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from redis import exceptions
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.client import PatientRedis, explaining, refused
+from scrapy_neardup.stores.redis.connection import PatientRedis, explaining, refused
 from scrapy_neardup.urls import redact_store
 
 _MAX_WORDS = 16

@@ -1,6 +1,6 @@
 """What a namespace has beside its pages: the record of its parameters, counts, notices.
 
-Rule of this room: the first crawl writes the record; a later one adopts the table design
+The first crawl writes the record; a later one adopts the table design
 that it names and refuses to work with other parameters. Counters are kept by the scripts;
 nothing here walks over pages. A topic of the notice board is one hash, and posting is one script
 on it; a topic is gone a day after the last post, or when `MAX_TOPICS` others were posted to since.
@@ -19,7 +19,7 @@ from redis.asyncio import Redis, RedisCluster
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import MAX_MEMBERS, StoreOptions, StoreStats
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
-from scrapy_neardup.stores.redis.layout import FORMAT, Layout
+from scrapy_neardup.stores.redis.keyspace import FORMAT, Layout
 from scrapy_neardup.stores.redis.scripts import EXCHANGE_SCRIPT, OPEN_SCRIPT
 from scrapy_neardup.urls import redact_store
 

@@ -1,6 +1,6 @@
 """The text of the scripts for a layout: their parts, with values in place of constants' names.
 
-Rule of this module: pure.
+Pure.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 
 from scrapy_neardup.evidence import layout as evidence_layout
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.layout import PAGE_DEPTH, Layout
-from scrapy_neardup.stores.redis.values import DIGEST_BYTES, TAG_BYTES
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES, TAG_BYTES
+from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
 
 _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "changing": (

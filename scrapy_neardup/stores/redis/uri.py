@@ -1,6 +1,6 @@
 """How the URI of a Redis is read, before it is used.
 
-Rule of this module: an error names the parameter, or the character in the wrong place, and quotes
+An error names the parameter, or the character in the wrong place, and quotes
 nothing of the URI but what `scrapy_neardup.urls.redact_store` shows: what looks like a host, a
 port or a parameter may be part of a password.
 """

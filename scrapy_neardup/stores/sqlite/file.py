@@ -1,6 +1,6 @@
 """The file behind ``sqlite:PATH``: how it is opened, read and written.
 
-Rule of this room: blocking calls, all from one thread; nothing is written before the
+Blocking calls, all from one thread; nothing is written before the
 file is known to be ours, whole (`guard.py`), and made with the same parameters
 (`schema.py`).
 """
@@ -21,9 +21,9 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.embedded.notices import Notice
+from scrapy_neardup.stores.entryformat import ENTRY, Chunk, record_dtype
 from scrapy_neardup.stores.keys import KeyRecord
-from scrapy_neardup.stores.records import ENTRY, Chunk, record_dtype
-from scrapy_neardup.stores.sqlite.guard import (
+from scrapy_neardup.stores.sqlite.safety import (
     beside,
     check_after_crash,
     check_header,
@@ -36,13 +36,16 @@ from scrapy_neardup.stores.sqlite.guard import (
 from scrapy_neardup.stores.sqlite.schema import (
     CREATE,
     CREATE_NOTICES,
+    SUM_BYTES,
     check_version,
     check_whole,
     has_notices,
+    is_whole,
     namespace_number,
     places,
+    sum_of,
+    summed,
 )
-from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole, sum_of, summed
 
 _CHUNK: Final = 1 << 10
 """Number of rows read at once: what fits a processor's cache."""

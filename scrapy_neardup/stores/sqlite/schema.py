@@ -1,6 +1,6 @@
 """The format of a SQLite file: its tables, its version, and what its namespaces were made with.
 
-Rule of this room: statements on a connection that the caller has opened, and checked the
+Statements on a connection that the caller has opened, and checked the
 file of (`guard.py`).
 
 One table holds the kept pages of all namespaces, and another, if anything was posted, their
@@ -16,11 +16,40 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.keys import FIELDS, KeyRecord
-from scrapy_neardup.stores.sqlite.guard import APPLICATION_ID, damaged
-from scrapy_neardup.stores.sqlite.sums import sum_of
+from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID, damaged
+
+SUM_BYTES: Final = 4
+"""Bytes of a checksum."""
+_RESIDUE: Final = 0x2144DF1C
+"""The CRC-32 of any bytes that their own CRC-32 follows, wherever it was begun."""
+
+
+def summed(entry: bytes, place: int) -> bytes:
+    """Return an entry with its checksum behind it."""
+    return entry + crc32(entry, _start(place)).to_bytes(SUM_BYTES, "little")
+
+
+def is_whole(entry: bytes, place: int) -> bool:
+    """Whether an entry is what `summed` returned for this place."""
+    return len(entry) >= SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE
+
+
+def sum_of(*values: str | bytes | int | None) -> int:
+    """Return the checksum of a row of such values, of the text of a URL and of its place."""
+    return crc32("\0".join(map(_spelt, values)).encode("utf-8", "surrogatepass"))
+
+
+def _spelt(value: str | bytes | int | None) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _start(place: int) -> int:
+    return (place ^ place >> 32) & 0xFFFF_FFFF
+
 
 FORMAT_VERSION: Final = 4
 ROW_BITS: Final = 32

@@ -1,6 +1,6 @@
 """What every store shares: partitions, stored keys, and the record of an entry.
 
-Rule of this module: pure values; whatever is written to a file or a server is defined here, once,
+Pure values; whatever is written to a file or a server is defined here, once,
 and never changes meaning without a new format version. Where pages have features and evidence
 (`evidence.matching.Matching`), those of an entry follow its record; the schema says how long they
 are, and a store refuses another schema.

@@ -1,6 +1,6 @@
 """What a cluster's store knows of pages and of attempts to keep them.
 
-Rule of this module: pure; values as `scrapy_neardup.stores.redis.protocol` exchanges them.
+Pure; values as `clusterstore.py` exchanges them.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.values import (
+from scrapy_neardup.stores.redis.codec import (
     body_kind,
     evidence,
     feature_keys,
     key_and_digests,
     url_bytes,
 )
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decide, Page
 
 TOKEN: Final = 4
@@ -117,8 +117,8 @@ def separate(features: bytes) -> Features:
     return frozenset(features[start : start + 8] for start in range(0, len(features), 8))
 
 
-class Met(NamedTuple):
-    """An entry that an attempt met in table 1, where it claimed a place."""
+class Seen(NamedTuple):
+    """An entry that an attempt seen in table 1, where it claimed a place."""
 
     page_id: bytes
     is_pending: bool
@@ -141,7 +141,7 @@ class Claims(NamedTuple):
     """Feature -> other attempts that are listed under it."""
     old: Attempt | None
     """Entry of the page from an earlier fetch."""
-    equal: Mapping[Attempt, Met] = MappingProxyType({})
+    equal: Mapping[Attempt, Seen] = MappingProxyType({})
     """Near attempts of the same key, as table 1 had them."""
 
 

@@ -1,6 +1,6 @@
 """How a namespace lies in Redis: its keys and its tables.
 
-Rule of this room: pure; what is fixed here is fixed in the stored format. The buckets
+Pure; what is fixed here is fixed in the stored format. The buckets
 and what they hold are described in ``lua/buckets.lua``.
 """
 

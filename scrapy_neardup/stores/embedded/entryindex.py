@@ -14,9 +14,9 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.candidates import Candidates
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
-from scrapy_neardup.stores.records import Chunk
+from scrapy_neardup.stores.embedded.finding import Candidates
+from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.write_behind import WriteBehind

@@ -1,6 +1,6 @@
 """The namespaces of a Redis or a cluster: their names, their size, and their removal.
 
-Rule of this room: a store isn't opened, so that its parameters needn't be known; keys are
+A store isn't opened, so that its parameters needn't be known; keys are
 found by SCAN, and no call takes long.
 """
 
@@ -20,11 +20,11 @@ from redis.asyncio import Redis
 from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
-from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect, explaining
-from scrapy_neardup.stores.redis.layout import prefix
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
+from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
+from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, URLS, cluster_counts, counts
 from scrapy_neardup.stores.redis.scripts import WEIGH_SCRIPT
-from scrapy_neardup.stores.redis.values import DIGEST_BYTES
 
 _BATCH = 500
 """Keys in one pipeline."""

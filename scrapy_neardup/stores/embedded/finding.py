@@ -1,6 +1,6 @@
 """What leads from a page to the entries that it may repeat.
 
-Rule of this room: it finds and doesn't choose. It finds all entries that are within k or share
+It finds and doesn't choose. It finds all entries that are within k or share
 enough features, up to the limits of `stores.base` on entries that are alike.
 
 These structures lead to a row::
@@ -24,7 +24,7 @@ from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
-from scrapy_neardup.stores.records import EXACT_BIT
+from scrapy_neardup.stores.entryformat import EXACT_BIT
 from scrapy_neardup.tables import HammingIndex
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.heaps import UrlHeap
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
-from scrapy_neardup.stores.embedded.urls import UrlHeap
 from scrapy_neardup.stores.keys import random_key
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Verdict
