@@ -8,6 +8,7 @@ on it; a topic is gone a day after the last post, or when `MAX_TOPICS` others we
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from dataclasses import replace
@@ -125,14 +126,15 @@ async def exchange(client: Any, key: str, member: str, value: bytes | None) -> l
         read: list[bytes] = await client.hvals(key)
         return read
     name = member.encode("utf-8", "surrogatepass")
-    values: list[bytes] = await client.eval(
-        EXCHANGE_SCRIPT, 1, key, name, value, _DAY, MAX_MEMBERS
-    )
     # Beside the topics: when each was posted to.
     head, _, _ = key.rpartition("notices:")
     board = f"{head}notices" + "}" * head.startswith("{")
-    await client.zadd(board, {key: time.time()})
-    if (more := await client.zcard(board) - MAX_TOPICS) > 0:
+    posted: tuple[list[bytes], Any, int] = await asyncio.gather(
+        client.eval(EXCHANGE_SCRIPT, 1, key, name, value, _DAY, MAX_MEMBERS),
+        client.zadd(board, {key: time.time()}),
+        client.zcard(board),
+    )
+    if (more := posted[2] - MAX_TOPICS) > 0:
         for topic, _ in await client.zpopmin(board, more):
             await client.unlink(topic)
-    return values
+    return posted[0]

@@ -47,7 +47,7 @@ _TLS: Final[Parsers] = {
     "ssl_min_version": _tls_version,
 }
 _SERVER: Final[Parsers] = {**_ANY, "db": int}
-_CLUSTER: Final[Parsers] = {**_ANY, "reinitialize_steps": int, "require_full_coverage": _flag}
+_CLUSTER: Final[Parsers] = {**_ANY, "require_full_coverage": _flag}
 
 PARAMETERS: Final[Mapping[str, Parsers]] = {
     "redis": _SERVER,
