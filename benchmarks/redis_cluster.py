@@ -41,6 +41,7 @@ from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.values import ClusterPage
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
 from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout, prefix
 from scrapy_neardup.verdict import Decision, Page
 
@@ -129,7 +130,7 @@ def fill(client: Client, layout: Layout, pages: Collection, start: str) -> None:
     tokens = np.random.default_rng(1).integers(0, 256, (count, 4), dtype=np.uint8)
     names = np.hstack([big_endian(pages.keys), tokens])
     now = (int(time.time() * 1000)).to_bytes(6, "big")
-    state = np.frombuffer(bytes(6) + b"k" + now, np.uint8)
+    state = np.frombuffer(bytes(DIGEST_BYTES) + b"k" + now, np.uint8)
     entries = np.hstack([tokens, big_endian(pages.ids), np.tile(state, (count, 1))])
     for number, permutation in enumerate(layout.permutations, 1):
         words = permutation.apply_many(pages.keys)

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from redis import Redis
 
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
 from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
 
 Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 
-DIGESTS = 6
 TIME = 4
 _MEMBERS = 10_000  # of a sorted set that are added at once
 
@@ -34,7 +34,7 @@ def big_endian(words: Words) -> Bytes:
 
 def fill_packed(client: Redis, prefix: str, layout: Layout, keys: Words, ids: Words) -> None:
     """Store pages as the Redis store does; digests are those of pages without title or data."""
-    named = np.hstack([big_endian(ids), np.zeros((len(keys), DIGESTS), np.uint8)])
+    named = np.hstack([big_endian(ids), np.zeros((len(keys), DIGEST_BYTES), np.uint8)])
     for number, permutation in enumerate(layout.permutations, 1):
         payload = named if number == 1 else np.empty((len(keys), 0), np.uint8)
         words = permutation.apply_many(keys)
@@ -59,7 +59,7 @@ def fill_sorted_sets(client: Redis, prefix: str, layout: Layout, keys: Words, id
 
     Page ids follow the fingerprints of the first set.
     """
-    records = np.hstack([big_endian(keys), np.zeros((len(keys), DIGESTS + TIME), np.uint8)])
+    records = np.hstack([big_endian(keys), np.zeros((len(keys), DIGEST_BYTES + TIME), np.uint8)])
     names, width, joined = big_endian(ids).tobytes(), records.shape[1], records.tobytes()
     for start in range(0, len(keys), _MEMBERS):
         pages = range(start, min(start + _MEMBERS, len(keys)))

@@ -36,7 +36,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
 from redis.asyncio import Redis
-from redis_fill import DIGESTS, TIME, Words, fill_identity, fill_packed, fill_sorted_sets
+from redis_fill import DIGEST_BYTES, TIME, Words, fill_identity, fill_packed, fill_sorted_sets
 from redis_servers import RedisServer
 
 from scrapy_neardup.stores import StoreOptions
@@ -84,7 +84,7 @@ redis.call('HSET', 'naive:pages', id, ARGV[3] .. RECORD)
 return {'new'}
 """
 NAIVE = NAIVE.replace("POPCOUNT", "'" + "".join(f"\\{n.bit_count()}" for n in range(256)) + "'")
-NAIVE = NAIVE.replace("RECORD", f"string.rep('0', {DIGESTS + TIME})")
+NAIVE = NAIVE.replace("RECORD", f"string.rep('0', {DIGEST_BYTES + TIME})")
 
 
 class Naive:
