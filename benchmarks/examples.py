@@ -9,8 +9,8 @@ from sites import DUPLICATE, LOST, Site, Source, load, places
 from trials import Outcome, seeded
 
 from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.evidence.decision import deciding
-from scrapy_neardup.evidence.layout import HEAD
+from scrapy_neardup.decision.comparison import deciding
+from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.fingerprints import features, hamming_distance, token_hashes
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import Content, Form
@@ -83,12 +83,12 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
             if a.features:
                 shared = sum(x == y for x, y in zip(a.features, b.features, strict=True))
                 parts.append(f"{shared} features")
-        if len(a.evidence) == len(b.evidence) > HEAD.size:
-            found = Candidate(b.id, 0, b.evidence, a.title == b.title, a.content == b.content)
+        if len(a.evidence) == len(b.evidence) > HEAD_SIZE:
+            found = Candidate(b.id, 0, b.evidence)
             decided = deciding(a, analyser.parameters.matching)(found)
             parts.append(f"{decided.identity}: {decided.rule}")
             parts += [
-                f"{differing} of {of} bins of {name}" for name, differing, of in decided.views
+                f"{differing} of {of} shingles of {name}" for name, differing, of in decided.views
             ]
     suffix = f"  ({fate})" if fate else ""
     return f"  {site.pages[page]}\n  {site.pages[other]}{suffix}\n      {', '.join(parts)}"

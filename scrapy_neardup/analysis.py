@@ -13,27 +13,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
+from urllib.parse import urljoin
 
 import numpy as np
 
-from scrapy_neardup.evidence.layout import BORDER, OWNER_BITS, Head
-from scrapy_neardup.evidence.months import without_year
-from scrapy_neardup.evidence.shingling import sketch, streams
-from scrapy_neardup.evidence.titles import title_words
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.shingling import Text, bits_of, shingled
+from scrapy_neardup.decision.titles import segments_of
 from scrapy_neardup.fingerprints import (
     digest,
     features,
     simhash_features,
-    token_hashes,
 )
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import salt, token_hashes_of_each
+from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.own_address import may_hold_address, without_address
 from scrapy_neardup.parameters import Parameters, fold
 from scrapy_neardup.text import Blocks, Content, Extractor, Form
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.text.languages import LanguageDetector
-from scrapy_neardup.urls import Address, Extent, redact, site
+from scrapy_neardup.text.months import without_year
+from scrapy_neardup.urls import Address, Extent, chain_of, redact, site
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -51,40 +52,6 @@ nothing."""
 
 _EXTENTS: Final = frozenset(get_args(Extent))
 
-_MAX_CLOCKS = 0.2
-"""Maximum share of a page's characters in clocks; with more they are its content."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shingled:
-    """What a page was sketched from.
-
-    Parameters
-    ----------
-    shingles
-        Distinct, ascending, shape (n,), uint64.
-    owners
-        Where in the page each stands (`evidence.layout`), shape (n,), uint8.
-    minima
-        Of its sketch, shape (bins,), uint64.
-    texts
-        Of each tracked place, hashed.
-    """
-
-    shingles: NDArray[np.uint64]
-    owners: NDArray[np.uint8]
-    minima: NDArray[np.uint64]
-    texts: tuple[int, ...]
-
-    def rows(self, without: Collection[int] = ()) -> NDArray[np.uint64]:
-        """Return the shingles within rows of the core, but for those of some tracked places.
-
-        All shingles of a page that has no other ones.
-        """
-        kept = [owner < BORDER and owner not in without for owner in range(1 << OWNER_BITS)]
-        found = self.shingles[np.array(kept)[self.owners]]
-        return found if len(found) else self.shingles
-
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysedPage(Page):
@@ -96,18 +63,18 @@ class AnalysedPage(Page):
         Its address.
     is_alias
         Whether it stands for another page (`Content.alias`), and must equal that one to repeat it.
-    head
-        The head of its evidence; empty where it has none.
-    shingled
-        What it was sketched from; None for a short page.
+    known
+        Its evidence, unpacked; empty where it has none.
+    text
+        Its shingles; None where it has no evidence.
     words
         Sum of the hashes of its tokens, the same in any order.
     """
 
     address: Address
     is_alias: bool = False
-    head: Head = field(default=Head(), compare=False, repr=False)
-    shingled: Shingled | None = field(default=None, compare=False, repr=False)
+    known: Evidence = field(default=Evidence(), compare=False, repr=False)
+    text: Text | None = field(default=None, compare=False, repr=False)
     words: int = field(default=0, compare=False, repr=False)
 
 
@@ -140,9 +107,9 @@ class Analyser:
         address = Address.of(url, salt(key))
         for reading in (_without_address,) if settings.is_exact else READINGS:
             content = reading(content, url)
-        looked_up = Address.of(content.alias, salt(key)) if content.alias else address
-        told = _clocks_as_content if settings.is_exact else _without_clocks
-        blocks = told(content.blocks)
+        named = content.alias or _other_canonical(content, url)
+        looked_up = Address.of(named, salt(key)) if named else address
+        blocks = _clocks_as_content(content.blocks)
         tokens, counts = token_hashes_of_each(blocks.texts, key=key)
         count = len(tokens)
         if count < MIN_JUDGED_TOKENS:
@@ -153,7 +120,6 @@ class Analyser:
                 tokens=count,
                 detail=f"{count} tokens of text, {MIN_JUDGED_TOKENS} are needed",
             )
-        embedded = (*content.images, *content.data)
         known: dict[str, Any] = {
             "id": page_id,
             "scope": self._scope(content, url),
@@ -166,41 +132,19 @@ class Analyser:
         page = tokens, counts, blocks
         if not settings.min_resemblance:
             return self._unconfirmed(page, content, known)
-        titles = (content.title, *content.headings)
-        known["title"] = digest(*titles, key=key, bits=32) if any(titles) else 0
-        known["content"] = digest(*embedded, key=key, bits=32) if embedded else 0
-        head = Head(
-            title=title_words(content.title, content.headings, key=key),
-            steps=address.steps,
-            path=looked_up.path & 0xFFFF,
-            query=looked_up.query,
-            # A page that stands for another one isn't that one met again.
-            name=page_id & 0xFFFF if content.alias else address.name,
-        )
-        if count < settings.min_tokens:
-            text = streams(*page).tokens.astype("<u8").tobytes()
-            return AnalysedPage(
-                fingerprint=digest(text, *embedded, key=key),
-                exact=True,
-                evidence=head.pack(),
-                head=head,
-                **known,
-            )
-        return self._sketched(page, head, looked_up.path or page_id, known)
+        return self._confirmed(page, content, looked_up, known)
 
     def _unconfirmed(self, page: _Tokens, content: Content, known: dict[str, Any]) -> AnalysedPage:
         """Return a page of which a store keeps nothing to confirm candidates by."""
         settings, key = self.parameters, self.parameters.hash_key
-        tokens, _, blocks = page
+        tokens, _, _ = page
         if known["tokens"] < settings.min_tokens:
-            text = streams(*page).tokens.astype("<u8").tobytes()
+            text = tokens.astype("<u8").tobytes()
             return AnalysedPage(
                 fingerprint=digest(text, content.title, *content.images, *content.data, key=key),
                 exact=True,
                 **known,
             )
-        if len(blocks) < len(content.blocks):  # clocks are part of this fingerprint
-            tokens = token_hashes(content.text, key=key)
         shingles, weights = features(
             tokens,
             shingle_size=settings.shingle_size,
@@ -212,54 +156,70 @@ class Analyser:
             **known,
         )
 
-    def _sketched(
-        self, page: _Tokens, head: Head, path: int, known: dict[str, Any]
+    def _confirmed(
+        self, page: _Tokens, content: Content, looked_up: Address, known: dict[str, Any]
     ) -> AnalysedPage:
-        """Return a page with a sketch, and with its path as the last feature."""
-        settings = self.parameters
+        """Return a page with evidence, and with the path by which it is looked up as a feature."""
+        settings, key = self.parameters, self.parameters.hash_key
+        tokens, counts, blocks = page
+        address: Address = known["address"]
+        chain = chain_of(address.folder)
+        is_short = known["tokens"] < settings.min_tokens
         # The minima that features are made of come along where they are of one permutation.
-        kind = self._filter if settings.permutations == "one" else None
-        found = sketch(
-            *page, settings.shingle_size, *settings.sketch, 0 if kind is None else kind.bins
+        kind = self._filter if settings.permutations == "one" and not is_short else None
+        bins = 0 if kind is None else kind.bins
+        found = shingled(tokens, counts, blocks, settings.shingle_size, bins)
+        titles = (content.title, *content.headings)
+        embedded = (*content.images, *content.data)
+        evidence = Evidence(
+            host=chain[0],
+            folder=chain[-1],
+            path=looked_up.path & 0xFFFFFFFF,
+            query=looked_up.query,
+            # A page that stands for another one isn't a response with that one.
+            name=known["id"] & 0xFFFF if looked_up is not address else address.name,
+            segments=segments_of(titles, key=key),
+            title=digest(*titles, key=key, bits=32) if any(titles) else 0,
+            embedded=digest(*embedded, key=key, bits=32) if embedded else 0,
+            rows=found.rows,
+            named_rows=found.named_rows,
+            has_canonical=looked_up is not address and not known["is_alias"],
+            paths={} if is_short else found.paths,
+            sketches=() if is_short else found.text.sketches(settings.sketch),
         )
-        head = head._replace(places=found.places, text=found.text, rows=found.rows)
-        shingled = Shingled(
-            shingles=found.shingles, owners=found.owners, minima=found.minima, texts=found.texts
-        )
+        known |= {
+            "evidence": evidence.pack(settings.sketch),
+            "known": evidence,
+            "text": found.text,
+        }
+        if is_short:
+            text = tokens.astype("<u8").tobytes()
+            return AnalysedPage(fingerprint=digest(text, *embedded, key=key), exact=True, **known)
         fingerprint = found.simhash
         if settings.weights != "set":
             weighted = features(
-                streams(*page).tokens,
-                shingle_size=settings.shingle_size,
-                weights=settings.weights,
+                tokens, shingle_size=settings.shingle_size, weights=settings.weights
             )
             fingerprint = simhash_features(*weighted)
-        if kind is None:
-            minwise = self._minwise(shingled.rows())
-        else:
-            minwise = kind.digests(found.least).tolist()
+        minwise = (
+            self._minwise(distinct(found.text.row_shingles))
+            if kind is None
+            else kind.digests(found.least).tolist()
+        )
         return AnalysedPage(
-            fingerprint=fingerprint,
-            features=(*minwise, path),
-            evidence=head.pack() + found.planes,
-            head=head,
-            shingled=shingled,
-            **known,
+            fingerprint=fingerprint, features=(*minwise, looked_up.path or known["id"]), **known
         )
 
     def without(self, page: AnalysedPage, changing: Collection[int]) -> AnalysedPage:
-        """Return the page as one that is looked up without the text in places that change.
+        """Return the page as one that is looked up without the text at DOM paths that change.
 
         Its fingerprint, and the evidence that a store keeps of it, stay the same.
         """
-        shingled = page.shingled
-        if shingled is None or len(page.features) < 2:
+        excluded = bits_of([*page.known.paths], changing)
+        if page.text is None or not excluded or len(page.features) < 2:
             return page
-        places = enumerate(page.head.places, start=1)
-        left_out = [owner for owner, place in places if place in changing]
-        if not left_out:
-            return page
-        return replace(page, features=(*self._minwise(shingled.rows(left_out)), page.features[-1]))
+        rows = distinct(page.text.rows_outside(excluded))
+        return replace(page, features=(*self._minwise(rows), page.features[-1]))
 
     def _scope(self, content: Content, url: str | None) -> str:
         language = content.language
@@ -284,6 +244,18 @@ class Analyser:
         return redact(url)
 
 
+def _other_canonical(content: Content, url: str | None) -> str:
+    """Return the address of another page of the site that this one names as its canonical."""
+    if not (content.canonical and url):
+        return ""
+    try:
+        named = urljoin(url, content.canonical)
+    except ValueError:
+        return ""
+    is_other = Address.of(named)[:3] != Address.of(url)[:3]
+    return named if is_other and site(named) == site(url) else ""
+
+
 def _without_address(content: Content, url: str | None) -> Content:
     """Return what a page says beside its own address, which soft 404s like to repeat."""
     if not may_hold_address(url, content.text, content.title, *content.headings):
@@ -293,17 +265,6 @@ def _without_address(content: Content, url: str | None) -> Content:
 
 READINGS: Final = (without_year, _without_address)
 """Rules for what of a page isn't its content, by that page alone: (content, URL) -> content."""
-
-
-def _without_clocks(blocks: Blocks) -> Blocks:
-    """Return the blocks of a page but for its clocks, unless they are its content."""
-    if Form.CLOCK not in blocks.forms:
-        return blocks
-    others = blocks.without(Form.CLOCK)
-    characters = sum(map(len, blocks.texts))
-    if characters - sum(map(len, others.texts)) <= _MAX_CLOCKS * characters:
-        return others
-    return _clocks_as_content(blocks)
 
 
 def _clocks_as_content(blocks: Blocks) -> Blocks:

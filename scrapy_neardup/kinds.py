@@ -10,9 +10,10 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pkgutil import resolve_name
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from scrapy_neardup.errors import ConfigurationError
@@ -28,6 +29,9 @@ MAX_BINS: Final = 1024
 
 MAX_FEATURES: Final = 64
 """Maximum number of features of a page."""
+
+MAX_SKETCH: Final = 8192
+"""Maximum number of bits of a sketch that confirms a match."""
 
 BITS: Final = (1, 2, 4, 8)
 """Permitted numbers of bits kept of a minimum."""
@@ -119,12 +123,19 @@ def one_of(*words: str) -> ValueKind:
     return ValueKind(wanted=_alternatives(*map(repr, words)), parse=parse, choices=words)
 
 
-def some_of(*words: str) -> ValueKind:
-    """Return the kind of lists of these words."""
+def some_of(*words: str, old: Mapping[str, str] = MappingProxyType({})) -> ValueKind:
+    """Return the kind of lists of these words.
+
+    Parameters
+    ----------
+    old
+        Words of earlier versions -> what stands for them now, ``""`` for nothing.
+    """
 
     def parse(value: object) -> tuple[str, ...]:
-        entries = _entries(value, str)
-        return _valid(entries if set(entries) <= set(words) else None)
+        entries = [old.get(entry, entry) for entry in _entries(value, str)]
+        found = tuple(dict.fromkeys(filter(None, entries)))
+        return _valid(found if set(found) <= set(words) else None)
 
     wanted = f"a list of {_alternatives(*map(repr, words))}"
     return ValueKind(wanted=wanted, parse=parse, metavar="NAMES")
@@ -213,18 +224,21 @@ def feature_numbers() -> ValueKind:
 
 
 def sketch_numbers() -> ValueKind:
-    """Return the kind of the bins and bits of a sketch."""
+    """Return the kind of the bits of the two sketches of a page.
+
+    Bins and bits of each, as they were up to version 0.2, become sketches of as many bits.
+    """
 
     def parse(value: Any) -> tuple[int, int]:
-        bins, bits = _whole_numbers(value)
-        is_allowed = MIN_BINS <= bins <= MAX_BINS and bins.bit_count() == 1 and bits in BITS
-        return _valid((bins, bits) if is_allowed else None)
+        text, named = _whole_numbers(value)
+        if named in BITS and MIN_BINS <= text <= MAX_BINS and text.bit_count() == 1:
+            eighth = max(64, text * (named + 3) // 8 // 64 * 64)
+            text, named = 7 * eighth, eighth
+        is_allowed = all(64 <= each <= MAX_SKETCH and not each % 64 for each in (text, named))
+        return _valid((text, named) if is_allowed else None)
 
-    wanted = (
-        f"BINSxBITS such as '512x2': a power of two from {MIN_BINS} to {MAX_BINS}, and"
-        f" {_alternatives(*map(str, BITS))}"
-    )
-    return ValueKind(wanted=wanted, parse=parse, metavar="BINSxBITS", separator="x")
+    wanted = f"TEXTxNAMED such as '1792x256': two multiples of 64 up to {MAX_SKETCH}"
+    return ValueKind(wanted=wanted, parse=parse, metavar="TEXTxNAMED", separator="x")
 
 
 def text(metavar: str = "TEXT") -> ValueKind:

@@ -32,7 +32,7 @@ Weighting = Literal["set", "tf", "sqrt", "log"]
 SCOPES: Final = ("all", "host", "domain", "language", "host+language", "domain+language")
 """The pages that a page is compared with."""
 
-LEARNABLE: Final = ("furniture", "places", "titles", "editions")
+LEARNABLE: Final = ("boilerplate", "changing", "titles")
 """What may be learnt of a site."""
 
 ACTIONS: Final = ("drop", "drop-links", "drop-items", "deprioritize", "flag")
@@ -43,7 +43,7 @@ DROP, DROP_LINKS, DROP_ITEMS, DEPRIORITIZE, FLAG = ACTIONS
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "best": MappingProxyType({}),
-        "compact": MappingProxyType({"features": (3, 6, 1), "sketch": (128, 2)}),
+        "compact": MappingProxyType({"features": (3, 6, 1), "sketch": (512, 128)}),
         "exact": MappingProxyType({"min_resemblance": 1.0, "titles": "strict"}),
         "paper": MappingProxyType(
             {"method": "simhash", "min_resemblance": 0.0, "shingle_size": 3}
@@ -143,27 +143,30 @@ class Judging(_Checked):
     min_resemblance: float = _option(
         kinds.fraction(),
         0.9,
-        "Minimum estimated resemblance of near-duplicates, of their text and of their text"
-        " without links and page furniture; 0 confirms nothing.",
+        "Minimum estimated resemblance of near-duplicates, of their text without boilerplate; 0"
+        " confirms nothing.",
     )
     titles: Titles = _option(
         kinds.one_of(*get_args(Titles)),
         "learn",
-        "Whether the texts of two pages must be equal if their titles differ: strict, always;"
-        " ignore, never; learn, where the site's pages show that titles tell them apart.",
+        "What another title asks of two pages: strict, equal texts, numbers in titles counted;"
+        " learn, texts that differ half as much, but for what the site's titles share; ignore,"
+        " nothing.",
     )
     learn: Sequence[str] = _option(
-        kinds.some_of(*LEARNABLE),
+        kinds.some_of(
+            *LEARNABLE, old={"furniture": "boilerplate", "places": "changing", "editions": ""}
+        ),
         LEARNABLE,
-        "What may be learnt of a site: furniture, the text that its pages share; places, the"
-        " parts of its pages that change with each response; titles, the words of titles that are"
-        " the site's own; editions, the folders whose pages repeat each other.",
+        "What may be learnt of a site: boilerplate, the text that its pages share; changing, the"
+        " parts of its pages that change with each response; titles, the parts of titles that are"
+        " the site's own.",
     )
     sketch: tuple[int, int] = _option(
         kinds.sketch_numbers(),
-        (512, 2),
-        "Bins of the sketch that a store keeps of a page, and bits of each; three more bits a bin"
-        " say where in the page its shingle stands.",
+        (1792, 256),
+        "Bits of the sketches that a store keeps of a page's text, and of its elements that are"
+        " named as boilerplate.",
     )
     shingle_size: int = _option(
         kinds.integer(1, 64), 4, "Number of consecutive words in a shingle."
@@ -258,8 +261,8 @@ class Crawling(_Checked):
         kinds.one_of(*PRESETS),
         "best",
         "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
-        " features and confirms them by sketches of 370 bytes; compact does so with three features"
-        " and 130 bytes; exact drops what is equal but for places that change with each response;"
+        " features and confirms them by sketches of 350 bytes; compact does so with three features"
+        " and 174 bytes; exact drops what is equal but for places that change with each response;"
         " paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")

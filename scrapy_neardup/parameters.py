@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Self
 
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.fingerprints import HASH_VERSION
 from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.options import PRESETS, Judging
@@ -49,14 +49,14 @@ class Parameters(Judging):
     def matching(self) -> Matching:
         """The part of the parameters that a store needs, besides `max_distance` and `schema`."""
         count, size, shared = self.features if self.method != "simhash" else (0, 0, 1)
-        bins, bits = self.sketch if self.min_resemblance else (0, 0)
+        text_bits, named_bits = self.sketch if self.min_resemblance else (0, 0)
         return Matching(
             by_distance=self.method != "minwise",
-            features=count + bool(bins),
+            features=count + bool(text_bits),
             feature_size=size,
             shared_features=shared,
-            bins=bins,
-            bits=bits,
+            text_bits=text_bits,
+            named_bits=named_bits,
         )
 
     @property

@@ -197,6 +197,17 @@ class Address(NamedTuple):
         )
 
 
+@lru_cache(maxsize=512)
+def chain_of(folder: str) -> tuple[int, ...]:
+    """Return the hashes of the folders that lead to one, its host first; 32 bits each."""
+    server, *steps = folder.removeprefix("//").rstrip("/").split("/")
+    steps = steps[:MAX_DEPTH]
+    return tuple(hash_of("/".join([server, *steps[:depth]]), 4) for depth in range(len(steps) + 1))
+
+
+MAX_DEPTH = 8
+"""Maximum number of steps of a path whose folders are told apart."""
+
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 _MAX_ADDRESS = 2_000

@@ -90,7 +90,7 @@ class Page:
         for an exact page, or where pages aren't looked up by features.
     evidence
         What a store keeps to confirm that another page repeats this one
-        (`scrapy_neardup.evidence.layout`); ``b""`` where nothing has to be confirmed.
+        (`scrapy_neardup.decision.evidence`); ``b""`` where nothing has to be confirmed.
     """
 
     id: int
@@ -125,13 +125,16 @@ class Decided(NamedTuple):
     rule: str
     """Name of the rule that decided."""
     resemblance: float | None = None
-    """Estimated resemblance, the lower of the views; None where no sketches were compared."""
+    """Estimated resemblance; None where no sketches were compared."""
     needed: float | None = None
     """Minimum resemblance that the rule asks for; None where it asks for something else."""
     identity: str = ""
-    """What titles and addresses say of the two pages."""
+    """What addresses and titles say of the two pages."""
     views: tuple[tuple[str, int, int], ...] = ()
-    """Each view of the two pages: its name, number of bins that differ, number that count."""
+    """Each view of the two pages: its name, number of shingles that only one page has, number of
+    both that count."""
+    learnt: tuple[str, ...] = ()
+    """Kinds of knowledge about their sites (``NEARDUP_LEARN``) by which something didn't count."""
 
 
 Decide = Callable[[Candidate], Decided]
@@ -155,9 +158,6 @@ class Match:
     """How it was found: ``distance``, fingerprints within k bits; ``address``, the same path;
     ``features``, shared min-wise features; ``equal``, the same digest. ``""`` where it isn't
     known."""
-    learnt: tuple[str, ...] = field(default=(), compare=False)
-    """Kinds of knowledge about the site (``NEARDUP_LEARN``) without any of which the page wouldn't
-    repeat this one, if that was asked for."""
 
     @property
     def resemblance(self) -> float | None:

@@ -7,12 +7,10 @@ Each function has its twin there, which says what its arguments and its result a
 
 import numpy as np
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
 
 include "sorting.pxi"
-include "streams.pxi"
+include "paths.pxi"
 
 cdef enum:
     RANK_BITS = 53
@@ -58,7 +56,7 @@ def distinct(const uint64_t[::1] hashes):
     pairs = pairs_of(count)
     try:
         for i in range(count):
-            pairs[i].hash, pairs[i].owner = hashes[i], 0
+            pairs[i].hash, pairs[i].rank = hashes[i], 0
         kept = sort_distinct(pairs, count)
         found = np.empty(kept, np.uint64)
         ordered = found
@@ -135,44 +133,26 @@ cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
 
 
 def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
-    cdef uint8_t nobody = 0
     found = np.empty(bins, np.uint64)
     cdef uint64_t[::1] sketch = found
-    fill_minima(&shingles[0], shingles.shape[0], &sketch[0], bins, &nobody, &nobody, 0)
+    fill_minima(&shingles[0], shingles.shape[0], &sketch[0], bins)
     return found
 
 
-cdef inline void keep_least(
-    uint64_t* least, uint64_t value, uint8_t owner, uint8_t* held
-) noexcept nogil:
-    """Keep the smaller value, and its owner; of equal ones the last that has an owner."""
-    if value < least[0]:
-        least[0], held[0] = value, owner
-    elif value == least[0] and owner:
-        held[0] = owner
-
-
 cdef void fill_minima(
-    const uint64_t* shingles,
-    Py_ssize_t count,
-    uint64_t* least,
-    Py_ssize_t bins,
-    const uint8_t* owner,
-    uint8_t* held,
-    Py_ssize_t step,
+    const uint64_t* shingles, Py_ssize_t count, uint64_t* least, Py_ssize_t bins
 ) noexcept nogil:
-    """Fill the bins of a sketch, and their owners; with a step of 0 all have one owner."""
+    """Fill the bins of a sketch; see `scrapy_neardup.fingerprints.minwise`."""
     cdef Py_ssize_t left = bins, i, place
     cdef int shift = shift_of(bins)
     cdef uint64_t throw, value, tag
     for place in range(bins):
         least[place] = UINT64_MAX
-        held[place * step] = 0
     for i in range(count):
         value = shingles[i]
         place = value >> shift
         left -= least[place] == UINT64_MAX
-        keep_least(&least[place], value & RANK, owner[i * step], &held[place * step])
+        least[place] = min(least[place], value & RANK)
     throw = 1
     while left and throw < <uint64_t>bins:
         tag = throw << RANK_BITS
@@ -182,185 +162,191 @@ cdef void fill_minima(
             if least[place] < tag:  # filled by an earlier throw
                 continue
             left -= least[place] == UINT64_MAX
-            value = (value & RANK) | tag
-            keep_least(&least[place], value, owner[i * step], &held[place * step])
+            least[place] = min(least[place], (value & RANK) | tag)
         throw += 1
     tag = <uint64_t>bins << RANK_BITS
     for place in range(bins if left else 0):
         if least[place] == UINT64_MAX:
             for i in range(count):
                 value = mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK
-                keep_least(&least[place], value | tag, owner[i * step], &held[place * step])
+                least[place] = min(least[place], value | tag)
 
 
-def owners(
-    const uint64_t[::1] sketch, const uint64_t[::1] shingles, const uint8_t[::1] owner
-):
-    cdef Py_ssize_t bins = sketch.shape[0], count = shingles.shape[0], i, place
-    cdef int shift = shift_of(bins)
-    cdef uint64_t thrown = 0, throw, value
-    held = np.zeros(bins, np.uint8)
-    cdef uint8_t[::1] whose = held
-    for place in range(bins):
-        thrown = max(thrown, sketch[place] >> RANK_BITS)
-    for throw in range(min(thrown + 1, <uint64_t>bins)):
-        for i in range(count):
-            value = shingles[i]
-            if throw:
-                value = mix(value + throw * THROW)
-            place = value >> shift
-            if sketch[place] == ((value & RANK) | throw << RANK_BITS):
-                whose[place] = owner[i]
-    if thrown == <uint64_t>bins:
-        for place in range(bins):
-            if sketch[place] >> RANK_BITS == <uint64_t>bins:
-                for i in range(count):
-                    value = mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK
-                    if sketch[place] == (value | <uint64_t>bins << RANK_BITS):
-                        whose[place] = owner[i]
-    return held
-
-
-cdef bytes pack_planes(const uint64_t* minima, const uint8_t* owners, Py_ssize_t bins, int bits):
-    """Return the planes of a sketch; see `scrapy_neardup.evidence.layout`."""
-    cdef Py_ssize_t size = bins // 8, i
-    cdef uint8_t value
-    cdef int bit
-    cdef bytes packed = PyBytes_FromStringAndSize(NULL, (bits + OWNER_BITS) * size)
-    cdef uint8_t* planes = <uint8_t*>PyBytes_AS_STRING(packed)
-    memset(planes, 0, (bits + OWNER_BITS) * size)
-    for i in range(bins):
-        value = mix(minima[i])
-        for bit in range(bits):
-            planes[bit * size + i // 8] |= (value >> bit & 1) << i % 8
-        for bit in range(OWNER_BITS):
-            planes[(bits + bit) * size + i // 8] |= (owners[i] >> bit & 1) << i % 8
-    return packed
-
-
-# ---- a page's shingles, and what is made of them ---------------------------------------------
+# ---- a page's blocks, and what is made of them -----------------------------------------------
 
 cdef enum:
-    MAX_BINS = 1024  # as in `scrapy_neardup.kinds`
-    OWNER_BITS = 3
-    BORDER = 5  # as in `scrapy_neardup.evidence.layout`
-    NAMED = 6
-    LINKS = 7
+    # The forms of `scrapy_neardup.text.Form` that are told apart.
+    LINKS_FORM = 1
+    NAMED_FORM = 2
+    # As in `scrapy_neardup.decision.shingling`.
+    MIN_UNLINKED_TOKENS = 40
+    # A pair's rank: kind, DOM paths, and the low bit of the hash, which is the kind's.
+    KIND_SHIFT = 9
+    PATHS_SHIFT = 1
+cdef double MIN_UNLINKED_SHARE = 0.5
 
 
-cdef inline Py_ssize_t add_stream(
-    Pair* pairs, const uint64_t* tokens, Py_ssize_t count, Py_ssize_t size, int owner
+cdef inline Py_ssize_t add_shingles(
+    Pair* pairs, const uint64_t* tokens, Py_ssize_t count, Py_ssize_t size, uint16_t rank
 ) noexcept nogil:
-    """Add the shingles of a text that has one owner; return their number."""
+    """Add the shingles of a stream of words; return their number."""
     cdef Py_ssize_t i
+    cdef uint64_t value
     size = min(size, count)
     if not size:
         return 0
     for i in range(count - size + 1):
-        pairs[i].hash, pairs[i].owner = shingle_at(&tokens[i], size), owner
+        value = shingle_at(&tokens[i], size)
+        pairs[i].hash, pairs[i].rank = value & ~<uint64_t>1, rank | (value & 1)
     return count - size + 1
 
 
-cdef Py_ssize_t add_core(Pair* pairs, Parts page, Py_ssize_t size) noexcept:
-    """Add the shingles of a core, each with its owner; return their number."""
-    cdef const uint64_t* tokens = page.tokens
-    cdef Py_ssize_t total = page.core, count = total - size + 1, block = 0, end = 0
-    cdef Py_ssize_t i, start, first
-    if page.blocks < 2 or total < size:
-        return add_stream(pairs, tokens, total, size, 0)
+cdef Py_ssize_t add_rows(
+    uint64_t* shingles,
+    uint8_t* paths,
+    const uint64_t* tokens,
+    const Word* words,
+    const Pair* pairs,
+    Py_ssize_t count,
+    Py_ssize_t size,
+    bint links_count,
+) noexcept nogil:
+    """Add the shingles within rows, without links, then short rows; return their number."""
+    cdef Py_ssize_t i, start, end, length, kept = 0, unlinked = 0
+    if count < size:
+        return 0
     for i in range(count):
-        pairs[i].hash, pairs[i].owner = shingle_at(&tokens[i], size), BORDER
-    # Row by row: the owner of a token is its block's.
-    while block < page.blocks:
-        start = end
-        first = block
-        while True:
-            end += page.counts[block]
-            block += 1
-            if block == page.blocks or page.starts[block]:
-                break
-        if end - start >= size:
-            own_row(pairs, page.counts, page.owners, first, start, end - size + 1)
-        elif end > start:
-            while not page.counts[first]:
-                first += 1
-            pairs[count].hash = shingle_at(&tokens[start], end - start)
-            pairs[count].owner = page.owners[first]
-            count += 1
-    return count
+        unlinked = 0 if words[i].in_links and not links_count else unlinked + 1
+        start = i - size + 1
+        if start >= 0 and unlinked >= size and words[start].row == words[i].row:
+            shingles[kept] = pairs[start].hash | (pairs[start].rank & 1)
+            paths[kept] = pairs[start].rank >> PATHS_SHIFT & 0xFF
+            kept += 1
+    for length in range(1, size):
+        end = 0
+        while end < count:
+            start = end
+            unlinked = 1
+            while end < count and words[end].row == words[start].row:
+                unlinked &= links_count or not words[end].in_links
+                end += 1
+            if end - start == length and unlinked:
+                shingles[kept] = shingle_at(&tokens[start], length)
+                paths[kept] = words[start].path
+                kept += 1
+    return kept
 
 
-def sketched(
+def parted(
     const uint64_t[::1] tokens,
     const int64_t[::1] counts,
     const uint8_t[::1] forms,
     const uint32_t[::1] places,
     const uint8_t[::1] joined,
     Py_ssize_t size,
-    Py_ssize_t bins,
-    int bits,
     Py_ssize_t feature_bins,
 ):
-    cdef Py_ssize_t count, kept, i, of_rows = 0
-    cdef Parts page = Parts(tokens, counts, forms, places, joined)
-    cdef Pair* pairs = pairs_of(2 * page.core + page.named + page.links + 1)
-    cdef const uint64_t* aside = page.tokens + page.core
-    cdef uint64_t* rows = <uint64_t*>pairs  # when the pairs aren't needed any more
-    cdef uint64_t[::1] hashes, minima, least
-    cdef uint8_t[::1] owner
-    cdef uint8_t[MAX_BINS] held
-    cdef uint8_t nobody = 0
-    cdef uint64_t text = 0
-    cdef uint16_t[BORDER] sums  # of the shingles within rows, by owner
-    if bins > MAX_BINS:
-        raise ValueError(f"there are {MAX_BINS} bins at most")
-    memset(sums, 0, sizeof(sums))
+    cdef Py_ssize_t blocks = counts.shape[0], total = tokens.shape[0]
+    cdef Py_ssize_t block, i, j, start = 0, texts = 0, nameds = 0, row = -1, offset = 0
+    cdef Py_ssize_t count, kept, in_rows, unlinked = 0
+    cdef uint64_t hashed = 0
+    cdef uint64_t[2] sums
+    cdef uint8_t paths_of_row = 0
+    cdef bint is_named, named_row = False, links_count
+    cdef Paths known
+    cdef Pair* pairs
+    cdef uint64_t* text
+    cdef uint64_t* named
+    cdef Word* words
+    cdef uint16_t bits
+    cdef uint64_t[::1] hashes, of_rows, minima, raw
+    cdef uint8_t[::1] paths, of_row_paths
+    cdef int[MAX_PATHS] touching
+    if not forms.shape[0] == places.shape[0] == joined.shape[0] == blocks:
+        raise ValueError("each block has a form, a place and a row")
+    for block in range(blocks):
+        if forms[block] > NAMED_FORM:
+            raise ValueError(f"{forms[block]!r} is of no stream")
+        start += counts[block]
+    if start != total:
+        raise ValueError("each token is in a block")
+    known = Paths(counts, forms, places, total)
+    pairs = pairs_of(total + 1)
+    text = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
+    named = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
+    words = <Word*>malloc((total + 1) * sizeof(Word))
     try:
-        count = add_core(pairs, page, size)
-        count += add_stream(pairs + count, aside, page.named, size, NAMED)
-        count += add_stream(pairs + count, aside + page.named, page.links, size, LINKS)
+        if text == NULL or named == NULL or words == NULL:
+            raise MemoryError
+        sums[0] = sums[1] = 0
+        start = 0
+        for block in range(blocks):
+            is_named = forms[block] == NAMED_FORM
+            if not block or not joined[block]:
+                sums[named_row] += mix(hashed)
+                known.add_row(paths_of_row, mix(hashed))
+                row, offset, hashed, named_row = row + 1, 0, 0, is_named
+                paths_of_row = known.of_blocks[block]
+            for i in range(start, start + counts[block]):
+                offset += 1
+                hashed += tokens[i] * (mix(offset) | 1)
+                if is_named:
+                    named[nameds] = tokens[i]
+                    nameds += 1
+                else:
+                    text[texts] = tokens[i]
+                    words[texts].row, words[texts].path = row, known.of_blocks[block]
+                    words[texts].in_links = forms[block] == LINKS_FORM
+                    unlinked += forms[block] != LINKS_FORM
+                    texts += 1
+            start += counts[block]
+        sums[named_row] += mix(hashed)
+        known.add_row(paths_of_row, mix(hashed))
+
+        count = add_shingles(pairs, text, texts, size, 0)
+        for i in range(count):
+            bits = 0
+            for j in range(i, min(i + size, texts)):
+                bits |= words[j].path
+            pairs[i].rank |= bits << PATHS_SHIFT
+        links_count = unlinked < MIN_UNLINKED_TOKENS and unlinked < MIN_UNLINKED_SHARE * total
+        # A row of fewer words than a shingle adds one at most for each of its words.
+        row_shingles, row_paths = np.empty(2 * texts, np.uint64), np.empty(2 * texts, np.uint8)
+        of_rows, of_row_paths = row_shingles, row_paths
+        in_rows = 0
+        if texts:
+            in_rows = add_rows(
+                &of_rows[0], &of_row_paths[0], text, words, pairs, texts, size, links_count
+            )
+        count += add_shingles(pairs + count, named, nameds, size, 1 << KIND_SHIFT)
         kept = sort_distinct(pairs, count)
-        found, whose = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
-        sketch, features = np.empty(bins, np.uint64), np.empty(feature_bins, np.uint64)
-        hashes, owner, minima = found, whose, sketch
+        found, of_paths = np.empty(kept, np.uint64), np.empty(kept, np.uint8)
+        hashes, paths, raw = found, of_paths, np.empty(kept, np.uint64)
+        for j in range(MAX_PATHS):
+            touching[j] = 0
         for i in range(kept):
-            hashes[i], owner[i] = pairs[i].hash, pairs[i].owner
-            text += hashes[i]
-            if owner[i] < BORDER:
-                sums[owner[i]] += hashes[i]
-        fill_minima(&hashes[0], kept, &minima[0], bins, &owner[0], held, 1)
+            hashes[i] = pairs[i].hash | (pairs[i].rank >> KIND_SHIFT)
+            raw[i] = pairs[i].hash | (pairs[i].rank & 1)
+            paths[i] = pairs[i].rank >> PATHS_SHIFT & 0xFF
+            for j in range(known.count):
+                touching[j] += paths[i] >> j & 1
+        row_shingles, row_paths = row_shingles[:in_rows].copy(), row_paths[:in_rows].copy()
+        if not in_rows:
+            row_shingles, row_paths = found, of_paths
+        least = np.empty(feature_bins, np.uint64)
         if feature_bins:
-            least = features
-            for i in range(kept):
-                rows[of_rows] = hashes[i]
-                of_rows += owner[i] < BORDER
-            if of_rows:
-                fill_minima(rows, of_rows, &least[0], feature_bins, &nobody, &nobody, 0)
-            else:
-                fill_minima(&hashes[0], kept, &least[0], feature_bins, &nobody, &nobody, 0)
-        planes = pack_planes(&minima[0], held, bins, bits)
+            minima, of_rows = least, row_shingles
+            fill_minima(&of_rows[0], of_rows.shape[0], &minima[0], feature_bins)
+        standing = tuple([
+            (known.paths[j], known.rows[j] & 0xFFFF, min(touching[j], 255))
+            for j in range(known.count)
+        ])
         return (
-            found, whose, sketch, features, planes, text >> 48,
-            (sums[0], sums[1], sums[2], sums[3], sums[4]), _majority(hashes),
-            page.places, page.texts,
+            found, of_paths, row_shingles, row_paths, least, _majority(raw),
+            sums[0] & 0xFFFFFFFF, sums[1] & 0xFFFFFFFF, standing,
         )
     finally:
         free(pairs)
-
-
-cdef inline void own_row(
-    Pair* pairs,
-    const int64_t* counts,
-    const uint8_t* of_blocks,
-    Py_ssize_t block,
-    Py_ssize_t start,
-    Py_ssize_t end,
-) noexcept nogil:
-    """Give the shingles that begin from `start` to `end`, in blocks from `block` on, an owner."""
-    cdef Py_ssize_t until = start
-    while start < end:
-        until += counts[block]
-        while start < min(until, end):
-            pairs[start].owner = of_blocks[block]
-            start += 1
-        block += 1
+        free(text)
+        free(named)
+        free(words)

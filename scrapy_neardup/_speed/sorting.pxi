@@ -1,4 +1,4 @@
-# Shingles in their order, each with its owner.
+# Shingles in their order, each with its rank among equal ones.
 
 from libc.stdint cimport uint32_t
 from libc.stdlib cimport calloc, free, malloc, qsort
@@ -6,7 +6,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 
 cdef struct Pair:
     uint64_t hash
-    uint8_t owner
+    uint16_t rank
 
 
 cdef enum:
@@ -22,7 +22,7 @@ cdef Pair* pairs_of(Py_ssize_t count) except NULL:
 
 
 cdef inline bint less(const Pair* a, const Pair* b) noexcept nogil:
-    return a.hash < b.hash or (a.hash == b.hash and a.owner < b.owner)
+    return a.hash < b.hash or (a.hash == b.hash and a.rank < b.rank)
 
 
 cdef int compare(const void* a, const void* b) noexcept nogil:
@@ -30,7 +30,7 @@ cdef int compare(const void* a, const void* b) noexcept nogil:
 
 
 cdef Py_ssize_t sort_distinct(Pair* pairs, Py_ssize_t count) except -1:
-    """Order pairs by hash and owner, and keep the first of each hash; return their number.
+    """Order pairs by hash and rank, and keep the first of each hash; return their number.
 
     Behind the pairs there is room for as many. They are dealt by their leading bits, which are
     uniform unless somebody made them otherwise: what isn't dealt apart is sorted by comparing.

@@ -14,8 +14,8 @@ import click
 
 from scrapy_neardup.cli.curves import print_filter
 from scrapy_neardup.cli.options import refuse_given, setting_option
+from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.layout import HEAD
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
@@ -155,7 +155,7 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
     on_disk: float = _ROW
     if matching != Matching():
         sketches = _evidence_bytes(matching)
-        slots = sketches / HEAD.size
+        slots = sketches / HEAD_SIZE
         in_memory += _FEATURE * matching.features + sketches + 4 * (1 + slots)
         on_disk += 1.06 * (8 * matching.features + sketches)  # pages of the file aren't full
     yield _store("memory:", online, in_memory, 0, estimate=False)

@@ -18,6 +18,7 @@ from scrapy_neardup.cli.judging import judging_options, judging_parameters, open
 from scrapy_neardup.cli.options import given, jobs_option, progress_option, setting_option
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.corpora import Corpus
 from scrapy_neardup.offline.holding import Holding
 from scrapy_neardup.offline.scan import analysed, judge
@@ -174,9 +175,9 @@ def _written(
     with TemporaryFile("w+", encoding="utf-8") as aside:
 
         def add(row: dict[str, object], outcome: Page | Verdict) -> None:
-            shingled = outcome.shingled if isinstance(outcome, AnalysedPage) else None
-            if row["verdict"] == Decision.NEW and shingled is not None:
-                holding.add(len(names), shingled.rows())
+            is_new = row["verdict"] == Decision.NEW
+            if is_new and isinstance(outcome, AnalysedPage) and outcome.text and not outcome.exact:
+                holding.add(len(names), distinct(outcome.text.row_shingles))
             names.append(str(row["page"]))
             aside.write(json.dumps(row) + "\n")
 

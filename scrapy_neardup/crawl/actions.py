@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.browserpages import close_browser_page
 from scrapy_neardup.crawl.metakeys import KEEP_KEY
-from scrapy_neardup.evidence.decision import Rule
+from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.options import DEPRIORITIZE, DROP, DROP_ITEMS, DROP_LINKS, FLAG
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -41,6 +41,8 @@ KEEP, KEEP_BUDGET, KEEP_START, KEEP_AGAIN, KEEP_PENDING = (
 
 WITHHOLDING = {DROP, DROP_LINKS, DROP_ITEMS}
 """Actions that withhold part of a page from the crawl."""
+
+_BY_RESEMBLANCE = {Rule.ALIKE, Rule.RETITLED, Rule.RESPONSE}
 
 REMEMBERED_DROPS = 65_536
 """Maximum number of dropped pages with an errback that are remembered, to be let through when they
@@ -144,7 +146,7 @@ class Actions:
         ``NEARDUP_DEPRIORITIZE_FROM``, if that is lower. New pages are lowered alike.
         """
         if action == DEPRIORITIZE:
-            match = verdict.match if verdict.rule == Rule.ALIKE else None
+            match = verdict.match if verdict.rule in _BY_RESEMBLANCE else None
             resemblance = None if match is None else match.resemblance
         elif action == KEEP and self._from < 1 and self._action != FLAG:
             nearest = verdict.nearest

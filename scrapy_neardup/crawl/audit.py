@@ -226,7 +226,7 @@ def _why(match: Match | None) -> dict[str, Any]:
     decided = match.decided
     return {
         "found": match.found or None,
-        "learnt": match.learnt or None,
+        "learnt": decided.learnt or None,
         "threshold": decided.needed,
         "identity": decided.identity or None,
         "views": {name: [differing, of] for name, differing, of in decided.views} or None,

@@ -47,7 +47,7 @@ class PatternBudget:
 
     def judged(self, request: Request, page: Page, *, repeats: bool) -> None:
         """Note what a page brings: nothing, if it repeats another one."""
-        if not isinstance(page, AnalysedPage) or page.shingled is None:
+        if not isinstance(page, AnalysedPage) or page.text is None:
             return
         parts = Parts.of(request.url)
         if parts is None:
@@ -58,7 +58,7 @@ class PatternBudget:
             return
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        shingles = page.shingled.shingles[: 0 if repeats else None]  # ascending
+        shingles = page.text.shingles[: 0 if repeats else None]  # ascending
         sample = shingles[: min(int(shingles.searchsorted(_SAMPLE_END)), MAX_SAMPLE)].tolist()
         if (spent := novelty.page(parts.pattern, sample)) is not None:
             self._journal.spent(name, parts.pattern, spent)

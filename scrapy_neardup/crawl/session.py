@@ -75,7 +75,6 @@ class Session:
             self._store,
             on_learnt=self.journal.learnt,
             job=job,
-            credits_learnt=settings.audit is not None,
         )
         self._actions = Actions(settings)
         self._is_keyed = False

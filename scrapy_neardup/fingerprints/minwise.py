@@ -90,26 +90,6 @@ def one_permutation_sketch(shingles: NDArray[np.uint64], bins: int) -> NDArray[n
     return minima_of(np.ascontiguousarray(shingles), bins)
 
 
-def held_by(sketch: NDArray[np.uint64], shingles: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Say of each bin whether its minimum is that of one of these shingles of the set.
-
-    These are the bins that would have another minimum without them.
-
-    Parameters
-    ----------
-    sketch
-        Shape (bins,), uint64, from `one_permutation_sketch`.
-    shingles
-        Shape (n,), uint64, distinct: some of those that it was made of.
-
-    Notes
-    -----
-    O(bins + n * throws) where the sketch took that many throws to fill: a handful, unless its
-    set is small.
-    """
-    return owners(sketch, shingles, np.ones(len(shingles), np.uint8)) > 0
-
-
 def _throw(
     shingles: NDArray[np.uint64], throws: range, bins: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -159,57 +139,3 @@ def minima_of(shingles: NDArray[np.uint64], bins: int) -> NDArray[np.uint64]:
         unfilled = np.flatnonzero(sketch == _UNFILLED)
         sketch[unfilled] = _last_throw(shingles, unfilled, bins)
     return sketch
-
-
-@has_twin("features", minima_of(_FEW, 64), _FEW, (_FEW % np.uint64(7)).astype(np.uint8))
-def owners(
-    sketch: NDArray[np.uint64], shingles: NDArray[np.uint64], owner: NDArray[np.uint8]
-) -> NDArray[np.uint8]:
-    """Say of each bin whose shingle has its minimum.
-
-    Parameters
-    ----------
-    sketch
-        Shape (bins,), uint64, from `one_permutation_sketch`.
-    shingles
-        Shape (n,), uint64, contiguous, distinct: all or some of those that it was made of.
-    owner
-        Shape (n,), uint8, above 0.
-
-    Returns
-    -------
-    ndarray of uint8, shape (bins,)
-        0 where none of the shingles has the minimum.
-
-    Notes
-    -----
-    O(bins + n * throws), as `held_by`.
-    """
-    bins = len(sketch)
-    thrown = int(sketch.max() >> _THROW)
-    throws = min(thrown + 1, bins)
-    places, minima = _throw(shingles, range(throws), bins)
-    held = np.zeros(bins, np.uint8)
-    hits = (sketch.take(places) == minima).nonzero()[0]
-    held[places[hits]] = owner[hits % len(shingles)] if len(shingles) else 0
-    if thrown == bins and len(shingles):
-        last = np.flatnonzero(sketch >> _THROW == bins)
-        for shingle, name in zip(shingles, owner, strict=True):
-            hit = _last_throw(shingle[None], last, bins) == sketch[last]
-            held[last[hit]] = name
-    return held
-
-
-def owned_minima(
-    shingles: NDArray[np.uint64], owner: NDArray[np.uint8], bins: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-    """Return the minima of at least one shingle, and the owner of each bin's; see `owners`.
-
-    Parameters
-    ----------
-    shingles, owner
-        Shape (n,), uint64, contiguous, distinct, and uint8.
-    """
-    sketch = minima_of(shingles, bins)
-    owned = owner > 0
-    return sketch, owners(sketch, shingles[owned], owner[owned])

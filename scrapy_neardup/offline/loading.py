@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scrapy_neardup.analysis import AnalysedPage, page_id, scope_of
+from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
-from scrapy_neardup.evidence.layout import HEAD, stored_size
 from scrapy_neardup.fingerprints.hashing import salt
 from scrapy_neardup.offline.record import reading
 from scrapy_neardup.offline.scan import Analysed, judge
@@ -137,15 +137,15 @@ def _check_stored(stored: Stored, matching: Matching, *, exact: bool) -> None:
     """
     wanted = {key: getattr(matching, key) for key in SHAPE}
     if exact:
-        wanted = {key: wanted[key] for key in ("bins", "bits")}
+        wanted = {key: wanted[key] for key in ("text_bits", "named_bits")}
     for key, value in wanted.items():
         if stored.shape.get(key, 0) != value:
             raise ValueError(
                 f"of its features and sketch, {key} is {stored.shape.get(key, 0)} and must be"
                 f" {value}; scan with the options of load"
             )
-    size = HEAD.size if exact else stored_size(matching.bins, matching.bits)
-    if matching.bins and len(stored.evidence) != size:
+    size = HEAD_SIZE if exact else stored_size(matching.sketch or (0, 0))
+    if matching.sketch and len(stored.evidence) != size:
         raise ValueError(f"its sketch has {len(stored.evidence)} bytes and must have {size}")
 
 

@@ -10,7 +10,7 @@ key of a line  what
                digits each
 ``features``   {"K,S,R": its min-wise features, 16 hexadecimal digits each}
 ``path``       its address without parameters, as another feature
-``sketch``     {"BINSxBITS": base64 of what `scrapy_neardup.evidence.layout` says}
+``sketch``     {"TEXTxNAMED": base64 of what `scrapy_neardup.decision.evidence` says}
 =============  ==================================================================================
 
 What a page hasn't is null.
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.layout import HEAD, stored_size
+from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.featurefiles import read_filter, spelt
 from scrapy_neardup.parameters import Parameters
@@ -79,7 +79,7 @@ def spelt_out(
     kind
         Broder's k, s and r; None where pages have no features but the path.
     sketch
-        Bins and bits; None where pages have no sketches.
+        Bits of the two sketches; None where pages have none.
     """
     digits = [f"{feature:016x}" for feature in stored.features]
     return {
@@ -106,13 +106,13 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
     evidence, sketch = b"", line.get("sketch")
     if sketch is not None:
         ((size, text),) = sketch.items()
-        bins, bits = map(int, size.split("x"))
+        text_bits, named_bits = map(int, size.split("x"))
         evidence = b64decode(text, validate=True)
-        if len(evidence) not in (HEAD.size, stored_size(bins, bits)):
+        if len(evidence) not in (HEAD_SIZE, stored_size((text_bits, named_bits))):
             raise ValueError(f"its sketch has {len(evidence)} bytes")
-        shape = {"bins": bins, "bits": bits}
+        shape = {"text_bits": text_bits, "named_bits": named_bits}
     else:
-        shape = {"bins": 0, "bits": 0}
+        shape = {"text_bits": 0, "named_bits": 0}
     if line.get("features"):
         ((written, digits),) = line["features"].items()
         kind = read_filter(written)
@@ -213,7 +213,7 @@ def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
         return lambda _: {}
     shape = records.shape
     columns = [postings.column(len(index)) for postings in records.postings]
-    sketch = (shape["bins"], shape["bits"]) if shape["bins"] else None
+    sketch = (shape["text_bits"], shape["named_bits"]) if shape["text_bits"] else None
     kind = None
     if size := shape.get("feature_size"):
         kind = Filter(shape["features"] - bool(sketch), size, shape["shared_features"])

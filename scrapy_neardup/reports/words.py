@@ -8,22 +8,15 @@ from typing import Final
 from scrapy_neardup.verdict import Reason
 
 RULES: Final[Mapping[str, str]] = {
-    "alike": (
-        "The text, and the text without links and page furniture, are as alike as"
-        " NEARDUP_MIN_RESEMBLANCE asks for."
-    ),
-    "same-core": (
-        "The text without links and page furniture is the same, and the titles or the addresses"
-        " say that it is one page."
-    ),
-    "equal-text": "Every word is the same, so that other titles don't count.",
-    "equal": (
-        "A short page: its text, images and embedded data are the same, and no title says"
-        " otherwise."
-    ),
+    "equal": "Its rows of text are the same, in whatever order, but for what is known to change.",
+    "alike": "The text without boilerplate is as alike as NEARDUP_MIN_RESEMBLANCE asks for.",
+    "retitled": "The titles differ, and the text without boilerplate differs half as much as pages"
+    " may.",
+    "response": "Both have one address but for a session, and the text without boilerplate differs"
+    " at most twice as much as pages may.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
 }
-"""Name of a rule (`scrapy_neardup.evidence.decision.Rule`) -> what it asks for, in a sentence."""
+"""Name of a `scrapy_neardup.decision.comparison.Rule` -> what it asks for, in a sentence."""
 
 UNJUDGED: Final[Mapping[str, str]] = {
     Reason.EMPTY: "with fewer than five words",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import Any
 
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.options import OPTIONS

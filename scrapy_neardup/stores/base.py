@@ -46,7 +46,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.verdict import Decide, Page, Verdict
 
@@ -151,7 +151,7 @@ class Store(Protocol):
         ----------
         decide
             Says whether the page repeats a candidate. By default what is stored of both decides,
-            and nothing is known of their site (`scrapy_neardup.evidence.decision.deciding`).
+            and nothing is known of their site (`scrapy_neardup.decision.comparison.deciding`).
         """
 
     async def confirm(self, page_id: int) -> None:

@@ -2,7 +2,7 @@
 
 Pure values; whatever is written to a file or a server is defined here, once,
 and never changes meaning without a new format version. Where pages have features and evidence
-(`evidence.matching.Matching`), those of an entry follow its record; the schema says how long they
+(`decision.matching.Matching`), those of an entry follow its record; the schema says how long they
 are, and a store refuses another schema.
 
 A page is compared only with pages of its own *partition*: its scope and its kind (a
@@ -46,7 +46,7 @@ ENTRY_DTYPE: Final = np.dtype(
 
 PACKED: Final = Struct("<QII")
 """Layout of fingerprint, title and content at the start of a page's record in a packed base; its
-evidence follows (`scrapy_neardup.evidence.layout`)."""
+evidence follows (`scrapy_neardup.decision.evidence`)."""
 
 EXACT_BIT: Final = 1
 """Bit that is set in the tags of exact pages."""
@@ -69,7 +69,7 @@ class Chunk(NamedTuple):
     records
         Shape (n,), `record_dtype`.
     sketches
-        The evidence of each entry's page (`scrapy_neardup.evidence.layout`); empty where nobody
+        The evidence of each entry's page (`scrapy_neardup.decision.evidence`); empty where nobody
         has any.
     """
 

@@ -8,8 +8,8 @@ entry that the store holds of the page itself stays there.
 
 from __future__ import annotations
 
+from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import InputError, StoreCorruptError, StoreMismatchError
-from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.stores.base import Store, StoreStats
 from scrapy_neardup.stores.packed import PackedPages

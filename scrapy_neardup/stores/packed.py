@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
 
+from scrapy_neardup.decision.evidence import HEAD_SIZE
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
-from scrapy_neardup.evidence.layout import HEAD
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
@@ -166,7 +166,9 @@ class PackedPages:
         """Return whether a row is of the page's scope, and exact if and only if the page is."""
         if self._extent is not None and site(self._index.url(row), self._extent) != page.scope:
             return False
-        return not self.matching.bins or page.exact == (len(self._kept(row).evidence) == HEAD.size)
+        if not self.matching.sketch:
+            return True
+        return page.exact == (len(self._kept(row).evidence) == HEAD_SIZE)
 
     def _distance(self, row: int, page: Page) -> int:
         if self._index.records is None:
@@ -240,5 +242,5 @@ def _check(
         )
 
 
-SHAPE: Final = ("features", "feature_size", "bins", "bits")
+SHAPE: Final = ("features", "feature_size", "text_bits", "named_bits")
 """Fields of a `Matching` that make records and features comparable."""

@@ -57,6 +57,8 @@ class Content:
         The language that the page declares, without region or script (``en``), or ``""``.
     alias
         URL of the page that this one stands for, and by which it is looked up; ``""``: its own.
+    canonical
+        What the page names as its canonical address, as it is written; ``""`` for nothing.
     """
 
     blocks: Blocks
@@ -67,6 +69,7 @@ class Content:
     linked_days: int
     language: str
     alias: str
+    canonical: str
 
     def __init__(  # noqa: PLR0917  (as its fields)
         self,
@@ -80,6 +83,7 @@ class Content:
         *,
         blocks: Blocks | Iterable[Block] | None = None,
         alias: str = "",
+        canonical: str = "",
     ) -> None:
         if blocks is None:
             blocks = (Block(text, Form.CONTENT, 0),)
@@ -93,6 +97,7 @@ class Content:
             ("linked_days", linked_days),
             ("language", language),
             ("alias", alias),
+            ("canonical", canonical),
         ):
             object.__setattr__(self, name, value)
 
@@ -111,6 +116,7 @@ class Content:
             linked_days=self.linked_days,
             language=self.language,
             alias=self.alias,
+            canonical=self.canonical,
             blocks=replace(self.blocks, texts=tuple(map(change, self.blocks.texts))),
         )
 
@@ -178,6 +184,7 @@ class Extractor:
             headings=tuple(walked.headings),
             linked_days=walked.linked_days,
             language=_language(root) if self.language else "",
+            canonical=_canonical(root),
             blocks=walked.blocks,
         )
 
@@ -202,6 +209,15 @@ def _language(root: HtmlElement) -> str:
             return ""
     language = _PRIMARY.match(tag)
     return language[0].lower() if language else ""
+
+
+def _canonical(root: HtmlElement) -> str:
+    """Return the address in ``<link rel="canonical">``, if there is one (RFC 6596)."""
+    head = root.find("head")
+    for link in () if head is None else head.iterchildren("link"):
+        if "canonical" in (link.get("rel") or "").lower().split():
+            return (link.get("href") or "").strip()
+    return ""
 
 
 def _union(selectors: tuple[str, ...]) -> Callable[[HtmlElement], list[HtmlElement]]:

@@ -52,7 +52,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def site(tmp_path):
-    """A folder with three articles, three times each, with a line that says how long it took."""
+    """A folder with three articles, three times each, with a note before or behind."""
     words = random.Random(1)
     folder = tmp_path / "site"
     folder.mkdir()
@@ -60,10 +60,11 @@ def site(tmp_path):
         article = [f"word{words.randrange(5000)}" for _ in range(300)]
         for copy in "abc":
             text = " ".join(article + article[:100])
-            line = f"<p>Page generated in {3 if copy == 'c' else 2} seconds</p>"
+            rows = [f"<p>{text}</p>", f"<p>Note {number}: read it twice</p>"]
+            body = "".join(reversed(rows) if copy == "c" else rows)
             (folder / f"{number}{copy}.html").write_text(
                 f"<!doctype html><html><head><title>{number}</title></head>"
-                f"<body><nav>menu {copy}</nav><p>{text}</p>{line}</body></html>"
+                f"<body><nav>menu {copy}</nav>{body}</body></html>"
             )
     return folder
 

@@ -65,4 +65,4 @@ def test_a_base_is_made_as_the_docs_say(call, collections, tmp_path):
     call(*shlex.split(pack), stdin=scanned)
     index = open_packed(tmp_path / "archive.pack")
     assert len(index) == 9
-    assert index.records.shape["bins"] == 512
+    assert index.records.shape["text_bits"] == 1792

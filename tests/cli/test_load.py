@@ -89,7 +89,11 @@ def test_a_damaged_sketch_is_refused(call, site):
     row = json.loads(call("scan", "site").stdout.splitlines()[0])
     row["features"] = row["path"] = None
     row["tokens"] = 9  # a short page
-    for sketch, said in (("AAAA", "3 bytes"), ("!", "Error"), (None, "bins is 0 and must be 512")):
+    for sketch, said in (
+        ("AAAA", "3 bytes"),
+        ("!", "Error"),
+        (None, "text_bits is 0 and must be 1792"),
+    ):
         damaged = row | {"sketch": sketch and {"512x2": sketch}}
         stdin = json.dumps(damaged) + "\n"
         result = call("load", "--scanned", "-", *SQLITE, stdin=stdin, status=2)

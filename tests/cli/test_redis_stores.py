@@ -12,7 +12,7 @@ from redis_servers import shared_server
 from store_registry import PLACES, keys, page
 
 from scrapy_neardup.cli import main
-from scrapy_neardup.evidence.layout import stored_size
+from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis.keyspace import Layout
 
@@ -72,7 +72,7 @@ def test_stats_and_clear(name):
 
 @pytest.mark.parametrize("name", ["redis", "redis-cluster"])
 def test_features_evidence_and_urls_are_weighed_and_cleared(name):
-    matching = Matching(features=2, bins=64, bits=8)
+    matching = Matching(features=2, text_bits=512, named_bits=64)
     url = f"https://a.example/{'x' * 200}"
 
     async def fill(uri: str) -> None:
@@ -101,12 +101,12 @@ def test_features_evidence_and_urls_are_weighed_and_cleared(name):
             "tables": tables * 6,
             "identity": 18,
             "features": 2 * 6,
-            "sketches": 2 * 8 + stored_size(64, 8),
+            "sketches": 2 * 8 + stored_size(matching.sketch),
             "rest": len(url),
         }.items():
             assert PAGES * least < memory[kind] < PAGES * (least + 300), kind
         assert found["memory_bytes"] == sum(memory.values())
-        assert found["parameters"]["bins"] == "64"
+        assert found["parameters"]["text_bits"] == str(matching.text_bits)
         assert run("clear", *words, "--yes").exit_code == 0
         assert not keys(name)
 

@@ -48,7 +48,7 @@ def test_drop(crawl, linked):
         "pages/new": 3,
         "pages/duplicate": 1,
         "pages/dropped": 1,
-        "rule/equal-text": 1,
+        "rule/equal": 1,
         "links/withheld": 2,
         "unjudged/not-html": 1,
     }

@@ -66,8 +66,10 @@ def test_a_line_says_everything(tmp_path):
 
 
 def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
-    decided = Decided(is_same=True, rule="alike", resemblance=0.95, needed=0.9)
-    match = replace(DUPLICATE.match, found="features", learnt=("places",), decided=decided)
+    decided = Decided(
+        is_same=True, rule="alike", resemblance=0.95, needed=0.9, learnt=("changing",)
+    )
+    match = replace(DUPLICATE.match, found="features", decided=decided)
     verdict = replace(DUPLICATE, match=match)
     blocks = [
         Block("Äh, text", Form.CONTENT, 1), Block("12:00", Form.CLOCK, 1),
@@ -77,7 +79,7 @@ def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
     write(tmp_path / "a", verdict, said=Said(content, with_text=True))
     write(tmp_path / "a", verdict, said=Said(content))
     with_text, without = lines(tmp_path / "a")
-    assert (with_text["found"], with_text["learnt"]) == ("features", ["places"])
+    assert (with_text["found"], with_text["learnt"]) == ("features", ["changing"])
     assert (with_text["threshold"], with_text["title"]) == (0.9, "T" * 300)
     assert with_text["headings"] == ["One", "Two"]
     said = unpack_text(with_text["text"])
@@ -151,8 +153,8 @@ def test_the_audit_holds_the_judged_text_if_asked(crawl, tmp_path):
     assert outcome.counted()["pages/dropped"] == 1
     unread, *read = verdicts(path)
     assert "text" not in unread
-    assert [unpack_text(line["text"]).split()[-2] for line in read] == ["1", "2"]
-    assert unpack_text(read[0]["text"]).split() == text("a", 1).replace("<br>", " ").split()
+    shown = [unpack_text(line["text"]).split() for line in read]
+    assert shown == [text("a", number).replace("<p>", " ").split() for number in (1, 2)]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -78,7 +78,7 @@ MISFITS = {
     "has no URLs": (["--scope", "host"], ["--no-urls"], {"NEARDUP_SCOPE": "host"}),
     "were hashed with another key": ([], [], {"NEARDUP_HASH_KEY": "secret"}),
     "set NEARDUP_PRESET to 'paper'": ([], ["--no-sketches"], {}),
-    "bins is 512 there and 128 here": ([], [], {"NEARDUP_PRESET": "compact"}),
+    "text_bits is 1792 there and 512 here": ([], [], {"NEARDUP_PRESET": "compact"}),
     "features is 7 there and 9 here": (["--features", "6,14,2"], [], {}),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from scrapy_neardup.crawl.downloader import PRIORITY as DOWNLOADER_PRIORITY
 from scrapy_neardup.crawl.journal import STATS
 from scrapy_neardup.crawl.spider import PRIORITY as SPIDER_PRIORITY
-from scrapy_neardup.evidence.decision import Rule
+from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.options import ACTIONS, OPTIONS
 from scrapy_neardup.verdict import Reason
 
@@ -97,7 +97,7 @@ def test_the_files_that_are_named_are_there(page):
     named = re.findall(r"`((?:[\w-]+/)*[\w-]+(?:\.py|\.lua|/))`", (DOCS / page).read_text())
     assert len(named) > 10
     for name in named:
-        rooms = ("", "..", "stores", "evidence", "stores/redis/lua")
+        rooms = ("", "..", "stores", "stores/redis/lua")
         assert any((package / room / name).exists() for room in rooms), name
 
 
@@ -105,7 +105,7 @@ def test_the_code_that_decides_is_where_the_trail_says():
     text = (DOCS / "architecture.md").read_text()
     trail = text.partition("## Why was")[2].partition("\n## ")[0]
     sources = [path.read_text() for path in (DOCS.parent / "scrapy_neardup").rglob("*.py")]
-    for owner, name in re.findall(r"`([A-Z]\w+)\.(\w+)`", trail):
+    for owner, name in re.findall(r"`(_?[A-Z]\w+)\.(\w+)`", trail):
         assert any(
             f"class {owner}" in source and f"def {name}(" in source for source in sources
         ), (owner, name)

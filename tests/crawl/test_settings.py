@@ -118,8 +118,8 @@ WRONG = [
     ("FEATURES", "many", "three numbers K,S,R such as '6,14,2'"),
     ("FEATURES", "6,14,7", "three numbers K,S,R"),
     ("MIN_RESEMBLANCE", 90, "a number from 0 to 1"),
-    ("SKETCH", "1024 bins", "BINSxBITS such as '512x2'"),
-    ("SKETCH", "1000x2", "BINSxBITS"),
+    ("SKETCH", "1024 bins", "TEXTxNAMED such as '1792x256'"),
+    ("SKETCH", "1000x2", "TEXTxNAMED"),
     ("EXPECTED_PAGES", 0, "a whole number, 1 or more"),
     ("EXPECTED_PAGES", "many", "a whole number, 1 or more"),
     *[
@@ -146,7 +146,7 @@ WRONG = [
     ("IGNORE", [5], "a list of texts"),
     ("MIN_TOKENS", -1, "0 to 1000000"),
     ("TITLES", "loose", "'learn', 'strict' or 'ignore'"),
-    ("LEARN", ["habits"], "a list of 'furniture', 'places', "),
+    ("LEARN", ["habits"], "a list of 'boilerplate', "),
     ("SCOPE", "site", "'all', 'host', 'domain', 'language',"),
     ("DENY", ["("], "unterminated subpattern"),
     ("HASH_KEY", "", "a text or bytes that is not empty"),
@@ -240,6 +240,6 @@ def test_a_preset_sets_defaults_and_a_setting_overrides_it():
     best = read(PRESET="best").parameters
     assert (best.method, best.min_resemblance, best.shingle_size) == ("both", 0.9, 4)
     other = read(PRESET="best", METHOD="minwise", FEATURES="6,14,2", SKETCH="256x4").parameters
-    assert (other.method, other.features, other.sketch) == ("minwise", (6, 14, 2), (256, 4))
+    assert (other.method, other.features, other.sketch) == ("minwise", (6, 14, 2), (1344, 192))
     assert (other.min_resemblance, other.shingle_size) == (0.9, 4)
     assert read().parameters == Parameters()

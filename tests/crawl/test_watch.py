@@ -200,7 +200,7 @@ def test_the_sum(caplog):
 
 def test_a_crawl_names_what_a_group_differs_in(crawl, site, tmp_path):
     for number, city in enumerate(CITIES):
-        site.routes[f"/jobs/{number}"] = page(f"{text('ad', words=500)} Work in {city}")
+        site.routes[f"/jobs/{number}"] = page(f"{text('ad', words=500)} Work in {city}", title="")
     audit = tmp_path / "audit.jsonl"
     paths = [f"/jobs/{number}" for number in range(len(CITIES))]
     outcome = crawl(Visit, *paths, settings={"NEARDUP_AUDIT": str(audit)})

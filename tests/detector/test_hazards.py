@@ -61,12 +61,12 @@ def test_copies_of_equal_text_must_be_found():
 
 
 def test_what_the_default_loses_is_named_by_a_crawl():
-    found = judged("memory-sizes", ["best"], 1)
-    assert found["best"].named.startswith("numbers (")
+    found = judged("names-in-text-alone", ["best"], 1)
+    assert found["best"].named.startswith("a few words (")
     assert not found["best"].unnamed
-    checked(KINDS["memory-sizes"], found)
-    with pytest.raises(AssertionError, match="a crawl doesn't name them: telephones"):
-        checked(KINDS["memory-sizes"], {"best": Found(unnamed=1)})
+    checked(KINDS["names-in-text-alone"], found)
+    with pytest.raises(AssertionError, match="a crawl doesn't name them: products"):
+        checked(KINDS["names-in-text-alone"], {"best": Found(unnamed=1)})
 
 
 def test_a_preset_may_have_titles():

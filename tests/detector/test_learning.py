@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.evidence import furniture
-from scrapy_neardup.evidence.sites import Lesson, Site
 from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.site import boilerplate
+from scrapy_neardup.site.sites import Lesson, Site
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
 
@@ -37,7 +39,7 @@ def page(seed, advert="", address=None, length=12):
 
 
 def make(store):
-    return Detector(Analyser(PARAMETERS), store, job="test", credits_learnt=True)
+    return Detector(Analyser(PARAMETERS), store, job="test")
 
 
 def playing(scenario):
@@ -55,20 +57,29 @@ def site_of(detector):
     return site
 
 
+def pages_of(detector):
+    return site_of(detector).folders.pages(page(0).known.host)
+
+
+def rule_of(detector, name):
+    return next(rule for rule in site_of(detector).rules if rule.name == name)
+
+
 def test_a_page_that_is_withdrawn_and_judged_again_teaches_once():
     async def scenario(store, make):
         detector = make()
         for _ in range(5):
             assert (await detector.decide(page(1))).decision == "new"
             await store.forget(page(1).id)
-        assert site_of(detector).furniture.pages == 1
+        assert pages_of(detector) == 1
         await detector.decide(page(2))
-        assert site_of(detector).furniture.pages == 2
+        assert pages_of(detector) == 2
         # Met again under another session, and judged several times as it waits: one pair.
         for _ in range(5):
             again = await detector.decide(page(2, advert="new", address="2?sid=3141592653589793"))
             assert again.match is not None
-        assert {tuple(seen) for seen in site_of(detector).places._seen.values()} == {(1.0, 0.0)}
+        seen = rule_of(detector, "changing").dump(complete=True)
+        assert {(other, same) for _, other, same in seen} == {(1.0, 0.0)}
 
     playing(scenario)
 
@@ -83,16 +94,22 @@ def test_a_detector_goes_on_where_another_was_closed():
         await first.close()
         second = make()
         await second.decide(page(40))
-        expected, found = site_of(first), site_of(second)
         await first.decide(page(41))  # the 41st page of its site, too
-        assert found.furniture.pages == expected.furniture.pages
-        assert found.places.changing == expected.places.changing != frozenset()
-        assert found.places.dump() == expected.places.dump()
-        assert found.member == expected.member
+        assert pages_of(second) == pages_of(first) == 41
+        for name in ("changing", "boilerplate", "titles"):
+            rules = [rule_of(each, name) for each in (first, second)]
+            excluded = [rule.exclude(page(1).known)[:2] for rule in rules]
+            assert excluded[0] == excluded[1]
+        expected, found = (
+            rule_of(each, "changing").dump(complete=True) for each in (first, second)
+        )
+        assert found == expected
+        assert rule_of(second, "changing").exclude(page(1).known).paths
+        assert site_of(second).member == site_of(first).member
         # What was left is taken up once: a run that is killed leaves nothing.
         third = make()
         await third.decide(page(42))
-        assert site_of(third).furniture.pages == 1
+        assert pages_of(third) == 1
 
     playing(scenario)
 
@@ -108,39 +125,60 @@ def test_what_cannot_be_read_is_passed_over(left):
             await store.exchange(topic, "someone", left)
         detector = make()
         assert (await detector.decide(page(1))).decision == "new"
-        assert site_of(detector).furniture.pages == 1
+        assert pages_of(detector) == 1
 
     playing(scenario)
 
 
-def test_what_is_left_is_bounded_and_holds_the_folders_seen_last(monkeypatch):
-    site = Site()
-    for folder in range(20):
-        site.furniture.learn(f"/{folder}", np.arange(folder, folder + 1000, dtype=np.uint64))
-    whole = Site.restored(site.state())
-    assert [len(whole.furniture.state()["folders"]), site.is_due(7, Lesson.ALONE)] == [20, True]
-    monkeypatch.setattr(furniture, "MAX_STATE", 200_000)
-    state = site.state()
-    folders = [name for name, _ in Site.restored(state).furniture.state()["folders"]]
-    assert folders == [f"/{n}" for n in range(20)][-len(folders) :]
-    assert 5 <= len(folders) < 20
-    assert len(zlib.decompress(state)) < 300_000
+def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):
+    def learn(site, folder):
+        shingles = np.arange(folder, folder + 1000, dtype=np.uint64)
+        text = Text(shingles, np.zeros(1000, np.uint8), shingles, np.zeros(1000, np.uint8))
+        site.learn(f"//a/{folder}/", Evidence(host=1, folder=folder), text)
+
+    def folders(site):
+        return [folder for folder, _ in site.rules[0].dump(complete=True) if folder != 1]
+
+    site = Site("me")
+    for folder in range(10, 30):
+        learn(site, folder)
+    assert folders(site) == list(range(10, 30))
+    monkeypatch.setattr(boilerplate, "MAX_STATE", 200_000)
+    state, whole = site.dump(complete=True), Site("me")
+    assert whole.restore(state)
+    assert whole.is_due(7, Lesson.ALONE)
+    left = folders(whole)
+    assert left == list(range(10, 30))[-len(left) :]
+    assert 5 <= len(left) < 20
+    assert len(zlib.decompress(state)) < 320_000
 
 
-def test_what_was_learnt_is_credited_where_it_decides():
+def test_what_was_learnt_is_said_where_it_counts():
     async def scenario(store, make):
-        detector, credited = make(), []
+        detector, learnt = make(), []
         for number in range(12):
             again = f"{number}?sid=31415926535897932384"
             await detector.decide(page(number, advert=number, length=25))
             repeated = page(number, advert=again, address=again, length=25)
             verdict = await detector.decide(repeated)
             if verdict.is_duplicate:
-                credited.append(verdict.match.learnt)
-        assert credited.count(("places",)) > 5
-        address = "11?sid=2718281828459045"
-        equal = await detector.decide(page(11, advert=11, address=address, length=25))
-        match = equal.match
-        assert (equal.is_duplicate, match.learnt, match.decided.needed) == (True, (), 0.9)
+                learnt.append(verdict.match.decided.learnt)
+        assert learnt[0] == ()
+        assert "changing" in learnt[-1]
+
+    playing(scenario)
+
+
+def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
+    async def scenario(store, make):
+        detector = make()
+        for number in range(40):
+            await detector.decide(page(number))
+        members = {site_of(detector).member}
+        detector._sites.forget("//a.example")
+        await detector.decide(page(40))
+        assert pages_of(detector) >= 33  # what was said after 32 pages, and one more
+        members.add(site_of(detector).member)
+        assert len(members) == 1
 
     playing(scenario)

@@ -24,8 +24,10 @@ def test_what_a_crawl_writes_is_read(tmp_path):
         decision=Decision.DUPLICATE, reason=Reason.NEAR, page_id=0xA, fingerprint=0xF,
         match=Match(
             page_id=0xB, distance=2, url="http://h/b", found="features",
-            learnt=("places", "titles"),
-            decided=Decided(is_same=True, rule="alike", resemblance=0.95, needed=0.9),
+            decided=Decided(
+                is_same=True, rule="alike", resemblance=0.95, needed=0.9,
+                learnt=("changing", "titles"),
+            ),
         ),
     )  # fmt: skip
     blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.CLOCK, 0)]
@@ -38,7 +40,7 @@ def test_what_a_crawl_writes_is_read(tmp_path):
         drop, orphaned, differ = entries(lines, "a")
     assert (drop["id"], drop["of_id"], drop["page"]) == (0xA, 0xB, "http://h/a")
     assert (drop["found"], drop["threshold"]) == ("features", 0.9)
-    assert (drop["learnt"], drop["headings"]) == (["places", "titles"], ["One", "Two"])
+    assert (drop["learnt"], drop["headings"]) == (["changing", "titles"], ["One", "Two"])
     assert text_of(drop)["omitted"] == [[2, 6, "clock"]]
     assert drop["time"] <= orphaned["time"]
     assert orphaned["pages"] == ["http://h/a"]

@@ -1,6 +1,6 @@
 """Every rule and reason that a report may show has its words."""
 
-from scrapy_neardup.evidence.decision import Rule
+from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.reports import words
 from scrapy_neardup.verdict import Reason
 

@@ -23,7 +23,7 @@ from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.values import Attempt, ClusterPage
 from scrapy_neardup.verdict import Decision, Page, Reason
 
-BOTH = Matching(features=4, bins=128, bits=8)
+BOTH = Matching(features=4, text_bits=1024, named_bits=64)
 BY_FEATURES = Matching(by_distance=False, features=3)
 
 
@@ -138,7 +138,7 @@ def test_two_round_trips_and_three_where_others_have_to_be_looked_at(matching, b
             assert await judged(ours) == (Decision.NEW, 2, begin + 2)
             # One look; the end of its own attempt together with the count.
             assert await judged(replace(ours, id=2)) == (Decision.DUPLICATE, 3, begin + 3)
-            if matching.bins:
+            if matching.sketch:
                 assert await judged(unlike(3, 1)) == (Decision.NEW, 3, begin + 3)
                 again = replace(unlike(3, 1), id=4)
                 assert await judged(again) == (Decision.DUPLICATE, 3, begin + 4)

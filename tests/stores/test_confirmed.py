@@ -9,7 +9,7 @@ from deciders import by_evidence, nothing
 from matching_pages import CONFIRMED, FAR, NEAR_CONFIRMED, ZEROS, like, with_ones
 from store_registry import on_store, outcome, page
 
-from scrapy_neardup.evidence.layout import Head
+from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.verdict import Candidate, Decision, Page, Reason
 
@@ -154,8 +154,8 @@ async def test_a_bounded_number_is_asked_about_and_the_page_itself_besides(store
 @on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
 async def test_many_short_pages_of_one_text_and_titles_of_their_own_are_kept(store):
     def short(number: int, title: int) -> Page:
-        head = Head(title=frozenset({title}), path=title)
-        return page(number, FAR[1], exact=True, evidence=head.pack())
+        head = Evidence(title=title, path=title)
+        return page(number, FAR[1], exact=True, evidence=head.pack(CONFIRMED.sketch))
 
     for number in range(1, MAX_COMPARED + 10):
         assert await outcome(store, short(number, number)) == (Decision.NEW, None)

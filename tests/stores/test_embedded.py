@@ -11,7 +11,7 @@ from deciders import by_evidence, nothing
 from matching_pages import own_evidence
 from store_registry import page
 
-from scrapy_neardup.evidence.layout import HEAD
+from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
@@ -20,7 +20,7 @@ from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Page, Reason
 
-MATCHING = Matching(features=2, bins=16, bits=2)
+MATCHING = Matching(features=2, text_bits=64, named_bits=64)
 
 
 def check(index: EmbeddedIndex, page: Page) -> IndexOutcome:
@@ -36,7 +36,7 @@ def random_page(
     more = {}
     if matching is not None:
         evidence = own_evidence(rng.randrange(2), matching)
-        more = {"evidence": evidence[: HEAD.size] if exact else evidence}
+        more = {"evidence": evidence[:HEAD_SIZE] if exact else evidence}
         if not exact:
             more["features"] = (rng.randrange(20), rng.randrange(40))
     return page(
@@ -131,7 +131,7 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
 
 
 def test_pages_of_a_crowd_are_found_by_their_features_only():
-    matching = Matching(features=1, bins=64, bits=2)
+    matching = Matching(features=1, text_bits=128, named_bits=64)
 
     def sketched(number: int) -> Page:
         return page(number, 0, features=(number + 1,), evidence=own_evidence(number, matching))
@@ -154,7 +154,7 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
 
 
 def test_what_goes_leaves_no_evidence_behind():
-    matching = Matching(features=1, bins=512, bits=2)
+    matching = Matching(features=1, text_bits=1024, named_bits=64)
     index = EmbeddedIndex(3, 1000, matching)
     sizes = []
     for edition in range(40):

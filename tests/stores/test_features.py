@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 from deciders import Asking, everything
-from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, ZEROS, like
+from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, SIZES, ZEROS, like
 from store_registry import on_store, outcome, page
 
+from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.evidence.layout import Head
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Reason
 
@@ -155,7 +155,7 @@ def test_features_evidence_and_notices_survive_where_entries_do(place):
     async def scenario() -> None:
         plain = page(1, FAR[0], features=(1, 2, 3), **like("3" * 16))
         other = page(2, FAR[1], features=(4, 5, 6), **like(ZEROS))
-        short = page(4, FAR[3], exact=True, evidence=Head(title=frozenset({1})).pack())
+        short = page(4, FAR[3], exact=True, evidence=Evidence(title=1).pack(SIZES))
         pages = (plain, other, short)
         async with open_store(place.uri, matching=CONFIRMED) as store:
             for each in pages:
@@ -171,7 +171,7 @@ def test_features_evidence_and_notices_survive_where_entries_do(place):
                 assert [known.evidence for known in asking.asked] == [each.evidence]
             again = replace(other, id=12, fingerprint=FAR[4], features=(0, 5, 0))
             assert await outcome(asking, again) == (Decision.DUPLICATE, 2)
-        for matching in (None, BY_BOTH, replace(CONFIRMED, bits=2)):
+        for matching in (None, BY_BOTH, replace(CONFIRMED, named_bits=128)):
             with pytest.raises(StoreMismatchError):
                 await open_store(place.uri, matching=matching).open()
 

@@ -15,7 +15,7 @@ from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis.cluster.turns import WIDTH, Turns
 from scrapy_neardup.verdict import Decision, Page, Verdict
 
-MATCHING = Matching(features=4, bins=64, bits=4)
+MATCHING = Matching(features=4, text_bits=256, named_bits=64)
 FINGERPRINT = 0x0123456789ABCDEF
 
 

@@ -113,7 +113,7 @@ def test_a_base_judges_as_a_store_that_holds_its_pages(matching, scope):
     async def scenario(seed: int) -> None:
         site = Site(seed, matching)
         pages = [of_scope(site.page(), scope) for _ in range(70)]
-        if not matching.bins:  # nothing else tells a digest from a fingerprint
+        if not matching.sketch:  # nothing else tells a digest from a fingerprint
             pages = [each for each in pages if not each.exact]
         kept: dict[int, Page] = {}
         decide = by_evidence(matching)

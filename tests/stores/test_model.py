@@ -21,10 +21,10 @@ TIMES = pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.s
 MATCHINGS = [
     Matching(by_distance=False, features=4),
     Matching(features=4, shared_features=2),
-    Matching(features=1, bins=128, bits=4),
-    Matching(by_distance=False, features=4, bins=64, bits=1),
-    Matching(features=5, bins=256, bits=2),
-    Matching(features=6, shared_features=2, bins=128, bits=8),
+    Matching(features=1, text_bits=512, named_bits=64),
+    Matching(by_distance=False, features=4, text_bits=64, named_bits=64),
+    Matching(features=5, text_bits=512, named_bits=64),
+    Matching(features=6, shared_features=2, text_bits=1024, named_bits=64),
 ]
 OF_ALL = [*product(MATCHINGS, ["memory"]), *product(MATCHINGS[::2] + MATCHINGS[5:], ["redis"])]
 OF_ALL += [*product((MATCHINGS[0], MATCHINGS[5]), ["redis-cluster", "sqlite"])]

@@ -13,8 +13,8 @@ from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
 from store_registry import PLACES, on_every_binary, page
 
+from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.evidence.layout import HEAD, Head
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
 from scrapy_neardup.stores.redis import codec
 from scrapy_neardup.stores.redis import store as redis
@@ -26,8 +26,8 @@ from scrapy_neardup.verdict import Decision, Page, Reason
 K = 3
 MATCHINGS = [
     Matching(by_distance=False, features=4, shared_features=2),
-    Matching(features=4, bins=64, bits=2),
-    Matching(features=1, bins=128, bits=4),
+    Matching(features=4, text_bits=128, named_bits=64),
+    Matching(features=1, text_bits=512, named_bits=64),
 ]
 CONFIRMED = MATCHINGS[1]
 NO_BODY = b"\0\0\0\x0f"
@@ -46,7 +46,7 @@ class Site:
         self.prints = [self.rng.getrandbits(64) for _ in range(20)]
         self.features = [start << 32 | self.rng.getrandbits(32) for start in 2 * starts]
         # Three that are much like each other, and three that are so.
-        texts = [own_evidence(n, matching) if matching.bins else b"" for n in range(2)]
+        texts = [own_evidence(n, matching) if matching.sketch else b"" for n in range(2)]
         self.texts = [_flipped(text, count) for text in texts for count in (0, 2, 6)]
 
     def page(self, number: int) -> Page:
@@ -65,18 +65,18 @@ class Site:
         )
 
     def _evidence(self, *, exact: bool) -> bytes:
-        if not self.matching.bins:
+        if not self.matching.sketch:
             return b""
         title = frozenset({self.rng.randrange(1, 3)})
-        head = Head(title=title, path=self.rng.getrandbits(16)).pack()
-        return head if exact else head + self.rng.choice(self.texts)[HEAD.size :]
+        head = Evidence(segments=title, path=self.rng.getrandbits(16)).pack(self.matching.sketch)
+        return head if exact else head + self.rng.choice(self.texts)[HEAD_SIZE:]
 
 
 def _flipped(evidence: bytes, count: int) -> bytes:
-    """Return evidence with another value in each of the first bins."""
+    """Return evidence with others of the first bits."""
     found = bytearray(evidence)
     if found:
-        found[HEAD.size] ^= (1 << count) - 1
+        found[HEAD_SIZE] ^= (1 << count) - 1
     return bytes(found)
 
 
@@ -160,7 +160,7 @@ def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False)
         chance.getrandbits(64),
         exact=short,
         features=tuple(chance.getrandbits(64) for _ in range(matching.features) if not short),
-        evidence=evidence[: HEAD.size] if short else evidence,
+        evidence=evidence[:HEAD_SIZE] if short else evidence,
     )
 
 
@@ -212,7 +212,7 @@ def test_pages_that_come_take_the_room_of_those_that_left():
 
 
 def test_chunks_follow_each_other():
-    large = Matching(features=8, bins=1024, bits=8)
+    large = Matching(features=8, text_bits=8192, named_bits=64)
 
     async def scenario(server: RedisServer) -> None:
         pages = [in_turn(number, large) for number in range(100)]
@@ -224,8 +224,8 @@ def test_chunks_follow_each_other():
                 found = await store.check_and_add(replace(each, id=each.id ^ 1, fingerprint=0))
                 assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
         chunks = trees(server)["body"]
-        assert sorted(chunks) == [b"nd:default:body:2:%d" % n for n in range(3)]
-        assert {len(chunk) for chunk in chunks.values()} == {42 * 1530}
+        assert sorted(chunks) == [b"nd:default:body:2:%d" % n for n in range(2)]
+        assert len({len(chunk) for chunk in chunks.values()}) == 1
         assert check_structure(server) == 100
 
     with PLACES["redis"]():
@@ -324,8 +324,8 @@ def test_a_server_that_forgets_keys_keeps_answering(binary):
                 older = in_turn(before, short=before % 2 == 1)
                 if chance.random() < 0.3:
                     await store.forget(older.id)
-                head = Head(title=frozenset({2 + number}), path=2 + number).pack()
-                text = in_turn(10**6 + number, short=before % 2 == 1).evidence[HEAD.size :]
+                head = Evidence(rows=2 + number, path=2 + number).pack(CONFIRMED.sketch)
+                text = in_turn(10**6 + number, short=before % 2 == 1).evidence[HEAD_SIZE:]
                 other = replace(older, id=chance.getrandbits(64), evidence=head + text)
                 judged = await store.check_and_add(other)
                 assert judged.decision is Decision.NEW

@@ -31,9 +31,9 @@ from scrapy_neardup.verdict import Decision
 FOUR, TEN = Layout(3, 4), Layout(3, 5)
 BY_FEATURES = Matching(by_distance=False, features=3)
 BY_TWO = Matching(by_distance=False, features=5, shared_features=2)
-NEAR_CONFIRMED = Matching(features=1, bins=64, bits=4)
-CONFIRMED = Matching(features=4, bins=64, bits=4)
-TWO_CONFIRMED = Matching(features=5, shared_features=2, bins=64, bits=4)
+NEAR_CONFIRMED = Matching(features=1, text_bits=256, named_bits=64)
+CONFIRMED = Matching(features=4, text_bits=256, named_bits=64)
+TWO_CONFIRMED = Matching(features=5, shared_features=2, text_bits=256, named_bits=64)
 GOLDEN = 0x9E3779B97F4A7C15
 WEATHER = {
     "plain": (Storm(seed=6, pages=150, forget=0, replace=0), FOUR),

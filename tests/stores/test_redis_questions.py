@@ -17,7 +17,7 @@ from scrapy_neardup.stores.redis.scripts import MAX_ASKED, MAX_ASKED_NEXT
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason, Verdict
 
-MATCHING = Matching(features=2, bins=128, bits=4)
+MATCHING = Matching(features=2, text_bits=512, named_bits=64)
 OPTIONS = StoreOptions(matching=MATCHING)
 BASE = Page(id=1, fingerprint=0, features=(1, 2), url="https://a.example/1", **like("1" * 16))
 

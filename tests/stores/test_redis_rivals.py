@@ -15,7 +15,7 @@ from scrapy_neardup.stores.redis.cluster.values import Attempt, AttemptEntry, Cl
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Page
 
-MATCHING = Matching(features=3, shared_features=2, bins=128, bits=4)
+MATCHING = Matching(features=3, shared_features=2, text_bits=512, named_bits=64)
 LAYOUT = Layout(3, 4, matching=MATCHING)
 DECIDE = by_evidence(MATCHING)
 PAGE = Page(id=7, fingerprint=1 << 20, features=(1, 2, 3), **like("1234" * 4))

@@ -241,7 +241,7 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
         finally:
             file.close()
 
-    matching = Matching(features=2, bins=64, bits=4)
+    matching = Matching(features=2, text_bits=256, named_bits=64)
     asyncio.run(made())
     whole, content = held(), path.read_bytes()
     chance = random.Random(5)

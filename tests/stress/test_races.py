@@ -32,7 +32,7 @@ LEG = 10_000
 """Pages of a race that are met, and judged, at a time, on a server of their own."""
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 PLAIN = Matching()
-CONFIRMED = Matching(features=4, bins=64, bits=4)
+CONFIRMED = Matching(features=4, text_bits=256, named_bits=64)
 LONGEST_CALL = 70
 """Seconds: how long a store may try, and some more."""
 CALLED = {PLAIN: "", CONFIRMED: ", features and evidence"}

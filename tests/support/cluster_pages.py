@@ -3,9 +3,9 @@
 Without features and evidence a group is a pair, some equal pages, a chain, or a clique of
 fingerprints. With them its pages are variants of each other: near in their fingerprints or
 sharing features or both, with texts that confirm that in both directions, in one (what a crawler
-takes for furniture makes it stricter), or in none. What is furniture depends on the page and on
-the crawler that has it: two crawlers know different things of a site. Some features are
-furniture: pages of many groups have them, and their texts say no.
+takes for boilerplate makes it stricter), or in none. What is boilerplate depends on the page and
+on the crawler that has it: two crawlers know different things of a site. Some features are
+boilerplate: pages of many groups have them, and their texts say no.
 """
 
 from __future__ import annotations
@@ -15,28 +15,42 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from made_evidence import Known
 from matching_pages import own_evidence
 from store_model import Entry, ModelStore
 
-from scrapy_neardup.evidence.context import NOTHING_KNOWN, SiteContext
-from scrapy_neardup.evidence.decision import deciding
-from scrapy_neardup.evidence.layout import HEAD
+from scrapy_neardup.decision.comparison import deciding
+from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Decide, Page
 
 K = 3
-_PAGES_OF_FURNITURE = 60
+_PAGES_OF_BOILERPLATE = 60
 
 
 def decide_as(crawler: int, page: Page, matching: Matching) -> Decide:
     """Return how a crawler of this number decides about a page: by what it knows of the site."""
-    chance, bins = random.Random(f"{crawler} {page.id}"), matching.bins
+    chance = random.Random(f"{crawler} {page.id}")
     context = NOTHING_KNOWN
-    if bins and chance.random() < 0.3:
-        plane = sum(1 << bin_ for bin_ in chance.sample(range(bins), bins - 4))
-        context = SiteContext(furniture=Known(plane))
+    if matching.sketch and chance.random() < 0.3:
+        context = Context(knowledge=_Known(chance.getrandbits(32)))
     return deciding(page, matching, context)
+
+
+class _Known:
+    """Boilerplate that is next to all of a page."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def exclude(self, _):
+        return Excluded(shared=(self,))
+
+    def has_few_pages(self, *_):
+        return False
+
+    def sketch(self, kind, size, level):
+        bits = random.Random(self._seed + kind).sample(range(size), size - 8)
+        return sum(1 << bit for bit in bits)
 
 
 class Pages:
@@ -91,7 +105,7 @@ class Pages:
 
     def _page(self) -> Page:
         features = [self._chance.getrandbits(64) for _ in range(self._matching.features)]
-        return self._furnished(
+        return self._with_common_feature(
             Page(
                 id=self._id(),
                 fingerprint=self._chance.getrandbits(64),
@@ -123,15 +137,15 @@ class Pages:
             evidence=self._like(page),
         )
 
-    def _furnished(self, page: Page) -> Page:
-        """Let a page have a feature that is furniture: where texts say what that is worth."""
+    def _with_common_feature(self, page: Page) -> Page:
+        """Let a page have a feature that is boilerplate: where texts say what that is worth."""
         if not page.features or not page.evidence or self._chance.random() < 0.3:
             return page
-        values = max(1, self._count // _PAGES_OF_FURNITURE)
+        values = max(1, self._count // _PAGES_OF_BOILERPLATE)
         return replace(page, features=(*page.features[:-1], self._chance.randrange(1, values + 1)))
 
     def _evidence(self) -> bytes:
-        if not self._matching.bins:
+        if not self._matching.sketch:
             return b""
         return own_evidence(self._chance.getrandbits(64), self._matching)
 
@@ -142,7 +156,7 @@ class Pages:
             return self._evidence()
         text = bytearray(page.evidence)
         if chance.random() < 0.7:
-            text[HEAD.size] ^= 0x11  # two bins
+            text[-1] ^= 0x11  # two bits
         return bytes(text)
 
     def _digests(self) -> dict[str, int]:

@@ -15,8 +15,8 @@
 
 import asyncio
 
+from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import StoreLockedError, StoreUnavailableError
-from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores import SCHEMES, Store, StoreStats
 from scrapy_neardup.verdict import Candidate, Match, Reason, Verdict
 

@@ -1,10 +1,10 @@
-"""Decisions that tests make in place of `scrapy_neardup.evidence.decision`."""
+"""Decisions that tests make in place of `scrapy_neardup.decision`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from scrapy_neardup.evidence.layout import HEAD, Head
+from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence
 from scrapy_neardup.stores import Matching, Store
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Verdict
 
@@ -22,29 +22,29 @@ def nothing(_page: Page) -> Decide:
 
 
 def by_evidence(matching: Matching, least: float = 0.75) -> DecideFor:
-    """Repeated is what has this share of its bins, eight at a time, in common with the page.
+    """Repeated is what has this share of the bytes of its text's sketch in common with the page.
 
     Of short pages, titles must be equal; title and content together contradict. Without evidence
     a page repeats any candidate.
     """
-    size = matching.bins // 8
+    sizes = matching.sketch
 
     def decide_for(page: Page) -> Decide:
         def decide(candidate: Candidate) -> Decided:
             ours, theirs = page.evidence, candidate.evidence
             if not (candidate.same_title or candidate.same_content):
                 return Decided(is_same=False, rule="other")
-            if not ours or not size:
+            if not ours or not sizes:
                 return Decided(is_same=ours in (b"", theirs), rule="equal")
             if len(ours) != len(theirs):
                 return Decided(is_same=False, rule="other")
-            if len(ours) == HEAD.size:
-                same = Head.unpack(ours).title == Head.unpack(theirs).title
+            if len(ours) == HEAD_SIZE:
+                same = Evidence.unpack(ours, sizes).title == Evidence.unpack(theirs, sizes).title
                 return Decided(is_same=same, rule="title")
-            ends = range(HEAD.size, HEAD.size + size * matching.bits, size)
-            same_parts = sum(
-                all(ours[end + part] == theirs[end + part] for end in ends) for part in range(size)
-            )
+            size = sizes[0] // 8
+            start = len(ours) - sum(sizes) // 8
+            parts = [each[start : start + size] for each in (ours, theirs)]
+            same_parts = sum(a == b for a, b in zip(*parts, strict=True))
             return Decided(same_parts >= least * size, "parts", same_parts / size)
 
         return decide

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-import numpy as np
 from store_registry import page
 
-from scrapy_neardup.evidence.layout import HEAD, LINKS, NAMED, OWNER_BITS, Head
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.sketch import Sketch
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.verdict import Page
 
@@ -18,36 +18,26 @@ FAR = (0, 0xFF, 0xFF00, 0xFF_0000, 0xFF00_0000)
 BY_FEATURES = Matching(by_distance=False, features=3)
 BY_BOTH = Matching(features=3)
 BY_TWO = Matching(features=3, shared_features=2)
-BITS = 4
-CONFIRMED = Matching(features=3, bins=128, bits=BITS)
-NEAR_CONFIRMED = Matching(features=1, bins=128, bits=BITS)
+SIZES = 512, 64
+CONFIRMED = Matching(features=3, text_bits=SIZES[0], named_bits=SIZES[1])
+NEAR_CONFIRMED = Matching(features=1, text_bits=SIZES[0], named_bits=SIZES[1])
 """Its pages have no features but the path."""
 
 
-def planes(rows: list[list[int]], count: int) -> bytes:
-    """Return the bit planes of numbers, one list a bin's: the lowest bit first."""
-    numbers = np.array(rows)
-    return b"".join(
-        np.packbits(numbers >> place & 1, bitorder="little").tobytes() for place in range(count)
-    )
-
-
-def evidence(
-    values: list[int], owners: list[int] | None = None, *, bits: int = BITS, **head
-) -> bytes:
-    """Return what a store keeps of a page with these bins and owners; `head` as `Head` has it."""
-    owners = owners or [0] * len(values)
-    return Head(**head).pack() + planes(values, bits) + planes(owners, OWNER_BITS)
+def evidence(text: bytes, named: bytes = bytes(8), **head) -> bytes:
+    """Return what a store keeps of a page with these sketches; `head` as `Evidence` has it."""
+    sketches = tuple(Sketch(0, int.from_bytes(each, "little")) for each in (text, named))
+    return Evidence(sketches=sketches, **head).pack((8 * len(text), 8 * len(named)))
 
 
 ZEROS = "0" * 16
 
 
 def like(digits: str) -> dict[str, object]:
-    """Return the evidence of a page: 8 bins have the value of a digit."""
-    values = [int(digit, 16) for digit in digits for _ in range(8)]
+    """Return the evidence of a page: four bytes of its sketch say a digit."""
+    text = bytes(17 * int(digit, 16) for digit in digits for _ in range(4))
     path = 1 + int(digits, 16) % 65521  # pages of other texts are at other addresses
-    return {"evidence": evidence(values, title=frozenset({1}), path=path)}
+    return {"evidence": evidence(text, path=path, rows=path)}
 
 
 def with_ones(count: int) -> str:
@@ -58,9 +48,8 @@ def with_ones(count: int) -> str:
 def own_evidence(seed: object, matching: Matching) -> bytes:
     """Return the evidence of a page that is its own: unlike that of any other seed."""
     rng = random.Random(seed)
-    values = rng.randbytes(matching.bits * matching.bins // 8)
-    head = Head(title=frozenset({1}), path=rng.getrandbits(16))
-    return head.pack() + values + bytes(OWNER_BITS * matching.bins // 8)
+    text, named = (rng.randbytes(size // 8) for size in matching.sketch)
+    return evidence(text, named, path=rng.getrandbits(32), rows=rng.getrandbits(32))
 
 
 class Site:
@@ -93,13 +82,11 @@ class Site:
 
     def _centre(self) -> Page:
         rng, matching = self.rng, self.matching
-        values = [rng.randrange(1 << matching.bits) for _ in range(matching.bins)]
-        owners = [rng.choice((0, 0, 0, 1, 2, 5, NAMED, LINKS)) for _ in range(matching.bins)]
         return page(
             0,
             rng.getrandbits(64),
             features=tuple(rng.getrandbits(64) for _ in range(matching.features)),
-            evidence=evidence(values, owners, bits=matching.bits) if matching.bins else b"",
+            evidence=own_evidence(rng.getrandbits(64), matching) if matching.sketch else b"",
         )
 
     def _features(self, centre: Page, other: Page) -> tuple[int, ...]:
@@ -108,24 +95,26 @@ class Site:
             rng.choices((mine, theirs, rng.getrandbits(64)), (4, 1, 10))[0]
             for mine, theirs in zip(centre.features, other.features, strict=True)
         )
-        return (*found[:-1], rng.choice(self.paths)) if matching.bins else found
+        return (*found[:-1], rng.choice(self.paths)) if matching.sketch else found
 
     def _evidence(self, centre: Page, *, exact: bool) -> bytes:
         rng, matching = self.rng, self.matching
-        if not matching.bins:
+        if not matching.sketch:
             return b""
-        head = Head(
-            steps=rng.randrange(4),
+        kept = Evidence.unpack(centre.evidence, matching.sketch)
+        words = [rng.sample((1, 2, 3), rng.choice((0, 1, 2, 2))) for _ in range(2)]
+        changed = kept._replace(
             path=rng.randrange(12),
             query=rng.choice((0, 0, 1)),
-            title=frozenset(rng.sample((1, 2, 3), rng.choice((0, 1, 2, 2)))),
-            places=tuple(rng.sample((11, 12, 13), 2)),
             name=rng.randrange(3),
-        ).pack()
+            segments=frozenset(words[0]),
+            title=len(words[1]),
+            rows=rng.choice((kept.rows, rng.getrandbits(32))),
+        )
         if exact:
-            return head
-        sketch = int.from_bytes(centre.evidence[HEAD.size :], "little")
-        size = len(centre.evidence) - HEAD.size
-        for bin_ in rng.sample(range(8 * size), rng.choice((0, 0, 0, 1, 3, matching.bins // 4))):
-            sketch ^= 1 << bin_
-        return head + sketch.to_bytes(size, "little")
+            return changed._replace(sketches=(), paths={}).pack(matching.sketch)
+        packed = bytearray(changed.pack(matching.sketch))
+        size = sum(matching.sketch) // 8
+        for bit in rng.sample(range(8 * size), rng.choice((0, 0, 0, 1, 3, 2 * size))):
+            packed[bit // 8 - size] ^= 1 << bit % 8
+        return bytes(packed)

@@ -10,7 +10,6 @@ import time
 from dataclasses import replace
 from hashlib import blake2b
 
-import numpy as np
 from hostile_trees import hostile_tree
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
@@ -20,7 +19,7 @@ from scrapy_neardup.parameters import Parameters
 KINDS = [
     *(Parameters(**PRESETS[preset]) for preset in sorted(PRESETS)),
     replace(Parameters(), text="full", weights="sqrt", min_tokens=4),
-    replace(Parameters(), hash_key=b"secret", shingle_size=1, sketch=(16, 8)),
+    replace(Parameters(), hash_key=b"secret", shingle_size=1, sketch=(64, 64)),
 ]
 
 
@@ -31,9 +30,8 @@ def said(seed: int, analysers: list[Analyser]) -> str:
     analyser = analysers[seed % len(analysers)]
     content = analyser.read(tree[0])
     page = analyser.page(content, page_id=seed, url=f"http://a.test/{content.title}?a={seed}")
-    shingled = page.shingled if isinstance(page, AnalysedPage) else None
-    arrays = [getattr(shingled, name, None) for name in ("shingles", "rows", "minima", "texts")]
-    return repr([content, page, *(np.asarray(each).tolist() for each in arrays)])
+    text = page.text if isinstance(page, AnalysedPage) else None
+    return repr([content, page, *(each.tolist() for each in text or ())])
 
 
 def main(first: int, count: int) -> None:

@@ -10,15 +10,21 @@ from typing import Self
 SYLLABLES = [a + b for a in "bdfgjklmnprstvw" for b in ("a", "e", "i", "o", "u", "al", "en")]
 
 
+PARAGRAPHS = 30
+
+
 def text(group: str, variant: int = 0, words: int = 1500) -> str:
-    """Return HTML: of one group the same prose, and a line that says how long the variant took.
+    """Return HTML: of one group the same prose, its paragraphs in another order in each variant.
 
     Groups have nothing in common. Variants of a group are near-duplicates, whatever their titles
     and addresses.
     """
     source = random.Random(group)
     prose = ["".join(source.choices(SYLLABLES, k=3)) for _ in range(words)]
-    return f"{' '.join(prose)}<br>generated in {variant} seconds"
+    size = max(1, words // PARAGRAPHS)
+    rows = [" ".join(prose[start : start + size]) for start in range(0, words, size)]
+    turned = variant % len(rows)
+    return "<p>".join([*rows[turned:], *rows[:turned]])
 
 
 def page(prose: str, *links: str, title: str = "Title", head: str = "") -> str:

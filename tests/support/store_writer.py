@@ -30,7 +30,7 @@ PAGES = 3000
 """Page ids in use: some are always met again, changed or not."""
 
 
-MATCHING = Matching(features=2, bins=16, bits=4)
+MATCHING = Matching(features=2, text_bits=64, named_bits=64)
 """By what `features` and `evidence` return, it decides as if there were neither."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from growth import seconds
 
 from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.evidence.titles import title_words
+from scrapy_neardup.decision.titles import segments_of
 from scrapy_neardup.own_address import may_hold_address, without_address
 from scrapy_neardup.parameters import Parameters
 from scrapy_neardup.text import parse_html
@@ -74,7 +74,7 @@ def test_digits_in_a_title(unit):
     taken = []
     for size in (1_000, TIMES * 1_000):
         title = unit * size + "a"
-        taken.append(seconds(partial(title_words, title, (title,), key=None)))
+        taken.append(seconds(partial(segments_of, (title, title), key=None)))
     assert taken[1] <= MOST * taken[0], taken
 
 

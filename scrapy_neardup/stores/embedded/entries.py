@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.embedded.heaps import SketchHeap
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.verdict import Candidate, Page

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival

@@ -20,7 +20,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
@@ -59,7 +59,7 @@ class Candidates:
             max_bucket = max(4096, 16 * expected_pages // 65536)
             self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
         # Without sketches no more entries have one key: the rule itself sees to it.
-        self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.bins else 0)
+        self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
         self._refused: set[int] = set()  # rows loaded that the tables have no room for

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
-from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Candidate, Decided, Match, Page, Reason
@@ -160,7 +160,7 @@ def feature_keys(page: Page, matching: Matching, key: bytes) -> list[bytes]:
 
 def evidence(page: Page, matching: Matching) -> bytes:
     """Return the evidence to store of `page`; ``b""`` where nothing has to be confirmed."""
-    return page.evidence if matching.bins else b""
+    return page.evidence if matching.sketch else b""
 
 
 def body_kind(compared: bytes, has_features: bool, matching: Matching) -> int:

@@ -12,8 +12,8 @@ from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 from urllib.parse import quote
 
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 

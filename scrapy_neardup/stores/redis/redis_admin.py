@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from redis.asyncio import Redis
 
-from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
 from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
@@ -131,8 +131,8 @@ class RedisAdmin:
         lengths: dict[bytes, int] = {}
         matching = Matching(
             features=int(parameters.get("features", 0)),
-            bins=int(parameters.get("bins", 0)),
-            bits=int(parameters.get("bits", 0)),
+            text_bits=int(parameters.get("text_bits", 0)),
+            named_bits=int(parameters.get("named_bits", 0)),
         )
         sizes = 8 * matching.features, *(matching.evidence_sizes or (0, 0))
         cursor = b"0"
@@ -145,7 +145,7 @@ class RedisAdmin:
             lengths.update(zip(buckets[1::2], buckets[::2], strict=True))
             if cursor == b"0":
                 break
-        width = self._width(table, has_bodies=bool(matching.features or matching.bins))
+        width = self._width(table, has_bodies=bool(matching.features or matching.sketch))
         first = key.decode().strip("{}").rpartition(":")[2]
         return weights, [
             BusyBucket(table=table, prefix=first + name[1:].hex(), entries=lengths[name] // width)

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-from scrapy_neardup.evidence import layout as evidence_layout
+from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.codec import DIGEST_BYTES, TAG_BYTES
 from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
@@ -50,7 +50,7 @@ def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
 def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
     """Return the text of a script with the name of the record's digest in place of its value."""
     trees = ",".join(f"'t{number}:'" for number in range(1, len(layout.tables) + 1))
-    planes = layout.matching.bits + evidence_layout.OWNER_BITS
+    sketch = layout.matching.sketch
     values = {
         "TABLES": len(layout.prefixes),
         "PARTS": layout.compared,
@@ -72,8 +72,8 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
         "SHARED_FEATURES": layout.matching.shared_features,
         "TAG_BYTES": TAG_BYTES,
         "DIGEST_BYTES": DIGEST_BYTES,
-        "EVIDENCE_HEAD": evidence_layout.HEAD.size,
-        "PLANES_BYTES": planes * layout.matching.bins // 8,
+        "EVIDENCE_HEAD": HEAD_SIZE,
+        "SKETCH_BYTES": stored_size(sketch) - HEAD_SIZE if sketch else 0,
     }
     used = [part for part in parts if part != "single/bodies" or layout.has_bodies]
     texts = [_part("buckets"), *map(_part, used)]

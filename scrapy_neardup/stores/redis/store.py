@@ -15,8 +15,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Protocol
 
+from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.evidence.decision import deciding
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
 from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.stores.redis.background import Background

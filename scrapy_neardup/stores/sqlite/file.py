@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.evidence.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.embedded.notices import Notice
 from scrapy_neardup.stores.entryformat import ENTRY, Chunk, record_dtype

@@ -66,7 +66,7 @@ CREATE: Final = (
     )""",
     """CREATE TABLE page (
         place INTEGER PRIMARY KEY,  -- namespace number << 32 | row
-        entry BLOB NOT NULL,  -- records.record_dtype, evidence (evidence.layout), checksum
+        entry BLOB NOT NULL,  -- records.record_dtype, evidence (decision.evidence), checksum
         url TEXT,
         sum INTEGER  -- of the URL
     )""",

@@ -14,7 +14,7 @@ import heapq
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from scrapy_neardup.evidence.matching import Matching
+from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.cluster.values import (
     Attempt,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
-from scrapy_neardup.evidence.decision import deciding
+from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.redis.codec import (
     body_kind,

@@ -27,7 +27,7 @@
 --   TAG_BYTES, DIGEST_BYTES   bytes of a partition's tag, and of the digests that begin with it and go
 --               on with two each of title and of content (values.py)
 --   EVIDENCE_HEAD  bytes of a short page's evidence
---   PLANES_BYTES   bytes that any other page's has besides
+--   SKETCH_BYTES   bytes that any other page's has besides
 --   MAX_ASKED, MAX_ASKED_NEXT   maximum candidates in the first reply to a page, and in any other
 -- and from stores/base.py and Matching: BY_DISTANCE, FEATURES, SHARED_FEATURES, MAX_COMPARED, MAX_EQUAL,
 -- MAX_UNDER_FEATURE, HAS_BODIES (whether pages have features or evidence).
@@ -41,7 +41,7 @@ local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4
 
 -- Bytes of a page's evidence (evidence/layout.py): kind 0 has none, kind 1 (a short page) a head,
 -- kind 2 a head and planes.
-local function evidence_size(kind) return kind > 0 and EVIDENCE_HEAD + (kind - 1) * PLANES_BYTES or 0 end
+local function evidence_size(kind) return kind > 0 and EVIDENCE_HEAD + (kind - 1) * SKETCH_BYTES or 0 end
 
 -- The bytes of a string as a number, most significant first; `u` makes them of it.
 local function number(s, from, to)

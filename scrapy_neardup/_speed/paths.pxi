@@ -1,0 +1,127 @@
+# Which DOM paths of a page are told apart, for features.pyx.
+
+cdef enum:
+    # As in `scrapy_neardup.decision`.
+    MAX_PATHS = 8
+    MIN_PATH_TOKENS = 3
+cdef double MAX_SHARE = 0.5
+cdef double SMALL_SHARE = 0.25
+
+
+cdef struct Word:
+    int64_t row
+    uint8_t path  # a bit for the DOM path that is told apart
+    uint8_t in_links
+
+
+cdef struct Path:
+    uint64_t name
+    int64_t first  # number of its first block, plus one; 0 where the entry is free
+    int64_t last
+    int64_t tokens
+    int rank  # the higher, the sooner it is told apart
+
+
+cdef inline Path* find_path(Path* known, size_t room, uint64_t name) noexcept nogil:
+    """Return the entry of a DOM path, or a free one for it; `room` is a power of two."""
+    cdef size_t i = mix(name) & (room - 1)
+    while known[i].first and known[i].name != name:
+        i = (i + 1) & (room - 1)
+    return &known[i]
+
+
+cdef inline bint is_before(const Path* one, const Path* other) noexcept nogil:
+    """Return whether a DOM path is told apart before another one."""
+    if one.rank != other.rank:
+        return one.rank > other.rank
+    if one.tokens != other.tokens:
+        return one.tokens > other.tokens
+    return one.name > other.name
+
+
+cdef class Paths:
+    """The DOM paths of a page that are told apart, and a bit for that of each block."""
+
+    cdef uint8_t* of_blocks
+    cdef uint64_t[MAX_PATHS] paths
+    cdef uint64_t[MAX_PATHS] rows  # sum of the hashes of the rows that start there
+    cdef Py_ssize_t count
+
+    def __cinit__(self):
+        self.of_blocks = NULL
+
+    def __dealloc__(self):
+        free(self.of_blocks)
+
+    def __init__(
+        self,
+        const int64_t[::1] counts,
+        const uint8_t[::1] forms,
+        const uint32_t[::1] places,
+        Py_ssize_t total,
+    ):
+        cdef Py_ssize_t blocks = counts.shape[0], i, j, text = 0
+        cdef uint64_t last = 0
+        cdef size_t room = 16, k
+        cdef Path* known
+        cdef Path* entry
+        cdef Path* first[MAX_PATHS]
+        cdef uint64_t* names
+        cdef double small
+        while room < 2 * <size_t>blocks:
+            room *= 2
+        self.count = 0
+        self.of_blocks = <uint8_t*>calloc(blocks + 1, 1)
+        known = <Path*>calloc(2 * room, sizeof(Path))
+        names = <uint64_t*>malloc((blocks + 1) * sizeof(uint64_t))
+        try:
+            if self.of_blocks == NULL or known == NULL or names == NULL:
+                raise MemoryError
+            for i in range(blocks):  # `named_places`
+                if forms[i] != NAMED_FORM:
+                    entry = find_path(known, room, places[i])
+                    if not entry.first:
+                        entry.name, entry.first = places[i], i + 1
+                    entry.last = i + 1
+            for i in range(blocks):
+                if forms[i] != NAMED_FORM:
+                    entry = find_path(known, room, places[i])
+                    names[i] = (
+                        places[i]
+                        + (0x5A5B if entry.first == i + 1 else 0)
+                        + (0x3C1D if entry.last == i + 1 else 0)
+                    ) & 0xFFFF or 1
+                    entry = find_path(known + room, room, names[i])
+                    entry.name, entry.first = names[i], 1
+                    entry.tokens += counts[i]
+                    text += counts[i]
+                    last = names[i]
+            small = SMALL_SHARE * text
+            for k in range(room, 2 * room):  # `told_apart`
+                entry = &known[k]
+                if entry.tokens < MIN_PATH_TOKENS or entry.tokens > MAX_SHARE * total:
+                    continue
+                entry.rank = 2 * (entry.name == last) + (entry.tokens <= small)
+                j = min(self.count, <Py_ssize_t>MAX_PATHS)
+                while j and is_before(entry, first[j - 1]):
+                    if j < MAX_PATHS:
+                        first[j] = first[j - 1]
+                    j -= 1
+                if j < MAX_PATHS:
+                    first[j] = entry
+                    self.count = min(self.count + 1, <Py_ssize_t>MAX_PATHS)
+            for j in range(self.count):
+                self.paths[j], self.rows[j] = first[j].name, 0
+                for i in range(blocks):
+                    if forms[i] != NAMED_FORM and names[i] == self.paths[j]:
+                        self.of_blocks[i] = 1 << j
+        finally:
+            free(known)
+            free(names)
+
+    cdef void add_row(self, uint8_t path, uint64_t hashed) noexcept:
+        """Add the hash of a row that starts at a DOM path, given as its bit."""
+        cdef Py_ssize_t j
+        for j in range(self.count):
+            if path >> j & 1:
+                self.rows[j] += hashed

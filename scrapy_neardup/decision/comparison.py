@@ -1,0 +1,345 @@
+"""Two pages to a decision.
+
+1. *What counts* of a page is its visible text without boilerplate: what half of the kept pages of
+   its host or folder share; what stands in elements named as boilerplate, where addresses agree;
+   and what stands at DOM paths that are known to change with each response, where they agree, too.
+2. Two pages are one if what counts is alike to ``NEARDUP_MIN_RESEMBLANCE`` (.9), under another
+   title to .95, and to .8 at one address but for a session. Nothing less is ever dropped.
+3. Rows that are equal in any order, under one title, make one page. Equal they must be where next
+   to nothing counts, where too few pages of the folder are known, and on short pages.
+4. Other media and embedded data contradict under another title, and where little text counts.
+
+The constants are measured in docs/quality.md.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.matching import Matching
+from scrapy_neardup.decision.shingling import KINDS, NAMED, TEXT, Text, bits_of
+from scrapy_neardup.decision.sketch import Overlap, Sketch, overlap
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
+
+RETITLED: Final = 0.5
+"""Share of the usual difference in which pages under other titles may differ: .95 is needed for
+.9."""
+RESPONSE: Final = 2.0
+"""Share of the usual difference in which pages at one address but for a session may differ."""
+LEAST: Final = 0.8
+"""Resemblance below which `RESPONSE` doesn't lower the one that is needed."""
+MIN_SHINGLES: Final = 20
+"""Number of shingles that count below which pages must be equal."""
+MIN_TEXT: Final = 10
+"""Number of shingles that count outside of elements named as boilerplate below which these count,
+too."""
+MIN_BESIDE_MEDIA: Final = 60
+"""Number of shingles that count below which other media contradict."""
+MAX_NAMED: Final = 0.4
+"""Maximum share in which pages may differ whose elements named as boilerplate are left out."""
+
+_UNEQUAL: Final = 0.999
+"""Maximum resemblance of pages that aren't equal, as sketches can't tell it."""
+
+
+class Rule(StrEnum):
+    """Rule by which a page repeats a candidate."""
+
+    EQUAL = "equal"
+    ALIKE = "alike"
+    RETITLED = "retitled"
+    RESPONSE = "response"
+    WITHIN_K = "within-k"
+
+
+class Refusal(StrEnum):
+    """Why a page doesn't repeat a candidate."""
+
+    UNLIKE = "unlike"
+    UNEQUAL = "unequal"
+    OTHER_MEDIA = "other-media"
+    OTHER_KIND = "other-kind"
+    CANONICAL = "canonical"
+
+
+class Title(StrEnum):
+    """What two titles say."""
+
+    SAME = "same title"
+    OTHER = "other title"
+    UNKNOWN = "no title of their own"
+
+
+class Address(StrEnum):
+    """What two addresses say."""
+
+    RESPONSE = "same address"
+    PATH = "same path"
+    NAME = "same name"
+    OTHER = "other path"
+
+
+class Comparison:
+    """A page at hand, made ready to be compared with what a store keeps of many others.
+
+    Parameters
+    ----------
+    page
+        The page.
+    sizes
+        Bits of its sketches.
+    text
+        Its shingles; None where they aren't at hand.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        sizes: tuple[int, int],
+        context: Context = NOTHING_KNOWN,
+        text: Text | None = None,
+    ) -> None:
+        self.context, self.sizes = context, sizes
+        self.ours = Evidence.unpack(page.evidence, sizes)
+        self.excluded = context.knowledge.exclude(self.ours)
+        self._size, self._text = len(page.evidence), text
+        self._sketches = {0: self.ours.sketches}
+
+    def decide(self, candidate: Candidate) -> Decided:
+        """Return whether the page repeats a candidate, and why. Some 20 µs."""
+        if len(candidate.evidence) != self._size:
+            return Decided(is_same=False, rule=Refusal.OTHER_KIND)
+        theirs = Evidence.unpack(candidate.evidence, self.sizes)
+        return _Pair(self, theirs).decide()
+
+    def sketches(self, changing: frozenset[int]) -> tuple[Sketch, ...]:
+        """Return the sketches of the page without the text at some DOM paths."""
+        excluded = bits_of([*self.ours.paths], changing) if self._text is not None else 0
+        if excluded not in self._sketches and self._text is not None:
+            self._sketches[excluded] = self._text.sketches(self.sizes, excluded)
+        return self._sketches[excluded]
+
+
+class _Views(NamedTuple):
+    """How two texts compare: without elements named as boilerplate, and with them."""
+
+    text: Overlap
+    all: Overlap
+
+
+class _Pair:
+    """A page at hand and a stored one."""
+
+    def __init__(self, comparison: Comparison, theirs: Evidence) -> None:
+        context, ours = comparison.context, comparison.ours
+        self._comparison, self._context = comparison, context
+        self._ours, self._theirs = ours, theirs
+        self._of_ours = comparison.excluded
+        self._of_theirs = (
+            self._of_ours
+            if (ours.host, ours.folder, ours.segments, ours.paths.keys())
+            == (theirs.host, theirs.folder, theirs.segments, theirs.paths.keys())
+            else context.knowledge.exclude(theirs)
+        )
+        self.address = self._compare_addresses()
+        self.title = self._compare_titles()
+        agrees = self.address is Address.RESPONSE or (
+            self.title is Title.SAME and ours.name == theirs.name
+        )
+        known = (self._of_ours, self._of_theirs) if agrees else (Excluded(), Excluded())
+        self._changing, self._changing_theirs = (each.paths for each in known)
+        self._has_one_path = self.address in {Address.RESPONSE, Address.PATH}
+        self._has_equal_rows = self._compare_rows()
+        self._has_equal_named = ours.named_rows == theirs.named_rows
+        self._has_equal_media = ours.embedded == theirs.embedded
+
+    def decide(self) -> Decided:
+        """Return whether the two are one page."""
+        if self._context.prefers_canonical and self._is_canonical_of_theirs():
+            return self._decided(Refusal.CANONICAL, None)
+        if (is_equal := self._must_equal()) is not None:
+            return self._equal(is_equal)
+        views = self._overlaps()
+        if self._media_contradict(views):
+            return self._decided(Refusal.OTHER_MEDIA, views)
+        if (is_equal := self._may_be_equal(views)) is not None:
+            return self._equal(is_equal, views)
+        return self._alike(views)
+
+    def _must_equal(self) -> bool | None:
+        """Return whether pages are equal that must be, by the settings or as they are short."""
+        ours, theirs, context = self._ours, self._theirs, self._context
+        is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
+        has_equal_words = ours.title == theirs.title
+        if context.is_exact:
+            return is_equal and has_equal_words
+        if not ours.sketches:
+            has_title = self.title is Title.SAME or ours.segments == theirs.segments
+            return is_equal and self.title is not Title.OTHER and has_title
+        if context.titles == "strict" and not has_equal_words:
+            return is_equal
+        return None
+
+    def _media_contradict(self, views: _Views) -> bool:
+        if self._has_equal_media or self._has_one_path:
+            return False
+        if self.title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
+            return True
+        return self._context.knowledge.has_few_pages(self._ours, self._theirs)
+
+    def _may_be_equal(self, views: _Views) -> bool | None:
+        """Return whether pages are equal where that decides, and None where it doesn't."""
+        ours, theirs = self._ours, self._theirs
+        has_one_title = ours.segments == theirs.segments
+        is_response = self.address is Address.RESPONSE
+        if has_one_title and self._has_equal_rows and (self._has_equal_named or is_response):
+            return True
+        if self._is_cold():
+            is_equal = self._has_equal_rows and self._has_equal_named
+            return is_equal and self.title is not Title.OTHER
+        return False if views.all.smaller < MIN_SHINGLES else None
+
+    def _is_cold(self) -> bool:
+        """Return whether too little is known of the pages' site to go by what is alike.
+
+        Two hosts share no template: under one title, their pages are judged as any others.
+        """
+        ours, theirs, context = self._ours, self._theirs, self._context
+        if self._has_one_path or not (ours.title or theirs.title) or context.titles == "ignore":
+            return False
+        if ours.host != theirs.host and self.title is Title.SAME:
+            return False
+        return context.knowledge.has_few_pages(ours, theirs)
+
+    def _alike(self, views: _Views) -> Decided:
+        """Return whether what counts is alike enough."""
+        rule, needed = Rule.ALIKE, self._context.min_resemblance
+        if self.title is Title.OTHER:
+            rule, needed = Rule.RETITLED, 1 - RETITLED * (1 - needed)
+        elif self.address is Address.RESPONSE:
+            rule, needed = Rule.RESPONSE, min(needed, max(LEAST, 1 - RESPONSE * (1 - needed)))
+        counting = views.all
+        if (
+            self.address is not Address.OTHER
+            and views.all.resemblance >= 1 - MAX_NAMED
+            and views.text.smaller >= MIN_TEXT
+        ):
+            counting = views.text
+        is_same = counting.resemblance >= needed
+        if views.text.smaller >= MIN_TEXT and views.text.resemblance < min(LEAST, needed):
+            is_same = False
+        return self._decided(
+            rule if is_same else Refusal.UNLIKE, views, counting.resemblance, needed
+        )
+
+    def _equal(self, is_equal: bool, views: _Views | None = None) -> Decided:
+        """Return the decision where only equal pages are one."""
+        if is_equal:
+            return self._decided(Rule.EQUAL, views, 1.0, 1.0)
+        resemblance = 0.0 if views is None else min(views.all.resemblance, _UNEQUAL)
+        return self._decided(Refusal.UNEQUAL, views, resemblance, 1.0)
+
+    def _decided(
+        self,
+        rule: Rule | Refusal,
+        views: _Views | None,
+        resemblance: float | None = None,
+        needed: float | None = None,
+    ) -> Decided:
+        shown = () if views is None else zip(_Views._fields, views, strict=True)
+        by = dict.fromkeys(self._of_ours.by + self._of_theirs.by)
+        return Decided(
+            isinstance(rule, Rule),
+            rule,
+            resemblance,
+            needed,
+            f"{self.address}, {self.title}",
+            tuple([(name, *_shown(each)) for name, each in shown]),
+            tuple(
+                [
+                    kind
+                    for kind in by
+                    if kind != "changing" or self._changing or self._changing_theirs
+                ]
+            ),
+        )
+
+    def _is_canonical_of_theirs(self) -> bool:
+        return self._has_one_path and self._theirs.has_canonical > self._ours.has_canonical
+
+    def _compare_addresses(self) -> Address:
+        ours, theirs = self._ours, self._theirs
+        if ours.path == theirs.path:
+            names_canonical = ours.has_canonical or theirs.has_canonical
+            if ours.query == theirs.query and not names_canonical:
+                return Address.RESPONSE
+            # Parameters that only one of two addresses has may mean nothing.
+            if ours.query == theirs.query or not (ours.query and theirs.query):
+                return Address.PATH
+        return Address.NAME if ours.name == theirs.name else Address.OTHER
+
+    def _compare_titles(self) -> Title:
+        ours, theirs = self._ours.segments, self._theirs.segments
+        if self._context.titles == "ignore" or not (ours and theirs):
+            return Title.UNKNOWN
+        own, other = ours - self._of_ours.segments, theirs - self._of_theirs.segments
+        if own - theirs or other - ours:
+            return Title.OTHER
+        return Title.SAME if own & theirs else Title.UNKNOWN
+
+    def _compare_rows(self) -> bool:
+        ours, theirs = self._ours, self._theirs
+        if not (self._changing or self._changing_theirs):
+            return ours.rows == theirs.rows
+        rest = ours.rows_without(self._changing)
+        return rest == theirs.rows_without(self._changing_theirs)
+
+    def _overlaps(self) -> _Views:
+        sizes, ours = self._comparison.sizes, self._comparison.sketches(self._changing)
+        shared = dict.fromkeys(self._of_ours.shared + self._of_theirs.shared)
+        found = []
+        for a, b, size, kind in zip(ours, self._theirs.sketches, sizes, KINDS, strict=True):
+            boilerplate = 0
+            for each in shared:
+                boilerplate |= each.sketch(kind, size, max(a.level, b.level))
+            found.append(overlap(a, b, boilerplate, size))
+        # Of the stored page it isn't known which shingles stand there, but how many.
+        paths = self._theirs.paths.items()
+        changing = sum([at.shingles for path, at in paths if path in self._changing_theirs])
+        text = found[TEXT]._replace(theirs=max(0.0, found[TEXT].theirs - changing))
+        return _Views(text, text.plus(found[NAMED]))
+
+
+def _shown(found: Overlap) -> tuple[int, int]:
+    """Return the numbers of shingles that differ, and that count."""
+    return round(found.ours + found.theirs), round(sum(found))
+
+
+def deciding(
+    page: Page,
+    matching: Matching,
+    context: Context = NOTHING_KNOWN,
+    text: Text | None = None,
+) -> Decide:
+    """Return the function that compares `page` with candidates."""
+    sizes = matching.sketch
+    if sizes is None or not page.evidence:
+        return _within_k
+    comparison: Comparison | None = None
+
+    def decide(candidate: Candidate) -> Decided:
+        nonlocal comparison
+        if comparison is None:
+            comparison = Comparison(page, sizes, context, text)
+        return comparison.decide(candidate)
+
+    return decide
+
+
+def _within_k(candidate: Candidate) -> Decided:
+    if candidate.same_title or candidate.same_content:
+        return Decided(is_same=True, rule=Rule.WITHIN_K)
+    return Decided(is_same=False, rule=Refusal.OTHER_MEDIA)

@@ -1,0 +1,91 @@
+"""What is known of the sites of two pages when they are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.options import OPTIONS
+
+
+class Shared(Protocol):
+    """Shingles that the pages of a folder share."""
+
+    def sketch(self, kind: int, size: int, level: int) -> int:
+        """Return the bits of their sketch of a kind (`scrapy_neardup.decision.shingling`)."""
+
+
+class Excluded(NamedTuple):
+    """What of a page doesn't count."""
+
+    segments: frozenset[int] = frozenset()
+    """Segments of its title that are its site's."""
+    paths: frozenset[int] = frozenset()
+    """DOM paths whose text changes with each response."""
+    shared: tuple[Shared, ...] = ()
+    """Boilerplate of its folders."""
+    by: tuple[str, ...] = ()
+    """Kinds of knowledge that say so."""
+
+    def plus(self, other: Excluded) -> Excluded:
+        """Return what either excludes."""
+        return Excluded(
+            self.segments | other.segments,
+            self.paths | other.paths,
+            self.shared + other.shared,
+            self.by + other.by,
+        )
+
+
+class Knowledge(Protocol):
+    """What is known of sites."""
+
+    def exclude(self, evidence: Evidence, /) -> Excluded:
+        """Return what of a page doesn't count, by what its own site has shown."""
+
+    def has_few_pages(self, ours: Evidence, theirs: Evidence, /) -> bool:
+        """Return whether too little is known to tell what two pages share from what all do.
+
+        That is, whether the deepest folder of both has few kept pages; of pages of two hosts,
+        whether either host has.
+        """
+
+
+class _Nothing:
+    def exclude(self, _: Evidence) -> Excluded:
+        return Excluded()
+
+    def has_few_pages(self, *_: Evidence) -> bool:
+        return True
+
+
+_NOTHING: Final = _Nothing()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a comparison depends on besides the two pages.
+
+    Parameters
+    ----------
+    knowledge
+        What is known of their sites.
+    min_resemblance
+        Minimum resemblance of pages that are one.
+    titles
+        Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
+    is_exact
+        Whether a page repeats only what equals it but for what changes with each response.
+    prefers_canonical
+        Whether a page that another one names as its canonical doesn't repeat that one.
+    """
+
+    knowledge: Knowledge = _NOTHING
+    min_resemblance: float = OPTIONS["min_resemblance"].default
+    titles: str = OPTIONS["titles"].default
+    is_exact: bool = False
+    prefers_canonical: bool = False
+
+
+NOTHING_KNOWN: Final = Context()

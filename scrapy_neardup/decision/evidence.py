@@ -1,0 +1,141 @@
+"""What a store keeps of a page to compare it with others: `Evidence`.
+
+All of it is read from the page alone. A page of fewer than ``NEARDUP_MIN_TOKENS`` words has the
+head only:
+
+========= =========== ==========================================================================
+bytes     type        what
+========= =========== ==========================================================================
+0 to 7    2 x uint32  host, and folder: the address up to its last slash
+8 to 11   uint32      path; that of the canonical page where it names one
+12 to 15  2 x uint16  parameters; last part of the path and parameters (`scrapy_neardup.urls`)
+16 to 35  10 x uint16 segments of title and h1, ascending, digits as one digit; 0 for none
+36 to 39  uint32      title and h1 as they are; 0 for none
+40 to 43  uint32      images, other media, embedded data; 0 for none
+44 to 51  2 x uint32  rows of text, and of elements named as boilerplate: sums of their hashes,
+                      the same in any order
+52, 53    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
+--------- ----------- --------------------------------------------------------------------------
+54 to 69  8 x uint16  DOM paths of the page that may change with each response; 0 for none
+70 to 85  8 x uint16  rows that stand there, sums modulo 2^16
+86 to 93  8 x uint8   shingles that touch them; 255 and more are 255
+94 on     bits        sketches of text, and of elements named as boilerplate (`decision.sketch`)
+========= =========== ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from struct import Struct
+from typing import Final, NamedTuple
+
+from scrapy_neardup.decision.sketch import Sketch
+
+MAX_PATHS: Final = 8
+"""Number of DOM paths of a page that are told apart."""
+MAX_SEGMENTS: Final = 10
+"""Number of segments of title and headings that are kept."""
+
+_HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H4I2B")
+_PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
+_FIXED: Final = 5
+"""Number of the fields before the segments."""
+_HAS_CANONICAL: Final = 0x80
+
+HEAD_SIZE: Final = _HEAD.size
+"""Bytes of the head, which is all that is kept of a short page."""
+
+
+def stored_size(sizes: tuple[int, int]) -> int:
+    """Return the bytes that are kept of a page with sketches of these numbers of bits."""
+    return HEAD_SIZE + _PATHS.size + sum(sizes) // 8
+
+
+class DomPath(NamedTuple):
+    """The text at one DOM path of a page."""
+
+    rows: int
+    """Sum of the hashes of its rows, 16 bits."""
+    shingles: int
+    """Number of shingles that touch it and stand nowhere else, up to 255."""
+
+
+_NO_PATHS: Final[Mapping[int, DomPath]] = {}
+
+
+class Evidence(NamedTuple):
+    """What is known of a stored page; its fields are hashes as the module says."""
+
+    host: int = 0
+    folder: int = 0
+    path: int = 0
+    query: int = 0
+    name: int = 0
+    segments: frozenset[int] = frozenset()
+    title: int = 0
+    embedded: int = 0
+    rows: int = 0
+    named_rows: int = 0
+    has_canonical: bool = False
+    """Whether it names another page as its canonical one."""
+    paths: Mapping[int, DomPath] = _NO_PATHS
+    """DOM path -> what stands there, at most `MAX_PATHS`."""
+    sketches: tuple[Sketch, ...] = ()
+    """Of text and of elements named as boilerplate; none of a short page."""
+
+    def rows_without(self, paths: Collection[int]) -> int:
+        """Return the sum of the rows, modulo 2^16, but for those at some DOM paths."""
+        excluded = sum([at.rows for path, at in self.paths.items() if path in paths])
+        return (self.rows - excluded) & 0xFFFF
+
+    def is_response_with(self, other: Evidence) -> bool:
+        """Return whether two pages have one address, but for a session."""
+        return (self.path, self.query, self.name) == (other.path, other.query, other.name)
+
+    def pack(self, sizes: tuple[int, int]) -> bytes:
+        """Return its bytes, with sketches of these numbers of bits."""
+        levels = [each.level for each in self.sketches] or [0, 0]
+        levels[0] |= _HAS_CANONICAL * self.has_canonical
+        blank = [0] * (MAX_SEGMENTS - len(self.segments))
+        head = _HEAD.pack(
+            *self[:_FIXED], *sorted(self.segments), *blank, *self[_FIXED + 1 : _FIXED + 5], *levels
+        )
+        if not self.sketches:
+            return head
+        blank = [0] * (MAX_PATHS - len(self.paths))
+        rows, shingles = zip(*self.paths.values(), strict=True) if self.paths else ((), ())
+        paths = _PATHS.pack(*self.paths, *blank, *rows, *blank, *shingles, *blank)
+        bits = [
+            each.bits.to_bytes(size // 8, "little")
+            for each, size in zip(self.sketches, sizes, strict=True)
+        ]
+        return head + paths + b"".join(bits)
+
+    @classmethod
+    def unpack(cls, stored: bytes, sizes: tuple[int, int]) -> Evidence:
+        """Return what `pack` wrote. Some 5 µs."""
+        *fixed, text_level, named_level = _HEAD.unpack_from(stored)
+        segments = frozenset(fixed[_FIXED : _FIXED + MAX_SEGMENTS])
+        paths: dict[int, DomPath] = {}
+        sketches: tuple[Sketch, ...] = ()
+        if len(stored) > HEAD_SIZE:
+            columns = _PATHS.unpack_from(stored, HEAD_SIZE)
+            for number, path in enumerate(columns[:MAX_PATHS]):
+                if not path:
+                    break
+                paths[path] = DomPath(columns[number + MAX_PATHS], columns[number + 2 * MAX_PATHS])
+            start = HEAD_SIZE + _PATHS.size
+            middle = start + sizes[0] // 8
+            sketches = (
+                Sketch(
+                    text_level & ~_HAS_CANONICAL, int.from_bytes(stored[start:middle], "little")
+                ),
+                Sketch(named_level, int.from_bytes(stored[middle:], "little")),
+            )
+        host, folder, path, query, name = fixed[:_FIXED]
+        title, embedded, rows, named_rows = fixed[_FIXED + MAX_SEGMENTS :]
+        has_canonical = bool(text_level & _HAS_CANONICAL)
+        return cls(
+            host, folder, path, query, name, segments - {0}, title, embedded, rows, named_rows,
+            has_canonical, paths, sketches,
+        )  # fmt: skip

@@ -1,0 +1,52 @@
+"""What makes a stored page a candidate, and what confirms it: `Matching`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """What makes an entry a candidate, and what confirms it; by default only k bits do.
+
+    Parameters
+    ----------
+    by_distance
+        Whether an entry within k is a candidate. Where not, only features find candidates;
+        exact pages are compared by equality in any case.
+    features
+        Number of features of a page that isn't exact; 0: pages aren't looked up by them.
+    feature_size
+        Minima in a feature (s). A store only records it, as others don't match.
+    shared_features
+        Number of them that an entry must share to be a candidate (r of Broder 2000, section 4).
+    text_bits, named_bits
+        Of the pages' sketches; 0: they have none, and nothing has to be confirmed.
+    """
+
+    by_distance: bool = True
+    features: int = 0
+    feature_size: int = 0
+    shared_features: int = 1
+    text_bits: int = 0
+    named_bits: int = 0
+
+    @property
+    def sketch(self) -> tuple[int, int] | None:
+        """The bits of the sketches of text and of elements named as boilerplate, if there are."""
+        return (self.text_bits, self.named_bits) if self.text_bits else None
+
+    @property
+    def evidence_sizes(self) -> tuple[int, ...]:
+        """Bytes of what a store keeps to confirm a match, of a short page and of another."""
+        return (HEAD_SIZE, stored_size(self.sketch)) if self.sketch else ()
+
+    def record(self) -> dict[str, str | int | float]:
+        """Return what a store's schema says of it: what differs from the default."""
+        return {
+            part.name: int(getattr(self, part.name))
+            for part in fields(self)
+            if getattr(self, part.name) != part.default
+        }

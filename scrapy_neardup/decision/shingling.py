@@ -1,0 +1,298 @@
+"""Blocks to shingles, rows and DOM paths: what evidence, features and fingerprint are made of.
+
+The *text* of a page is all that it shows but elements named as boilerplate, whose words are a
+stream of their own. A *row* is a block, or the cells of a table's row. Shingles within one row,
+outside of links, are what min-wise features are made of: they don't depend on the order of rows,
+and copies with other links share them. A row of fewer words than a shingle is one, too.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import has_twin
+from scrapy_neardup.decision.evidence import MAX_PATHS, DomPath
+from scrapy_neardup.decision.sketch import Sketch
+from scrapy_neardup.fingerprints.charikar import majority
+from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.fingerprints.minwise import minima_of
+from scrapy_neardup.fingerprints.shingles import shingle_hashes, shingles_at
+from scrapy_neardup.text import Blocks, Form
+
+TEXT, NAMED = KINDS = range(2)
+"""Kinds of shingles: of the text, and of elements named as boilerplate."""
+
+MIN_UNLINKED_TOKENS, MIN_UNLINKED_SHARE = 40, 0.5
+"""Minimum tokens outside of links, and minimum share of the page's tokens in them; of a page that
+has neither, links are what it is about."""
+
+_MIN_PATH_TOKENS: Final = 3
+"""Minimum tokens at a DOM path that is told apart."""
+_MAX_SHARE: Final = 0.5
+"""Maximum share of a page's tokens at a DOM path that is told apart."""
+_SMALL_SHARE: Final = 0.25
+"""Maximum share of the text's tokens at a DOM path that is told apart before larger ones are."""
+
+
+class Text(NamedTuple):
+    """The shingles of a page at hand.
+
+    Parameters
+    ----------
+    shingles
+        Distinct, ascending, shape (n,), uint64; the low bit of each is its kind (`KINDS`).
+    paths
+        Bit i: the shingle touches the i-th DOM path of the evidence, and stands nowhere else;
+        shape (n,), uint8.
+    row_shingles, row_paths
+        Shingles within rows outside of links, in the order of the page, and the same bits of each.
+    """
+
+    shingles: NDArray[np.uint64]
+    paths: NDArray[np.uint8]
+    row_shingles: NDArray[np.uint64]
+    row_paths: NDArray[np.uint8]
+
+    def sketches(self, sizes: tuple[int, int], excluded: int = 0) -> tuple[Sketch, ...]:
+        """Return the sketches of the page without what stands at some DOM paths alone.
+
+        Parameters
+        ----------
+        sizes
+            Number of bits of each.
+        excluded
+            A bit for each DOM path.
+        """
+        kept = self.shingles[self.paths & excluded == 0]
+        kinds = kept & np.uint64(1)
+        return tuple(Sketch.of(kept[kinds == kind], sizes[kind]) for kind in KINDS)
+
+    def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
+        """Return the shingles within rows but for those at some DOM paths; all if none is left."""
+        kept = self.row_shingles[self.row_paths & excluded == 0]
+        return kept if len(kept) else self.row_shingles
+
+
+class Shingled(NamedTuple):
+    """What is made of a page's blocks."""
+
+    text: Text
+    least: NDArray[np.uint64]
+    """Minima of the shingles within rows, of which features are made; shape (feature_bins,)."""
+    simhash: int
+    """Of the distinct shingles, each of weight 1."""
+    rows: int
+    named_rows: int
+    """Sums of the hashes of rows, of text and of elements named as boilerplate, modulo 2^32."""
+    paths: dict[int, DomPath]
+
+
+def shingled(
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    blocks: Blocks,
+    size: int,
+    feature_bins: int,
+) -> Shingled:
+    """Return what is made of a page's blocks.
+
+    Parameters
+    ----------
+    tokens, counts
+        Hashed words, at least one, and their number in each block; shape (n,), uint64, and
+        (blocks,), int64.
+    size
+        Words of a shingle.
+    feature_bins
+        Bins of its features, or 0.
+
+    Notes
+    -----
+    O(tokens log tokens + blocks + feature_bins).
+    """
+    *text, least, simhash, rows, named_rows, paths = parted(
+        tokens, counts, blocks.forms, blocks.places, blocks.joined, size, feature_bins
+    )
+    found = {path: DomPath(*at) for path, *at in paths}
+    return Shingled(Text(*text), least, simhash, rows, named_rows, found)
+
+
+def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
+    """Return which of some DOM paths are among known ones, a bit for each."""
+    return sum([1 << number for number, path in enumerate(paths) if path in known])
+
+
+def named_places(places: Sequence[int]) -> list[int]:
+    """Return the DOM path of each block, 16 bits, not 0: first and last block of one path apart.
+
+    What a template puts above or below the content often stands in the same kind of element.
+    """
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for number, place in enumerate(places):
+        first.setdefault(place, number)
+        last[place] = number
+    return [
+        (place + (number == first[place]) * 0x5A5B + (number == last[place]) * 0x3C1D) & 0xFFFF
+        or 1
+        for number, place in enumerate(places)
+    ]
+
+
+def told_apart(paths: Sequence[int], counts: Sequence[int], tokens: int) -> tuple[int, ...]:
+    """Return the DOM paths that are told apart: the last, small ones, others; largest first.
+
+    Parameters
+    ----------
+    paths, counts
+        DOM path and number of tokens of each block of text.
+    tokens
+        Number of tokens of the page.
+    """
+    sizes: Counter[int] = Counter()
+    for path, count in zip(paths, counts, strict=True):
+        sizes[path] += count
+    small = _SMALL_SHARE * sum(sizes.values())
+    found = sorted(
+        (
+            (path == paths[-1], size <= small, size, path)
+            for path, size in sizes.items()
+            if _MIN_PATH_TOKENS <= size <= _MAX_SHARE * tokens
+        ),
+        reverse=True,
+    )
+    return tuple(path for *_, path in found[:MAX_PATHS])
+
+
+def _starts_row(joined: bytes) -> NDArray[np.bool_]:
+    starts = ~np.frombuffer(joined, np.bool_)
+    starts[:1] = True
+    return starts
+
+
+def _row_hashes(
+    tokens: NDArray[np.uint64], counts: NDArray[np.int64], row_of: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Return for the first block of each row a hash of all its words in order; else 0."""
+    of_tokens = np.repeat(row_of, counts)
+    words = np.bincount(of_tokens, minlength=row_of[-1] + 1)
+    offset = np.arange(len(tokens)) - np.repeat(np.cumsum(words) - words, words)
+    weight = PUBLIC.mix(np.arange(1, int(words.max()) + 1, dtype=np.uint64)) | np.uint64(1)
+    sums = np.zeros(len(words), np.uint64)
+    np.add.at(sums, of_tokens, tokens * weight[offset])
+    hashes = np.zeros(len(counts), np.uint64)
+    hashes[np.flatnonzero(np.diff(row_of, prepend=-1))] = PUBLIC.mix(sums)
+    return hashes
+
+
+def _any_of(values: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
+    """Return what any of the words of each shingle has."""
+    found: NDArray[np.uint8] = values[:number].copy()
+    for offset in range(1, len(values) - number + 1):
+        found |= values[offset : offset + number]
+    return found
+
+
+def _within_rows(  # noqa: PLR0917
+    text: NDArray[np.uint64],
+    of_text: NDArray[np.uint64],
+    bits: NDArray[np.uint8],
+    bits_at: NDArray[np.uint8],
+    row: NDArray[np.int64],
+    in_links: NDArray[np.bool_],
+    size: int,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Return the shingles within rows, without links; then rows of fewer words than a shingle."""
+    if len(text) < size:
+        return of_text[:0], bits[:0]
+    linked = _any_of(in_links.view(np.uint8), len(of_text))
+    kept = (row[: len(of_text)] == row[size - 1 :]) & (linked == 0)
+    found, paths = [of_text[kept]], [bits_at[kept]]
+    starts = np.flatnonzero(np.diff(row, prepend=-1))
+    lengths = np.diff(starts, append=len(row))
+    for length in range(1, size):
+        short = starts[lengths == length]
+        for offset in range(length):
+            short = short[~in_links[short + offset]]
+        if len(short):
+            found.append(shingles_at(text, short, length))
+            paths.append(bits[short])
+    return np.concatenate(found), np.concatenate(paths)
+
+
+@has_twin(
+    "features",
+    np.arange(1, 136, dtype=np.uint64) ** np.uint64(13),
+    np.array([8, 0, 2, 60, 9, 1, 9, 5, 0, 41]),
+    bytes((0, 0, 0, 0, 1, 0, 0, 2, 0, 0)),
+    array("I", (3, 3, 3, 4, 5, 6, 7, 8, 9, 4)),
+    bytes((1, 1, 0, 1, 0, 0, 1, 0, 0, 0)),
+    4,
+    16,
+)
+def parted(  # noqa: PLR0917  (as the compiled twin takes them)
+    tokens: NDArray[np.uint64],
+    counts: NDArray[np.int64],
+    forms: bytes,
+    places: array[int],
+    joined: bytes,
+    size: int,
+    feature_bins: int,
+) -> tuple[Any, ...]:
+    """Return the fields of `Shingled`, those of its text one by one; for columns see `Blocks`."""
+    of_blocks = np.frombuffer(forms, np.uint8)
+    is_named = of_blocks == Form.NAMED
+    row_of = np.cumsum(_starts_row(joined)) - 1
+    hashes = _row_hashes(tokens, counts, row_of)
+    rows, named_rows = (
+        int(hashes[kept].sum(dtype=np.uint64)) & 0xFFFFFFFF for kept in (~is_named, is_named)
+    )
+
+    in_text = np.flatnonzero(~is_named)
+    names = named_places([places[block] for block in in_text])
+    told = told_apart(names, counts[in_text].tolist(), len(tokens))
+    bit_of = np.zeros(len(counts), np.uint8)
+    for number, path in enumerate(told):
+        bit_of[in_text[np.array(names) == path]] = 1 << number
+
+    stands_named = np.repeat(is_named, counts)
+    bits, row = (np.repeat(column, counts)[~stands_named] for column in (bit_of, row_of))
+    text, named = tokens[~stands_named], tokens[stands_named]
+    of_text, of_named = shingle_hashes(text, size), shingle_hashes(named, size)
+    bits_at = _any_of(bits, len(of_text))
+    raw = np.concatenate([of_text, of_named])
+    kinds = np.repeat(np.array(KINDS, np.uint64), [len(of_text), len(of_named)])
+    paths = np.concatenate([bits_at, np.zeros(len(of_named), np.uint8)])
+    even = raw & ~np.uint64(1)
+    order = np.lexsort((raw, paths, kinds, even))
+    even, raw, kinds, paths = even[order], raw[order], kinds[order], paths[order]
+    first = np.ones(len(even), np.bool_)
+    np.not_equal(even[1:], even[:-1], out=first[1:])
+    shingles, paths = (even | kinds)[first], paths[first]
+
+    in_links = np.repeat(of_blocks == Form.LINKS, counts)[~stands_named]
+    unlinked = len(text) - np.count_nonzero(in_links)
+    if unlinked < MIN_UNLINKED_TOKENS and unlinked < MIN_UNLINKED_SHARE * len(tokens):
+        in_links[:] = False
+    row_shingles, row_paths = _within_rows(text, of_text, bits, bits_at, row, in_links, size)
+    if not len(row_shingles):
+        row_shingles, row_paths = shingles, paths
+    least = minima_of(row_shingles, feature_bins) if feature_bins else np.empty(0, np.uint64)
+    standing = tuple(
+        (
+            path,
+            int(hashes[bit_of == 1 << number].sum(dtype=np.uint64)) & 0xFFFF,
+            min(255, int(np.count_nonzero(paths & (1 << number)))),
+        )
+        for number, path in enumerate(told)
+    )
+    return (
+        shingles, paths, row_shingles, row_paths, least, majority(raw[first]), rows, named_rows,
+        standing,
+    )  # fmt: skip

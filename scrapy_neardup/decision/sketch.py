@@ -1,0 +1,147 @@
+"""Sketches: sampled sets of shingles as bitmaps, compared without boilerplate.
+
+A sketch of m bits at level s samples those shingles of a set whose hash is below 2^-s of the range
+of hashes: bit i is set if one of them falls into the i-th of m equal parts of that range. A small
+set is sampled whole (s = 0). Boilerplate is excluded *when two sketches are compared*: bits that
+its own sketch sets don't count, in either page, so nothing learnt later makes two stored sketches
+incomparable.
+
+The number of elements behind n set bits of m is -m ln(1 - n/m): linear counting (Whang,
+Vander-Zanden & Taylor, "A linear-time probabilistic counting algorithm for database applications",
+TODS 1990, section 3), here of a sample, as in virtual bitmaps (Estan, Varghese & Fisk, "Bitmap
+algorithms for counting active flows on high-speed links", IMC 2003, section 3.2). What two sets
+share follows from the sizes of both and of their union.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAX_DENSITY: Final = 0.35
+"""Maximum number of sampled shingles, as a share of a sketch's bits; .25 to .7 hardly differ."""
+
+_HALF: Final = np.uint64(32)
+
+
+class Sketch(NamedTuple):
+    """A sampled set of shingles."""
+
+    level: int
+    """s: about one shingle in 2^s is sampled."""
+    bits: int
+    """Bit i of the sketch as bit i of a number."""
+
+    @classmethod
+    def of(cls, shingles: NDArray[np.uint64], size: int, level: int | None = None) -> Self:
+        """Return the sketch of a set, at a level or at the lowest that isn't too dense.
+
+        Parameters
+        ----------
+        shingles
+            Shape (n,), uint64, distinct, uniform, in any order; their upper halves count.
+        size
+            m, the number of bits: a multiple of 64.
+
+        Notes
+        -----
+        O(n + size).
+        """
+        if level is None:
+            level = 0
+            while len(shingles) >> level > MAX_DENSITY * size:
+                level += 1
+        hashes = shingles >> _HALF
+        if level:
+            hashes = hashes[hashes < np.uint64(1 << (32 - level))] << np.uint64(level)
+        marked = np.zeros(size, np.bool_)
+        marked[((hashes * np.uint64(size)) >> _HALF).astype(np.int64)] = True
+        packed = np.packbits(marked, bitorder="little")
+        return cls(level, int.from_bytes(packed.tobytes(), "little"))
+
+    def common_part(self, level: int, size: int, finest: int) -> int:
+        """Return the bits of the range that two sketches sample, at the coarser one's level.
+
+        Parameters
+        ----------
+        level, finest
+            Levels of the coarser and the finer of the two; this is one of them. Each has
+            ``size >> (level - finest)`` bits there.
+        """
+        steps = level - finest
+        if self.level == level:
+            return merged(self.bits, size, steps)
+        return self.bits & ((1 << (size >> steps)) - 1)
+
+
+def merged(bits: int, size: int, steps: int) -> int:
+    """Return `size` bits with each 2^steps neighbours as one. O(size)."""
+    if not steps:
+        return bits
+    row = np.frombuffer(bits.to_bytes(size // 8, "little"), np.uint8)
+    wide = np.unpackbits(row, bitorder="little")[: (size >> steps) << steps]
+    narrow = np.packbits(wide.reshape(-1, 1 << steps).any(axis=1), bitorder="little")
+    return int.from_bytes(narrow.tobytes(), "little")
+
+
+class Overlap(NamedTuple):
+    """Estimated numbers of shingles: in both pages, in the one at hand only, in the other only."""
+
+    common: float
+    ours: float
+    theirs: float
+
+    @property
+    def resemblance(self) -> float:
+        """Jaccard's coefficient; 1 where nothing counts."""
+        union = self.common + self.ours + self.theirs
+        return max(self.common, 0.0) / union if union > 0 else 1.0
+
+    @property
+    def smaller(self) -> float:
+        """Number of shingles of the smaller page."""
+        return self.common + min(self.ours, self.theirs)
+
+    def plus(self, other: Overlap) -> Overlap:
+        """Return the overlap of two kinds of text together."""
+        return Overlap(
+            self.common + other.common, self.ours + other.ours, self.theirs + other.theirs
+        )
+
+
+def overlap(ours: Sketch, theirs: Sketch, boilerplate: int, size: int) -> Overlap:
+    """Return how two sets compare where neither page has boilerplate.
+
+    Parameters
+    ----------
+    boilerplate
+        Bits at the higher of the two levels that don't count.
+
+    Notes
+    -----
+    O(size / 64): 2 µs for 1,792 bits, and 10 where levels differ.
+    """
+    level, finest = max(ours.level, theirs.level), min(ours.level, theirs.level)
+    a, b, bits = ours.bits, theirs.bits, size
+    if level != finest:
+        a, b = (each.common_part(level, size, finest) for each in (ours, theirs))
+        boilerplate = merged(boilerplate, size, level - finest)
+        bits = size >> (level - finest)
+    counted = ((1 << bits) - 1) & ~boilerplate
+    valid = counted.bit_count()
+    if not valid:
+        return Overlap(0.0, 0.0, 0.0)
+    a, b = a & counted, b & counted
+    scale = bits / valid * 2.0**level
+    union = _number((a | b).bit_count(), valid) * scale
+    only_theirs = union - _number(a.bit_count(), valid) * scale
+    only_ours = union - _number(b.bit_count(), valid) * scale
+    return Overlap(union - only_ours - only_theirs, only_ours, only_theirs)
+
+
+def _number(marked: int, bits: int) -> float:
+    """Return the number of elements that mark so many of the bits."""
+    return -bits * log(1 - marked / bits) if marked < bits else bits * log(2 * bits)

@@ -1,1 +1,0 @@
-"""What speaks for and against 'the same page'."""

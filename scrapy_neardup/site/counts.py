@@ -1,0 +1,243 @@
+"""The number of pages of a group that hold each shingle: lossy counting.
+
+Memory is bounded whatever is counted (Manku & Motwani, "Approximate frequency counts over data
+streams", VLDB 2002, section 4.2): every few pages rare shingles are let go, so that a group holds
+a few thousand of them however large the site is. All counts are halved from time to time, so that
+a site may change its design.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup._speed import has_twin
+from scrapy_neardup.fingerprints.shingles import ascending
+
+SHARE = 0.5
+"""Minimum share of a group's kept pages that a shingle of its boilerplate is on."""
+
+MIN_PAGES = 8
+"""Minimum number of pages of a group that has boilerplate: of so few, what is on all but one."""
+
+MAX_SHINGLES = 8192
+"""Maximum number of shingles counted in a group: the most frequent ones."""
+
+_RARE = SHARE / 8
+"""Share of a group's pages below which a shingle is no longer counted."""
+
+_BATCH = 8
+"""Number of pages that are counted in one pass."""
+_HALVED = 64
+"""Number of pages after which counts are halved, so that the boilerplate of a section is learnt
+while the crawl is in it."""
+
+_MAX_PAGES = 1e9
+"""Number of pages above which a dump is none."""
+
+_NOTHING = np.empty(0, np.uint64)
+
+Counted = tuple[NDArray[np.uint64], NDArray[np.float32]]
+"""Distinct shingles, ascending, and the number of pages that hold each, of the same shape."""
+
+
+@has_twin(
+    "counting",
+    np.arange(0, 60, 3, dtype=np.uint64),
+    np.arange(20, dtype=np.float32) % 3,
+    [np.arange(0, 60, 2, dtype=np.uint64), np.arange(10, 90, 4, dtype=np.uint64)],
+    2,
+    1.0,
+    10,
+)
+def counted(  # noqa: PLR0917  (as the compiled twin takes them)
+    shingles: NDArray[np.uint64],
+    counts: NDArray[np.float32],
+    pages: list[NDArray[np.uint64]],
+    fewest: int,
+    least: float,
+    most: int,
+) -> Counted:
+    """Return shingles and counts with those of a batch of pages added.
+
+    Parameters
+    ----------
+    shingles, counts
+        What was counted before.
+    pages
+        Of each its distinct shingles, ascending.
+    fewest
+        Number of pages of the batch, 1 or 2, that a shingle must be on to be counted for the first
+        time.
+    least
+        Count below which a shingle is let go.
+    most
+        Number of shingles that are kept, those of the largest counts; of equal ones the first.
+
+    Notes
+    -----
+    O(n log n) for n shingles in all.
+    """
+    ordered = ascending(np.concatenate(pages))
+    edges = np.ones(len(ordered) + 1, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=edges[1:-1])
+    starts = np.flatnonzero(edges)
+    found, times = ordered.take(starts[:-1]), np.diff(starts)
+    places = np.searchsorted(shingles, found)
+    is_known = np.zeros(len(found), np.bool_)
+    if len(shingles):
+        is_known = shingles.take(places, mode="clip") == found
+    counts = counts.copy()
+    counts[places[is_known]] += times[is_known]
+    is_new = ~is_known & (times >= fewest)
+    total = np.concatenate([counts, times[is_new]]).astype(np.float32)
+    every = np.concatenate([shingles, found[is_new]])
+    order = np.argsort(every, kind="stable")  # merges what is in order already
+    every, total = every.take(order), total.take(order)
+    kept = total >= least
+    every, total = every[kept], total[kept]
+    if len(total) > most:
+        rank = np.sort(total)[-most]
+        kept = total > rank
+        ties = np.flatnonzero(total == rank)
+        kept[ties[: most - np.count_nonzero(kept)]] = True
+        every, total = every[kept], total[kept]
+    return every, total
+
+
+class Counts:
+    """The number of pages of one group that hold each shingle.
+
+    Attributes
+    ----------
+    pages : float
+        How many were counted; halved along with the counts.
+    shingles : ndarray of uint64, shape (n,)
+        Ascending.
+    counts : ndarray of float32, shape (n,)
+        Number of pages that hold each, but for those that are waiting to be counted.
+    """
+
+    def __init__(self) -> None:
+        self.pages = 0.0
+        self.shingles = np.empty(0, np.uint64)
+        self.counts = np.empty(0, np.float32)
+        self._waiting: list[NDArray[np.uint64]] = []
+
+    def add(self, shingles: NDArray[np.uint64]) -> bool:
+        """Count a page with these distinct shingles, ascending.
+
+        O(1), and every few pages O(n log n) in the shingles known.
+
+        Returns
+        -------
+        bool
+            Whether `boilerplate` may have changed.
+        """
+        self.pages += 1
+        self._waiting.append(shingles)
+        if self.pages < MIN_PAGES or (self.pages > _BATCH and len(self._waiting) < _BATCH):
+            return False
+        self._count()
+        return True
+
+    def boilerplate(self) -> NDArray[np.uint64]:
+        """Return the shingles on half of the pages that were counted, ascending."""
+        pages = self.pages - len(self._waiting)
+        if pages < MIN_PAGES:
+            return _NOTHING
+        return self.shingles[self.counts >= max(SHARE * pages, MIN_PAGES - 1)]
+
+    def merged(self, others: Iterable[Counts]) -> Counts:
+        """Return the counts of this and `others` together."""
+        total = Counts()
+        self._count_first()
+        parts = [self, *others]
+        total.pages = sum(part.pages for part in parts)
+        total._sum(
+            np.concatenate([part.shingles for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+        )
+        return total
+
+    def dump(self, *, complete: bool) -> dict[str, Any]:
+        """Return the counts: all that is known, to go on from, or what others should know."""
+        if complete:
+            pages, kept = self.pages, np.ones(len(self.counts), np.bool_)
+        else:
+            self._count_first()
+            pages, kept = self.pages - len(self._waiting), self.counts > 1
+        found: list[NDArray[Any]] = [
+            self.shingles[kept],
+            self.counts[kept],
+            *(self._waiting if complete else []),
+        ]
+        return {"pages": pages, "arrays": [_written(array) for array in found]}
+
+    @classmethod
+    def load(cls, dump: dict[str, Any]) -> Counts:
+        """Return counts that go on from a `dump`.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            It is no such dump.
+        """
+        counts = cls()
+        counts.pages = float(dump["pages"])
+        shingles, times, *waiting = dump["arrays"]
+        found, of_each = _read(shingles, "<u8"), _read(times, "<f4")
+        counts._waiting = [np.unique(_read(each, "<u8").astype(np.uint64)) for each in waiting]
+        if not (
+            0 <= counts.pages <= _MAX_PAGES
+            and len(found) == len(of_each) <= MAX_SHINGLES
+            and bool(np.all((of_each >= 0) & (of_each <= _MAX_PAGES)))
+            and len(waiting) <= _BATCH
+        ):
+            raise ValueError("these are no counts of shingles")
+        counts._sum(found.astype(np.uint64), of_each)
+        return counts
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self._arrays)
+
+    @property
+    def _arrays(self) -> list[NDArray[Any]]:
+        return [self.shingles, self.counts, *self._waiting]
+
+    def _count_first(self) -> None:
+        """Count the first pages now: so far nothing of them is let go, together or not."""
+        if self._waiting and self.pages < MIN_PAGES:
+            self._count()
+
+    def _count(self) -> None:
+        least = _RARE * self.pages if self.pages >= _BATCH else 0.0
+        # Boilerplate is soon on two pages of one batch.
+        fewest = 2 if self.pages > _BATCH else 1
+        self.shingles, self.counts = counted(
+            self.shingles, self.counts, self._waiting, fewest, least, MAX_SHINGLES
+        )
+        self._waiting.clear()
+        if self.pages >= _HALVED:
+            self.pages /= 2
+            self.counts /= 2
+
+    def _sum(self, shingles: NDArray[np.uint64], counts: NDArray[np.float32]) -> None:
+        """Take over these counts, added up by shingle."""
+        self.shingles, places = np.unique(shingles, return_inverse=True)
+        summed = np.bincount(places, counts, len(self.shingles))
+        self.counts = summed.astype(np.float32)
+
+
+def _written(array: NDArray[Any]) -> str:
+    return b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode()
+
+
+def _read(text: str, kind: str) -> NDArray[Any]:
+    return np.frombuffer(b64decode(text, validate=True), kind)

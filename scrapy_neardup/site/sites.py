@@ -1,0 +1,265 @@
+"""What is learnt of each site, how crawlers share it, and how a later run goes on with it.
+
+Of a site a crawl says two things, both by `Site.dump`: to other crawlers what they need, and to
+its own next run all that it knows, so that a crawl that is paused judges as one that is not. What
+comes from the store may be damaged, or written by a stranger: what can't be read is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import zlib
+from collections.abc import Callable, Collection, Iterable
+from enum import IntEnum
+from typing import Any, Final
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.decision.context import Excluded
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.options import LEARNABLE
+from scrapy_neardup.site.boilerplate import MAX_STATE, Boilerplate
+from scrapy_neardup.site.changing import ChangingPaths
+from scrapy_neardup.site.folders import Folders
+from scrapy_neardup.site.rules import SiteRule
+from scrapy_neardup.site.titles import Titles
+from scrapy_neardup.urls import chain_of
+
+RULES: Final[tuple[type[SiteRule], ...]] = (Boilerplate, ChangingPaths, Titles)
+"""The kinds of knowledge about a site."""
+
+MAX_STATES: Final = 64 << 20
+"""Maximum bytes that a crawl leaves for its next run, of all sites."""
+MAX_HELD: Final = 256 << 20
+"""Maximum bytes of what is learnt of all sites."""
+
+_HELD: Final = 192 << 20
+"""Bytes of what is learnt above which the sites used longest ago are forgotten."""
+_SITE_SHARE: Final = 0.25
+"""Maximum share of these bytes for one site; above it folders used longest ago are forgotten."""
+_MEASURED: Final = 32
+"""Number of pages after which the bytes that are held are measured."""
+_ENTRY_BYTES: Final = 256
+_MAX_SITES: Final = 1024
+"""Maximum number of sites, those used last."""
+_MAX_DUMP: Final = 4 << 20
+"""Maximum bytes of another crawler's dump of a site, as text."""
+_MAX_STATE: Final = 2 * MAX_STATE + _MAX_DUMP
+"""Maximum bytes of a site's state of an earlier run, as text."""
+_MAX_PAGES: Final = 1024
+"""Maximum number of pages of a site that are remembered as learnt from."""
+
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
+
+
+class Lesson(IntEnum):
+    """What a page can teach, each of them once: bits of one number."""
+
+    ALONE = 1
+    """What the page shares with others of its site."""
+    RESPONSE = 2
+    """How the page differs from another response with it."""
+
+
+class Site:
+    """What one site has shown.
+
+    Parameters
+    ----------
+    member
+        Name under which this crawl says to others what it has learnt of the site.
+
+    Attributes
+    ----------
+    reported
+        Names of the rules of which the log has told.
+    """
+
+    def __init__(self, member: str) -> None:
+        self.member = member
+        self.folders = Folders()
+        self.rules = tuple([rule(self.folders) for rule in RULES])
+        self.reported: set[str] = set()
+        self._taught: BoundedDict[int, int] = BoundedDict(_MAX_PAGES)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up. O(folders)."""
+        entries = 1 + len(self._taught) + len(self.folders)
+        return _ENTRY_BYTES * entries + sum([rule.nbytes for rule in self.rules])
+
+    def is_due(self, page_id: int, lesson: Lesson) -> bool:
+        """Return whether a page hasn't taught this yet; it is noted that it does now.
+
+        A page is judged more than once where it was withdrawn, or waited for one that was.
+        """
+        taught = self._taught.get(page_id, 0)
+        self._taught[page_id] = taught | lesson
+        return not taught & lesson
+
+    def learn(self, folder: str, evidence: Evidence, text: Text | None) -> list[SiteRule]:
+        """Learn from a kept page; return the rules that know something new."""
+        self.folders.learn(chain_of(folder))
+        return [rule for rule in self.rules if rule.learn(evidence, text)]
+
+    def learn_response(self, ours: Evidence, theirs: Evidence) -> list[SiteRule]:
+        """Learn from two responses with one page; return the rules that know something new."""
+        return [rule for rule in self.rules if rule.learn_response(ours, theirs)]
+
+    def shrink(self, most: int) -> None:
+        """Forget folders until about `most` bytes are held."""
+        for rule in self.rules:
+            if isinstance(rule, Boilerplate):
+                rule.shrink(most)
+
+    def dump(self, *, complete: bool = False) -> bytes:
+        """Return what is known: what other crawlers need, or all of it for the next run."""
+        parts = {rule.name: rule.dump(complete=complete) for rule in self.rules}
+        parts |= {"member": self.member, "folders": self.folders.dump()}
+        if complete:
+            parts["taught"] = list(self._taught.items())
+        return zlib.compress(json.dumps(parts).encode(), 1)
+
+    def restore(self, dumped: bytes) -> bool:
+        """Go on from a dump; return whether all of it could be read."""
+        parts = _load(dumped, _MAX_STATE)
+        return parts is not None and self._restore(parts)
+
+    def _restore(self, parts: dict[str, Any]) -> bool:
+        try:
+            self.member = str(parts["member"])
+            taught = [(int(page), int(lesson)) for page, lesson in parts.get("taught", ())]
+            self._taught.update(taught)
+            self.folders.restore(parts["folders"])
+            for rule in self.rules:
+                rule.restore(parts[rule.name])
+        except _UNREADABLE:
+            return False
+        return True
+
+    def add_others(self, dumps: Iterable[bytes]) -> None:
+        """Take over what other crawlers have learnt, in place of what they had before.
+
+        A site that was forgotten goes on from what this crawl had said of it.
+        """
+        read = [parts for each in dumps if (parts := _load(each, _MAX_DUMP)) is not None]
+        for own in (parts for parts in read if parts.get("member") == self.member):
+            if not len(self.folders):
+                self._restore(own)
+        others = [parts for parts in read if parts.get("member") != self.member]
+        _take(self.folders.add_others, "folders", others)
+        for rule in self.rules:
+            _take(rule.add_others, rule.name, others)
+
+
+def _take(add: Callable[[list[Any]], None], name: str, read: list[dict[str, Any]]) -> None:
+    """Add what can be read of one name."""
+    dumps = [parts[name] for parts in read if name in parts]
+    try:
+        add(dumps)
+    except _UNREADABLE:
+        readable = [each for each in dumps if _can(add, each)]
+        add(readable)
+
+
+def _can(add: Callable[[list[Any]], None], dump: Any) -> bool:
+    try:
+        add([dump])
+    except _UNREADABLE:
+        return False
+    return True
+
+
+def _load(dump: bytes, most: int) -> dict[str, Any] | None:
+    try:
+        parts = json.loads(zlib.decompressobj().decompress(dump, most))
+    except (zlib.error, ValueError, RecursionError):
+        return None
+    return parts if isinstance(parts, dict) else None
+
+
+class Sites:
+    """All sites that a crawl meets; `decision.context.Knowledge` of their pages.
+
+    Parameters
+    ----------
+    learns
+        Names of the rules that count.
+    held
+        Bytes beyond which sites are forgotten; somewhat more may be held.
+    """
+
+    def __init__(self, learns: Collection[str] = LEARNABLE, held: int = _HELD) -> None:
+        self._learns = frozenset(learns)
+        self._member = secrets.token_hex(4)
+        self._sites: BoundedDict[str, Site] = BoundedDict(_MAX_SITES)
+        self._names: BoundedDict[int, str] = BoundedDict(2 * _MAX_SITES)
+        self._held = held
+        self._sizes: dict[str, int] = {}
+        self._changed: set[str] = set()
+        self._pages = 0
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sites
+
+    def __getitem__(self, name: str) -> Site:
+        """Return what is known of a site; nothing is, of a new one."""
+        if name not in self._sites:
+            self._sites[name] = Site(self._member)
+            self._names[chain_of(name)[0]] = name
+        self._sites.move_to_end(name)
+        self._pages += 1
+        if not self._pages % _MEASURED:
+            self._forget()
+        self._changed.add(name)  # by whoever has asked for it
+        return self._sites[name]
+
+    def forget(self, name: str) -> None:
+        """Forget a site, of which something couldn't be read."""
+        self._sites.pop(name, None)
+
+    def exclude(self, evidence: Evidence) -> Excluded:
+        """Return what of a page doesn't count, by what its own site has shown."""
+        found = Excluded()
+        if (site := self._of(evidence)) is not None:
+            for rule in site.rules:
+                if rule.name in self._learns:
+                    found = found.plus(rule.exclude(evidence))
+        return found
+
+    def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:
+        """Return whether too little is known of two pages' folders; see `Knowledge`."""
+        if ours.host != theirs.host:
+            return any(map(self._is_young, (ours, theirs)))
+        if (site := self._of(ours)) is None:
+            return True
+        common = ours.host
+        chains = [site.folders.chain(each.host, each.folder) for each in (ours, theirs)]
+        for one, other in zip(*chains, strict=False):
+            if one == other:
+                common = one
+        return site.folders.has_few_pages(common)
+
+    def _is_young(self, evidence: Evidence) -> bool:
+        site = self._of(evidence)
+        return site is None or site.folders.has_few_pages(evidence.host)
+
+    def _of(self, evidence: Evidence) -> Site | None:
+        return self._sites.get(self._names.get(evidence.host, ""))
+
+    def _forget(self) -> None:
+        """Forget what takes too much; the site used last is kept. O(sites, folders changed)."""
+        for name in self._changed & self._sites.keys():
+            self._sites[name].shrink(int(_SITE_SHARE * self._held))
+            self._sizes[name] = len(name) + self._sites[name].nbytes
+        self._changed.clear()
+        self._sizes = {name: self._sizes[name] for name in self._sites if name in self._sizes}
+        held = sum(self._sizes.values())
+        while held > self._held and len(self._sites) > 1:
+            name, _ = self._sites.popitem(last=False)
+            held -= self._sizes.pop(name, 0)
+
+    def items(self) -> list[tuple[str, Site]]:
+        """Return the sites that are remembered, by name, the one used last first."""
+        return list(reversed(self._sites.items()))

@@ -1,0 +1,108 @@
+"""Titles of a site: segments that many titles of a folder have aren't a page's own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from scrapy_neardup.bounded import BoundedDict
+from scrapy_neardup.decision.context import Excluded
+from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.site.folders import MAX_FOLDERS, Folders
+from scrapy_neardup.site.rules import SiteRule
+
+SHARE: Final = 0.3
+"""Minimum share of a folder's titles that a segment of its own is in."""
+MIN_TITLES: Final = 4
+"""Minimum number of a folder's titles before a segment can be its own; all but one have it."""
+
+_MAX_SEGMENTS: Final = 512
+"""Maximum number of segments of a folder that are counted, those used last."""
+_ENTRY_BYTES: Final = 128
+
+
+class _Titles:
+    """The titles of one folder."""
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.segments: BoundedDict[int, int] = BoundedDict(_MAX_SEGMENTS)
+
+    def add(self, segments: frozenset[int] | dict[int, int], pages: int = 1) -> None:
+        self.pages += pages
+        for segment in segments:
+            more = segments[segment] if isinstance(segments, dict) else 1
+            self.segments[segment] = self.segments.get(segment, 0) + more
+            self.segments.move_to_end(segment)
+
+
+class Titles(SiteRule):
+    """Which segments of titles are a site's own, or a folder's."""
+
+    name = "titles"
+    sentence = "what many titles share isn't what tells its pages apart"
+
+    def __init__(self, folders: Folders) -> None:
+        super().__init__(folders)
+        self._own: BoundedDict[int, _Titles] = BoundedDict(MAX_FOLDERS)
+        self._others: dict[int, _Titles] = {}
+        self._is_known = False
+
+    def learn(self, evidence: Evidence, text: Text | None) -> bool:  # noqa: ARG002
+        """Learn from a kept page; return whether something new is known."""
+        for folder in self.folders.chain(evidence.host, evidence.folder):
+            self._of(folder).add(evidence.segments)
+        if self._is_known:
+            return False
+        self._is_known = bool(self.exclude(evidence).segments)
+        return self._is_known
+
+    def exclude(self, evidence: Evidence) -> Excluded:
+        """Return what of a page doesn't count."""
+        found = set()
+        for folder in self.folders.chain(evidence.host, evidence.folder):
+            known = [each[folder] for each in (self._own, self._others) if folder in each]
+            pages = sum([each.pages for each in known])
+            if pages >= MIN_TITLES:
+                least = max(SHARE * pages, MIN_TITLES - 1)
+                for segment in evidence.segments:
+                    if sum([each.segments.get(segment, 0) for each in known]) >= least:
+                        found.add(segment)
+        return Excluded(segments=frozenset(found), by=(self.name,) * bool(found))
+
+    def _of(self, folder: int) -> _Titles:
+        if folder not in self._own:
+            self._own[folder] = _Titles()
+        self._own.move_to_end(folder)
+        return self._own[folder]
+
+    def dump(self, *, complete: bool) -> list[Any]:
+        """Return the titles by folder; for others those of the host."""
+        return [
+            [folder, each.pages, list(each.segments.items())]
+            for folder, each in self._own.items()
+            if complete or self.folders.chain(folder, folder) == (folder,)
+        ]
+
+    def restore(self, dump: list[Any]) -> None:
+        """Go on from a `dump`."""
+        for folder, pages, segments in dump:
+            self._of(int(folder)).add(_counts(segments), int(pages))
+
+    def add_others(self, dumps: list[list[Any]]) -> None:
+        """Take over the dumps of other crawlers, in place of those before."""
+        others: dict[int, _Titles] = {}
+        for dump in dumps:
+            for folder, pages, segments in dump[:1]:
+                others.setdefault(int(folder), _Titles()).add(_counts(segments), int(pages))
+        self._others = others
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are held, rounded up."""
+        held = [*self._own.values(), *self._others.values()]
+        return _ENTRY_BYTES * sum([1 + len(each.segments) for each in held])
+
+
+def _counts(segments: list[Any]) -> dict[int, int]:
+    return {int(segment): int(count) for segment, count in segments[:_MAX_SEGMENTS]}

@@ -1,0 +1,236 @@
+"""Each sentence of the judgement, on pages made for it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.decision.comparison import Comparison, Refusal, Rule, deciding
+from scrapy_neardup.decision.context import Context, Excluded
+from scrapy_neardup.decision.shingling import bits_of
+from scrapy_neardup.decision.sketch import Sketch
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.text import parse_html
+from scrapy_neardup.verdict import Candidate, Page
+
+BEST = Parameters()
+SIZES = BEST.matching.sketch
+
+
+def words(seed, count):
+    chance = random.Random(seed)
+    return " ".join(f"w{chance.randrange(10**6)}" for _ in range(count))
+
+
+def page(html, url="http://a.example/d/1", title="One"):
+    analyser = Analyser(BEST)
+    content = analyser.read(parse_html(f"<title>{title}</title>{html}".encode()))
+    return analyser.page(content, page_id=hash((html, url, title)) & 0xFFFF, url=url)
+
+
+class Known:
+    """Sites of which this is known."""
+
+    def __init__(self, excluded=Excluded(), *, few=False):  # noqa: B008  (it never changes)
+        self.excluded, self.few = excluded, few
+
+    def exclude(self, evidence):
+        return self.excluded._replace(
+            segments=self.excluded.segments & evidence.segments,
+            paths=self.excluded.paths.intersection(evidence.paths),
+        )
+
+    def has_few_pages(self, *_):
+        return self.few
+
+
+def decided(ours, theirs, excluded=Excluded(), *, few=False, **settings):  # noqa: B008
+    context = Context(knowledge=Known(excluded, few=few), **settings)
+    comparison = Comparison(ours, SIZES, context, ours.text)
+    return comparison.decide(Candidate(theirs.id, 0, theirs.evidence))
+
+
+def text(*parts):
+    return "".join(f"<p>{words(seed, count)}</p>" for seed, count in parts)
+
+
+WHOLE = text((1, 300))
+SIMILAR = text((1, 300), (2, 8))  # .97
+LESS = text((1, 300), (2, 20))  # .93
+MUCH_LESS = text((1, 300), (2, 50))  # .85
+
+
+@pytest.mark.parametrize(
+    ("html", "title", "url", "rule"),
+    [
+        (WHOLE, "One", "/d/2", Rule.EQUAL),
+        (SIMILAR, "One", "/d/2", Rule.ALIKE),
+        (LESS, "One", "/d/2", Rule.ALIKE),
+        (MUCH_LESS, "One", "/d/2", Refusal.UNLIKE),
+        (SIMILAR, "Two", "/d/2", Rule.RETITLED),
+        (LESS, "Two", "/d/2", Refusal.UNLIKE),
+        (MUCH_LESS, "One", "/d/1?sid=31415926535897932384", Rule.RESPONSE),
+        (MUCH_LESS, "One", "/d/1?id=3", Refusal.UNLIKE),
+        (text((1, 300), (2, 100)), "One", "/d/1?sid=31415926535897932384", Refusal.UNLIKE),
+        (text((3, 300)), "One", "/d/1", Refusal.UNLIKE),
+    ],
+)
+def test_how_alike_pages_must_be(html, title, url, rule):
+    made = decided(page(html, f"http://a.example{url}", title), page(WHOLE))
+    assert made.rule == rule
+    assert made.is_same == (made.resemblance >= made.needed)
+
+
+def test_what_is_needed_follows_the_setting():
+    one, other = page(SIMILAR, "http://a.example/d/2", "Two"), page(WHOLE)
+    needed = [decided(one, other, min_resemblance=least).needed for least in (0.8, 0.9, 0.98)]
+    assert needed == pytest.approx([0.9, 0.95, 0.99])
+    met = page(MUCH_LESS, "http://a.example/d/1?sid=31415926535897932384")
+    needed = [decided(met, other, min_resemblance=least).needed for least in (0.7, 0.85, 0.95)]
+    assert needed == pytest.approx([0.7, 0.8, 0.9])
+
+
+def test_rows_may_stand_in_any_order():
+    rows = [f"<tr><td>{words(n, 3)}</td><td>{words(-n, 2)}</td></tr>" for n in range(1, 60)]
+    ours, theirs = (
+        page(f"<table>{''.join(each)}</table>", f"http://a.example/{n}")
+        for n, each in enumerate((rows, rows[::-1]))
+    )
+    assert decided(ours, theirs, few=True).rule is Rule.EQUAL
+
+
+def test_where_little_is_known_pages_must_be_equal_unless_their_paths_agree():
+    other = page(WHOLE)
+    assert decided(page(SIMILAR, "http://a.example/d/2"), other, few=True).rule is Refusal.UNEQUAL
+    assert decided(page(WHOLE, "http://a.example/d/2"), other, few=True).rule is Rule.EQUAL
+    assert decided(page(SIMILAR, "http://a.example/d/1?a=1"), other, few=True).is_same
+    untitled = [page(html, f"http://a.example/{html[3:9]}", "") for html in (WHOLE, SIMILAR[::-1])]
+    assert not decided(*untitled, few=True).is_same
+    same_words = page(SIMILAR, "http://b.example/", ""), page(WHOLE, title="")
+    assert decided(*same_words, few=True).rule is Rule.ALIKE
+
+
+@pytest.mark.parametrize("count", [45, 400])
+def test_other_media_contradict_beside_little_text(count):
+    html = text((1, count)) + "<img src=/{}.png>"
+    ours, theirs = (page(html.format(n), f"http://a.example/{n}") for n in (1, 2))
+    rule = decided(ours, theirs).rule
+    if count == 400:
+        assert rule is Rule.EQUAL
+    else:
+        assert rule in {Refusal.OTHER_MEDIA, Refusal.UNEQUAL}
+    again = page(html.format(2), "http://a.example/1")
+    assert decided(page(html.format(1), "http://a.example/1"), again).is_same
+
+
+def test_elements_named_as_boilerplate_count_unless_addresses_agree():
+    html = text((1, 200)) + "<div class=sidebar>{}</div>"
+    one, other = html.format(text((2, 60))), html.format(text((3, 60)))
+    theirs = page(one, "http://a.example/4.1/page.html")
+    assert not decided(page(other, "http://a.example/4.1/other.html"), theirs).is_same
+    found = decided(page(other, "http://a.example/4.2/page.html"), theirs)
+    assert (found.rule, found.identity) == (Rule.ALIKE, "same name, same title")
+
+
+class Menu:
+    def __init__(self, shingles):
+        self.shingles = shingles
+
+    def sketch(self, kind, size, level):
+        return 0 if kind else Sketch.of(self.shingles, size, level).bits
+
+
+def test_boilerplate_of_either_page_counts_in_neither():
+    menus = [text((seed, 200)) for seed in (8, 9)]
+    ours, theirs = (page(menu + WHOLE, f"http://a.example/{n}") for n, menu in enumerate(menus))
+    assert not decided(ours, theirs).is_same
+    shared = tuple(Menu(page(menu).text.shingles) for menu in menus)
+    found = decided(ours, theirs, Excluded(shared=shared, by=("boilerplate",)))
+    assert (found.is_same, found.learnt) == (True, ("boilerplate",))
+    # Where it is all of a page, pages must be equal.
+    one, other = page(menus[0], "http://a.example/1"), page(menus[0] + "<p>x y</p>")
+    assert decided(one, other, Excluded(shared=shared)).rule is Refusal.UNEQUAL
+
+
+def test_text_that_changes_does_not_count_at_one_address():
+    html = f"{WHOLE}<div class=x>{{}}</div>{text((2, 50))}"
+    session = "http://a.example/d/1?sid=31415926535897932384"
+    ours, theirs = page(html.format(words(3, 100)), session), page(html.format(words(4, 100)))
+    [changing] = [
+        path
+        for path, at in ours.known.paths.items()
+        if path in theirs.known.paths and at.rows != theirs.known.paths[path].rows
+    ]
+    assert not decided(ours, theirs).is_same
+    excluded = Excluded(paths=frozenset({changing}), by=("changing",))
+    found = decided(ours, theirs, excluded)
+    assert (found.rule, found.learnt) == (Rule.EQUAL, ("changing",))
+    elsewhere = page(html.format(words(3, 100)), "http://a.example/e/2", "Other")
+    assert not decided(elsewhere, theirs, excluded).is_same
+    assert decided(elsewhere, theirs, excluded).learnt == ()
+    assert bits_of([*ours.known.paths], {changing}).bit_count() == 1
+
+
+def test_segments_that_are_the_site_s_say_nothing():
+    ours = page(LESS, "http://a.example/2", "News | The Site")
+    theirs = page(WHOLE, "http://a.example/1", "News | Another")
+    assert decided(ours, theirs).rule is Refusal.UNLIKE
+    sites = (ours.known.segments | theirs.known.segments) - (
+        ours.known.segments & theirs.known.segments
+    )
+    assert decided(ours, theirs, Excluded(segments=sites)).rule is Rule.ALIKE
+
+
+@pytest.mark.parametrize(
+    ("html", "title", "is_same"),
+    [
+        (WHOLE, "Page 1", True),
+        (WHOLE, "Page 2", False),
+        (WHOLE + "<img src=a.png>", "Page 1", False),
+        (WHOLE + "<div class=sidebar>8</div>", "Page 1", False),
+        (WHOLE + "<p>7</p>", "Page 1", False),
+        (text((1, 299)), "Page 1", False),
+    ],
+)
+def test_exact(html, title, is_same):
+    theirs = page(WHOLE, title="Page 1")
+    for url in ("http://a.example/d/1", "http://a.example/d/2"):
+        found = decided(page(html, url, title), theirs, is_exact=True)
+        assert (found.is_same, found.needed) == (is_same, 1.0)
+
+
+def test_strict_titles_count_with_their_numbers():
+    one, other = page(SIMILAR, "http://a.example/2", "Part 2"), page(WHOLE, title="Part 1")
+    assert decided(one, other).rule is Rule.ALIKE
+    assert decided(one, other, titles="strict").rule is Refusal.UNEQUAL
+    assert decided(page(LESS, "http://a.example/2", "B"), other, titles="ignore").is_same
+
+
+def test_short_pages_are_equal_or_not():
+    def short(words, title="One", url="http://a.example/2"):
+        return page(f"<p>{words}</p>", url, title)
+
+    theirs = short("just a few words here")
+    assert decided(short("just a few words here"), theirs).is_same
+    assert not decided(short("just a few other words"), theirs).is_same
+    assert not decided(short("just a few words here", "Two"), theirs).is_same
+    assert decided(page(WHOLE), theirs).rule is Refusal.OTHER_KIND
+    assert decided(page(WHOLE), replace(theirs, evidence=b"")).rule is Refusal.OTHER_KIND
+
+
+def test_a_canonical_page_is_kept_beside_one_that_names_it_where_that_is_asked_for():
+    link = "<link rel=canonical href=/d/1>"
+    copy = page(WHOLE, "http://a.example/print/1", f"One</title>{link}<title>")
+    original = page(WHOLE)
+    assert decided(original, copy).is_same
+    assert decided(original, copy, prefers_canonical=True).rule is Refusal.CANONICAL
+    assert decided(copy, original, prefers_canonical=True).is_same
+
+
+def test_without_evidence_the_distance_decides():
+    bare = Page(id=1, fingerprint=2)
+    made = deciding(bare, BEST.matching)(Candidate(2, 3))
+    assert (made.is_same, made.rule) == (True, Rule.WITHIN_K)

@@ -1,0 +1,51 @@
+"""Evidence is read as it was written."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.decision.evidence import (
+    HEAD_SIZE,
+    MAX_PATHS,
+    MAX_SEGMENTS,
+    DomPath,
+    Evidence,
+    stored_size,
+)
+from scrapy_neardup.decision.sketch import Sketch
+
+SIZES = 192, 64
+short, word = st.integers(1, (1 << 16) - 1), st.integers(0, (1 << 32) - 1)
+
+
+def sketch(size):
+    return st.builds(Sketch, st.integers(0, 20), st.integers(0, (1 << size) - 1))
+
+
+heads = {
+    **dict.fromkeys(("host", "folder", "path", "title", "embedded", "rows", "named_rows"), word),
+    **dict.fromkeys(("query", "name"), short),
+    "segments": st.frozensets(short, max_size=MAX_SEGMENTS),
+    "has_canonical": st.booleans(),
+}
+bodies = {
+    "paths": st.dictionaries(
+        short, st.builds(DomPath, short, st.integers(0, 255)), max_size=MAX_PATHS
+    ),
+    "sketches": st.tuples(*map(sketch, SIZES)),
+}
+
+
+@given(
+    st.builds(Evidence, **heads, paths=st.just({}), sketches=st.just(())),
+    st.builds(Evidence, **heads, **bodies),
+)
+def test_evidence(of_short, of_long):
+    for evidence, size in ((of_short, HEAD_SIZE), (of_long, stored_size(SIZES))):
+        packed = evidence.pack(SIZES)
+        assert len(packed) == size
+        assert Evidence.unpack(packed, SIZES) == evidence
+
+
+def test_rows_without_some_paths():
+    evidence = Evidence(rows=0x1_0007, paths={3: DomPath(5, 1), 4: DomPath(0xFFFF, 1)})
+    assert [evidence.rows_without(paths) for paths in ((), {3}, {4}, {9})] == [7, 2, 8, 7]

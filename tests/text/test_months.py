@@ -1,0 +1,146 @@
+"""Calendars without end: an empty month is that of one of two years."""
+
+import asyncio
+import calendar
+
+import pytest
+
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
+from scrapy_neardup.parameters import Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.text import Content, Extractor, parse_html
+from scrapy_neardup.text.months import without_year
+
+ROWS = {
+    "bare": lambda year, month: calendar.Calendar().monthdayscalendar(year, month),
+    "with the days around": lambda year, month: [
+        [day.day for day in week] for week in calendar.Calendar().monthdatescalendar(year, month)
+    ],
+    "with weeks": lambda year, month: [
+        [number, *week]
+        for number, week in enumerate(calendar.Calendar().monthdayscalendar(year, month), 14)
+    ],
+}
+ADDRESSES = [
+    "http://a.example/calendar/{year}/{month:02}/",
+    "http://a.example/calendar?month={month}&year={year}",
+    "http://a.example/events/{year}-{month:02}.html",
+]
+
+
+def page(year, month, *, rows="bare", event="", event_day=0, linked=0, note=""):
+    """Return a month as a calendar shows it."""
+    name = f"{calendar.month_name[month]} {year}"
+    cells = "".join(
+        "<tr>" + "".join(
+            f"<td>{f'<a href={day}>' if day == linked else ''}{day or ''}"
+            f"{'</a>' if day == linked else ''}{f' {event}' if day == event_day else ''}</td>"
+            for day in week
+        ) + "</tr>"
+        for week in ROWS[rows](year, month)
+    )  # fmt: skip
+    return Extractor().extract(parse_html(
+        f"<title>{name}</title><h1>{name}</h1><p>Mo Tu We Th Fr Sa Su</p><table>{cells}</table>"
+        f"<p>No events in {name}. {note}<a>{year - 1}</a> <a>{year + 1}</a></p>".encode()
+    ))  # fmt: skip
+
+
+def read(content, year, month, address=ADDRESSES[0]):
+    return without_year(content, address.format(year=year, month=month))
+
+
+YEARS = [(year, month) for year in range(2001, 2006) for month in range(1, 13)]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("month", [2, 5, 12])
+def test_two_years_are_enough(address, rows, month):
+    found = [
+        read(page(year, month, rows=rows), year, month, address) for year in range(2001, 2030)
+    ]
+    assert len(set(found)) == 2
+    assert found[::2] == found[:1] * 15
+    assert found[1::2] == found[1:2] * 14
+
+
+def test_months_of_one_year_are_told_apart():
+    assert len({read(page(2001, month), 2001, month) for month in range(1, 13)}) == 12
+
+
+def test_it_does_not_matter_what_was_read_before():
+    first = read(page(2300, 5), 2300, 5)
+    for year, month in YEARS:
+        read(page(year, month), year, month)
+    assert read(page(2300, 5), 2300, 5) == first
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        {"event": "concert", "event_day": 12},
+        {"linked": 12},
+        {"note": "Room 4711 is closed."},
+    ],
+)
+def test_a_month_with_an_event_is_not_empty(happens):
+    content = page(2003, 7, **happens)
+    assert read(content, 2003, 7) is content
+
+
+def test_a_note_is_read_along():
+    found = {
+        read(page(year, 7, note=note), year, 7)
+        for year in (2001, 2003)
+        for note in ("", "On holiday.")
+    }
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "note"),
+    [
+        pytest.param("http://a.example/calendar", "", id="no date in the address"),
+        pytest.param("http://a.example/{year}", "", id="no month in the address"),
+        pytest.param("http://a.example/{year}/05", "", id="of another month"),
+        pytest.param("http://a.example/{year}/{month}", "{number} visitors.", id="other numbers"),
+        pytest.param("http://[{year}/{month}", "", id="no address"),
+    ],
+)
+def test_what_is_no_empty_month(address, note):
+    for number, year in enumerate(range(2001, 2040), 100):
+        for month in 4, 6:
+            content = page(year, month, note=note.format(number=number))
+            url = address.format(year=year, month=month, number=number)
+            assert without_year(content, url) is content
+    assert without_year(content, None) is content
+
+
+def test_months_of_other_rooms_are_other_months():
+    address = "http://a.example/room/{}/{}/5"
+    rooms = {without_year(page(2001, 5), address.format(room, 2001)) for room in range(100, 110)}
+    assert len(rooms) == 10
+
+
+def test_a_report_may_differ_in_its_year_alone():
+    for year in range(2001, 2040):
+        content = Content(f"Report of May {year}. Nothing has happened in {year}.", f"May {year}")
+        assert without_year(content, f"http://a.example/reports/{year}/05") is content
+
+
+def test_in_a_crawl():
+    async def run():
+        async with open_store("memory:", matching=Parameters().matching) as store:
+            detector = Detector(Analyser(Parameters()), store)
+            found = {}
+            for number, (year, month) in enumerate(YEARS):
+                url = ADDRESSES[0].format(year=year, month=month)
+                verdict = await detector.judge(page(year, month), page_id=number, url=url)
+                if verdict.is_duplicate:
+                    found[year, month] = verdict.match.url
+            return found
+
+    found = asyncio.run(run())
+    assert found.keys() == {(year, month) for year, month in YEARS if year > 2002}
+    assert found[2005, 8] == "http://a.example/calendar/2001/08/"
