@@ -25,12 +25,12 @@ from pathlib import Path
 import numpy as np
 from harness import arguments
 from redis_store import TEXTS, evidence_of
+from scrapy_neardup.stores.records import PACKED
 
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
-from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import (
     RETRIEVED_FAST,
     PackedIndex,

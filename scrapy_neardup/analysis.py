@@ -26,7 +26,7 @@ from scrapy_neardup.fingerprints import (
     simhash_features,
 )
 from scrapy_neardup.fingerprints.filtering import Filter
-from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
+from scrapy_neardup.fingerprints.hashing import salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.own_address import may_hold_address, without_address
 from scrapy_neardup.settings.parameters import Parameters, fold
@@ -104,11 +104,11 @@ class Analyser:
         """
         settings = self.parameters
         key = settings.hash_key
-        address = Address.of(url)
+        address = Address.of(url, salt(key))
         for reading in (_without_address,) if settings.is_exact else READINGS:
             content = reading(content, url)
         named = content.alias or _other_canonical(content, url)
-        looked_up = Address.of(named) if named else address
+        looked_up = Address.of(named, salt(key)) if named else address
         blocks = _clocks_as_content(content.blocks)
         tokens, counts = token_hashes_of_each(blocks.texts, key=key)
         count = len(tokens)

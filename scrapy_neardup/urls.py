@@ -168,8 +168,11 @@ class Address(NamedTuple):
     query: int
 
     @classmethod
-    def of(cls, url: str | None) -> Self:
-        """Return the address at `url`; one of no site if it can't be read. O(length)."""
+    def of(cls, url: str | None, salt: str = "") -> Self:
+        """Return the address at `url`; one of no site if it can't be read. O(length).
+
+        With a secret `salt` nobody else can tell the hashes.
+        """
         try:
             parts = urlsplit(url or "")
         except ValueError:
@@ -179,20 +182,20 @@ class Address(NamedTuple):
         if ";" in path or "(" in path:
             path = _SESSION_IN_PATH.sub("", path)
         above, _, last = path.rstrip("/").rpartition("/")
-        steps = _sum_steps(server, above) if last else 0
+        steps = _sum_steps(salt, server, above) if last else 0
         last = last or server
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
             stem, before, extension, after = page.groups("")
-            steps += hash_of(f"{before}{after}".lower(), 4)
+            steps += _salted(salt, f"{before}{after}".lower(), 4)
             last = stem + extension
         query = _parameters(parts.query) if parts.query else []
         return cls(
             server,
             f"{server}{path.rpartition('/')[0]}/",
-            hash_of(server + path, 8),
-            hash_of(f"{last}?{'&'.join(query)}", 2),
-            (steps + hash_of(last, 4)) % 2**32,
-            hash_of("&".join([part for part in query if not _ORDER.match(part)]), 2),
+            _salted(salt, server + path, 8),
+            _salted(salt, f"{last}?{'&'.join(query)}", 2),
+            (steps + _salted(salt, last, 4)) % 2**32,
+            _salted(salt, "&".join([part for part in query if not _ORDER.match(part)]), 2),
         )
 
 
@@ -265,9 +268,13 @@ def _is_session(name: str, value: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _sum_steps(server: str, path: str) -> int:
+def _sum_steps(salt: str, server: str, path: str) -> int:
     """Return the sum of the hashed steps that lead to the pages of a folder."""
-    return sum([hash_of(step, 4) for step in (server, *path.split("/"))])
+    return sum([_salted(salt, step, 4) for step in (server, *path.split("/"))])
+
+
+def _salted(salt: str, text: str, size: int) -> int:
+    return hash_of(salt + text, size) if text else 0
 
 
 @cache

@@ -22,6 +22,9 @@ CLOSESPIDER_PAGECOUNT = 2500
 CONCURRENT_REQUESTS = 1
 SCRAPER_SLOT_MAX_ACTIVE_SIZE = 1
 
+# The same verdicts, too, and so the published key; by default a store has a random one.
+NEARDUP_HASH_KEY = "public"
+
 # `compare` sets EXAMPLE_JOURNAL and, for several crawlers, EXAMPLE_FRONTIER; without them these
 # are off.
 EXTENSIONS = {"example.journal.Journal": 500}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -16,9 +17,10 @@ from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.flags import jobs_option, progress_option, scheduler_option, setting_option
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
 from scrapy_neardup.detector import Detector
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.offline.execution.daskcluster import workers
-from scrapy_neardup.offline.jobs.loading import load_batch, scanned_pages
-from scrapy_neardup.offline.jobs.scanning import Analysed, analysed
+from scrapy_neardup.offline.jobs.loading import Row, load_batch, scanned_pages, scanned_rows
+from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.lines import check_stdin
 from scrapy_neardup.offline.readers.record import batches
@@ -75,20 +77,22 @@ def load(
       scrapy-neardup load --scanned old.jsonl --store redis://host/0 --namespace bot.news
     """  # noqa: D301  (click's mark for lines to keep)
     parameters = judging_parameters(settings)
-    analyser = Analyser(parameters)
     corpus = None if scanned else Corpus(inputs)
+    rows: Iterator[Row] = iter(())
+    if corpus is None:
+        parameters, rows = _with_their_key(parameters, islice(_rows(inputs), skip, None))
     counts: Counter[Decision] = Counter()
     line = Progress(progress, sys.stdout)
     opened = opened_store(uri, namespace, parameters, expected_pages=expected_pages)
     try:
-        with ExitStack() as stack:
+        with opened as (store, runner, keyed), ExitStack() as stack:
+            analyser = Analyser(keyed)
             if corpus is None:
-                pages = _scanned(inputs, parameters, skip)
+                pages = scanned_pages(rows, keyed)
             else:
                 work = stack.enter_context(workers(scheduler))
                 pages = analysed(islice(corpus, skip, None), analyser, jobs=jobs, work=work)
             stack.enter_context(closing(pages))
-            store, runner = stack.enter_context(opened)
             detector = Detector(analyser, store)
             for batch in batches(pages, _IN_FLIGHT):
                 counts += runner.run(load_batch(batch, detector))
@@ -103,7 +107,17 @@ def load(
     click.echo(f"{counts.total():,} pages in {line.seconds:,.1f} s: {found}", err=True)
 
 
-def _scanned(inputs: Sequence[str], parameters: Parameters, skip: int) -> Generator[Analysed]:
+def _rows(inputs: Sequence[str]) -> Iterator[Row]:
     check_stdin(inputs)
-    pages = chain.from_iterable(scanned_pages(path, parameters) for path in inputs)
-    yield from islice(pages, skip, None)
+    yield from chain.from_iterable(map(scanned_rows, inputs))
+
+
+def _with_their_key(
+    parameters: Parameters, rows: Iterator[Row]
+) -> tuple[Parameters, Iterator[Row]]:
+    """Return the parameters with the public key if the pages have it and no other was given."""
+    if parameters.hash_key is not None or (first := next(rows, None)) is None:
+        return parameters, rows
+    if not first.schema.get("hash_key"):
+        parameters = replace(parameters, hash_key=PUBLIC_KEY)
+    return parameters, chain([first], rows)

@@ -18,15 +18,15 @@ from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.records import PACKED
-from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.entryformat import PACKED
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import RETRIEVED_FAST, RETRIEVED_SMALL, packed_design
 from scrapy_neardup.tables.packed.checked import PAGE
 
-_ENTRY = 43
+_ENTRY = 47
 """Bytes of an entry in memory besides its tables: six columns and two maps (measured)."""
-_ROW = 50
+_ROW = 54
 """Bytes of an entry in an SQLite file (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
@@ -194,7 +194,7 @@ def _store(
 def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return the bytes of a page in Redis: an entry in each table, and one by page id.
 
-    See `scrapy_neardup.stores.redis.layout`: an entry has six bytes in a table, eight more
+    See `scrapy_neardup.stores.redis.keyspace`: an entry has six bytes in a table, eight more
     (the page id) in the first one, and 21 in the tree of page ids, or 28 where that leads to
     features and sketches; these follow the page id. A feature has six bytes in a tree.
     """

@@ -11,6 +11,7 @@ import click
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import output
 from scrapy_neardup.cli.flags import refuse_given, setting_option, shingle_size_option
+from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.offline.jobs.neighbours import LEAST, Index
 from scrapy_neardup.offline.jobs.scanning import analyse
 from scrapy_neardup.offline.readers.corpus import Corpus
@@ -125,6 +126,11 @@ def _of_collection(
 
 def _of_packed(path: str, max_distance: int, top: int) -> Answers:
     index, analyser = open_packed(path), Analyser(Parameters())
+    if (index.schema or {}).get("hash_key"):
+        raise StoreMismatchError(
+            f"{path}: its pages were hashed with a secret key, and a query isn't; pack what scan"
+            " prints without --hash-key and --store"
+        )
 
     def answers(record: Record) -> list[dict[str, Any]]:
         page = analyse(record, analyser)

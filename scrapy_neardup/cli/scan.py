@@ -123,9 +123,7 @@ def scan(
         )
     parameters = judging_parameters(settings)
     corpus = Corpus(inputs)
-    analyser = Analyser(parameters)
     counts: Counter[tuple[Decision, Reason]] = Counter()
-    schema = parameters.schema()
     holding = None
     if containment is None:
         if given({"modulus"}):
@@ -139,14 +137,14 @@ def scan(
             )
     with (
         output(path) as results,
-        opened_store(uri, namespace, parameters) as (store, runner),
+        opened_store(uri, namespace, parameters) as (store, runner, keyed),
         workers(scheduler) as work,
-        closing(analysed(corpus, analyser, jobs=jobs, work=work)) as pages,
+        closing(analysed(corpus, analyser := Analyser(keyed), jobs=jobs, work=work)) as pages,
         _written(results, holding) as write,
         _interruption_explained(counts, path, uri),
     ):
         line = Progress(progress, results)
-        detector = Detector(analyser, store)
+        detector, schema = Detector(analyser, store), keyed.schema()
         for page, outcome in pages:
             verdict = runner.run(judge(outcome, detector))
             write(_row(page, outcome, verdict, parameters, schema), outcome)

@@ -1,18 +1,20 @@
 """The store of a crawl behind a guard, and what the crawl does when it fails.
 
-A store call takes at most ``NEARDUP_TIMEOUT`` seconds, and after three failures in a row the store
-isn't called for 30 seconds, so that a dead store costs the crawl three timeouts and not one a
-page. Then one call probes whether it answers again. A store that couldn't be opened because its
-server doesn't answer is treated alike, and the probe opens it first. Whatever a store raises
-becomes a `StoreCallFailedError`.
+After opening, a store call takes at most ``NEARDUP_TIMEOUT`` seconds. After three failures in a
+row the store isn't called for a second, then one call probes whether it answers again; as long as
+that fails the pauses double, up to 30 seconds, and the first success ends them. Calls during a
+pause wait for its end if that is no farther than ``NEARDUP_TIMEOUT``, and fail at once if it is:
+so a short disturbance costs time and no verdicts, and a dead store costs little time. A store that
+couldn't be opened because its server doesn't answer is treated alike, and the probe opens it.
+Whatever a store raises becomes a `StoreCallFailedError`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import suppress
 from functools import partial
 from types import coroutine
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
@@ -34,8 +36,11 @@ logger = logging.getLogger(__name__)
 FAILURES_IN_A_ROW = 3
 """Number of failed calls in a row after which the store isn't called for a while."""
 
+FIRST_PAUSE_SECONDS = 1.0
+"""Seconds for which it is left alone at first."""
+
 PAUSE_SECONDS = 30.0
-"""Seconds for which it isn't called."""
+"""Maximum seconds for which it isn't called."""
 
 CLOSE_SECONDS = 60.0
 """Maximum seconds that closing the store may take."""
@@ -60,6 +65,80 @@ class StoreCallFailedError(StoreError):
         self.refused = refused
 
 
+class Pauses:
+    """Whether calls may be made now: none while the store is left alone, then one that probes."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self._seconds = 0.0
+        self._until = 0.0
+        self._probing = False
+        self._news = asyncio.Event()
+
+    @property
+    def failures(self) -> int:
+        """Number of failures in a row."""
+        return self._failures
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the store is left alone, or probed."""
+        return self._failures >= FAILURES_IN_A_ROW
+
+    async def turn(self, patience: float) -> bool:
+        """Wait until a call may be made, at most `patience` seconds; return whether it probes.
+
+        Raises
+        ------
+        StoreCallFailedError
+            That will take longer.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        while self.is_on:
+            now = loop.time()
+            if not self._probing and now >= self._until:
+                self._probing = True
+                return True
+            until = deadline if self._probing else self._until
+            if now >= deadline or until > deadline:
+                raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    await self._news.wait()
+        return False
+
+    def begin(self) -> None:
+        """Leave the store alone from now on."""
+        self._failures = FAILURES_IN_A_ROW
+        self._lengthen()
+
+    def failed(self, *, probe: bool) -> None:
+        """Note that a call failed."""
+        self._failures += 1
+        if probe or self._failures == FAILURES_IN_A_ROW:
+            self._lengthen()
+
+    def succeeded(self) -> None:
+        """Note that a call succeeded: the next pause is a short one again."""
+        self._failures = 0
+        self._seconds = 0.0
+        self._tell()
+
+    def probed(self) -> None:
+        """Note that the call that probes is over."""
+        self._probing = False
+        self._tell()
+
+    def _lengthen(self) -> None:
+        self._seconds = min(max(FIRST_PAUSE_SECONDS, 2 * self._seconds), PAUSE_SECONDS)
+        self._until = asyncio.get_running_loop().time() + self._seconds
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
 class GuardedStore(Store):
     """A store whose calls are limited in time, and not made while it is broken.
 
@@ -72,8 +151,6 @@ class GuardedStore(Store):
         load; closing is limited to `CLOSE_SECONDS`.
     on_failure
         Called with every failure of a call that was made.
-    clock
-        A monotonic clock, in seconds.
 
     Notes
     -----
@@ -87,17 +164,13 @@ class GuardedStore(Store):
         *,
         timeout: float,
         on_failure: Callable[[StoreCallFailedError], None],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._uri = uri
         self._timeout = timeout
         self._on_failure = on_failure
-        self._clock = clock
         self._opened = False
-        self._failures = 0
-        self._paused_until = 0.0
-        self._probing = False
+        self._pauses = Pauses()
 
     async def open(self) -> None:
         """Open the store.
@@ -111,11 +184,9 @@ class GuardedStore(Store):
             It doesn't open for this crawl.
         """
         try:
-            await self._store.open()
-            self._opened = True
+            await self._open()
         except StoreUnavailableError:
-            self._failures = FAILURES_IN_A_ROW
-            self._paused_until = self._clock() + PAUSE_SECONDS
+            self._pauses.begin()
             raise
         except NeardupError:
             raise
@@ -123,6 +194,17 @@ class GuardedStore(Store):
             raise StoreError(
                 f"{redact_store(self._uri)} can't be opened: {self._redacted(error)}"
             ) from error
+
+    async def ready(self) -> None:
+        """Open a store that didn't answer so far, within the limits.
+
+        Raises
+        ------
+        StoreCallFailedError
+            It doesn't answer, or it is too early to try again.
+        """
+        if not self._opened:
+            await self._call(self._open)
 
     async def close(self) -> None:
         """Close the store."""
@@ -136,34 +218,43 @@ class GuardedStore(Store):
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, within the limits."""
-        return await self._call(self._store.check_and_add, page, decide)
+        return await self._asked(self._store.check_and_add, page, decide)
 
     async def confirm(self, page_id: int) -> None:
         """Make an entry final, within the limits."""
-        await self._call(self._store.confirm, page_id)
+        await self._asked(self._store.confirm, page_id)
 
     async def forget(self, page_id: int) -> int:
         """Withdraw an entry, within the limits."""
-        return await self._call(self._store.forget, page_id)
+        return await self._asked(self._store.forget, page_id)
 
     async def stats(self) -> StoreStats:
         """Count what is held."""
         return await self._store.stats()
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post and read on the store's notice board, within the limits."""
-        return await self._call(self._store.exchange, topic, member, value)
+        """Post and read on the store's notice board, within the limits.
+
+        In a pause it fails at once: what isn't heard now is heard the next time.
+        """
+        if self._pauses.is_on:
+            raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
+        return await self._asked(self._store.exchange, topic, member, value)
+
+    async def _open(self) -> None:
+        await self._store.open()
+        self.key = self._store.key
+        self._opened = True
+
+    async def _asked(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
+        if not self._opened:
+            raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
+        return await self._call(method, *arguments)
 
     async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
-        probe = self._failures >= FAILURES_IN_A_ROW
-        if probe:
-            if self._probing or self._clock() < self._paused_until:
-                raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
-            self._probing = True
+        probe = self._pauses.is_on and await self._pauses.turn(self._timeout)
         try:
             call = method(*arguments)
-            if not self._opened:
-                call = self._opened_for(call)
             try:
                 awaited = call.send(None)
             except StopIteration as done:
@@ -173,28 +264,20 @@ class GuardedStore(Store):
                     answer = await _rest(call, awaited)
         except TimeoutError as error:
             detail = f"no answer from the store within {self._timeout:g} s"
-            raise self._failed(Reason.TIMEOUT, detail) from error
+            raise self._failed(Reason.TIMEOUT, detail, probe=probe) from error
         except Exception as error:
             refused = not self._opened and not isinstance(error, StoreUnavailableError)
-            raise self._failed(
-                Reason.STORE_ERROR, self._redacted(error), refused=refused
-            ) from error
+            detail = self._redacted(error)
+            raise self._failed(Reason.STORE_ERROR, detail, probe=probe, refused=refused) from error
+        else:
+            if self._pauses.is_on:
+                logger.info("The near-duplicate store answers again")
+            if self._pauses.failures:
+                self._pauses.succeeded()
+            return answer
         finally:
             if probe:
-                self._probing = False
-        if self._failures >= FAILURES_IN_A_ROW:
-            logger.info("The near-duplicate store answers again")
-        self._failures = 0
-        return answer
-
-    async def _opened_for(self, call: Coroutine[Any, Any, T]) -> T:
-        try:
-            await self._store.open()
-        except BaseException:
-            call.close()
-            raise
-        self._opened = True
-        return await call
+                self._pauses.probed()
 
     def _redacted(self, error: Exception) -> str:
         """Return what `error` says, without a password."""
@@ -204,16 +287,16 @@ class GuardedStore(Store):
         return text
 
     def _failed(
-        self, reason: Reason, detail: str, *, refused: bool = False
+        self, reason: Reason, detail: str, *, probe: bool, refused: bool = False
     ) -> StoreCallFailedError:
-        self._failures += 1
-        if self._failures >= FAILURES_IN_A_ROW:
-            self._paused_until = self._clock() + PAUSE_SECONDS
-        if self._failures == FAILURES_IN_A_ROW:
+        self._pauses.failed(probe=probe)
+        if self._pauses.failures == FAILURES_IN_A_ROW:
             logger.warning(
-                "The near-duplicate store failed %d times in a row: pages go unjudged until it "
-                "answers again, which is tried every %g s",
+                "The near-duplicate store failed %d times in a row: pages wait for it up to %g s,"
+                " and then go unjudged. It is tried again after a second, and as long as it"
+                " fails after pauses that grow to %g s",
                 FAILURES_IN_A_ROW,
+                self._timeout,
                 PAUSE_SECONDS,
             )
         failure = StoreCallFailedError(reason, detail, refused=refused)
@@ -261,7 +344,7 @@ class Faults:
         self._reported.add(str(error))
         logger.error(
             "%s. As NEARDUP_ON_ERROR is 'keep' the crawl starts all the same: its pages are kept "
-            "unjudged until the store answers, which is tried every %g s",
+            "unjudged until the store answers, which is tried at least every %g s",
             str(error).rstrip("."),
             PAUSE_SECONDS,
         )

@@ -1,6 +1,6 @@
 """The store of a crawl: made from its settings, over its base, behind a guard.
 
-Rule of this module: nothing is connected or read from a server before `GuardedStore.open`, so
+Nothing is connected or read from a server before `GuardedStore.open`, so
 that what can't be used is told before anything has begun.
 """
 
@@ -17,6 +17,7 @@ from scrapy.utils.job import job_dir
 
 from scrapy_neardup.crawl.guard import GuardedStore, StoreCallFailedError
 from scrapy_neardup.errors import ConfigurationError, InputError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.settings.crawling import resolve_namespace
 from scrapy_neardup.stores import Store, open_store
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.settings.crawling import CrawlSettings
     from scrapy_neardup.settings.parameters import Parameters
+    from scrapy_neardup.tables.packed import PackedIndex
 
 
 def store_uri(crawler: Crawler, settings: CrawlSettings) -> str:
@@ -73,6 +75,10 @@ def make_store(
         The base can't be read, or its fingerprints aren't comparable.
     """
     uri, parameters = store_uri(crawler, settings), settings.parameters
+    index = None if settings.base is None else _opened_base(settings.base)
+    hash_key = parameters.hash_key
+    if hash_key is None and index is not None and not (index.schema or {}).get("hash_key"):
+        hash_key = PUBLIC_KEY
     store = open_store(
         uri,
         namespace=resolve_namespace(
@@ -83,25 +89,32 @@ def make_store(
         ),
         max_distance=parameters.max_distance,
         expected_pages=settings.expected_pages,
+        hash_key=hash_key,
         retention=settings.retention,
         schema=parameters.schema(),
         matching=parameters.matching,
     )
-    if settings.base is not None:
-        store = _layered(store, settings.base, parameters)
+    if settings.base is not None and index is not None:
+        store = _layered(store, index, settings.base, parameters)
     return GuardedStore(store, uri, timeout=settings.timeout, on_failure=on_failure)
 
 
-def _layered(store: Store, base: str, parameters: Parameters) -> Store:
-    # Imported where they are needed, which is in few crawls: they load as long as numpy does.
-    from scrapy_neardup.stores.layered import LayeredStore  # noqa: PLC0415
-    from scrapy_neardup.stores.packed import PackedPages  # noqa: PLC0415
+# What few crawls need is imported here: it loads as long as numpy does.
+
+
+def _opened_base(base: str) -> PackedIndex:
     from scrapy_neardup.stores.packfile import open_packed  # noqa: PLC0415
 
     try:
-        index = open_packed(base)
+        return open_packed(base)
     except InputError as error:
         raise InputError(f"NEARDUP_BASE: {error}") from error
+
+
+def _layered(store: Store, index: PackedIndex, base: str, parameters: Parameters) -> Store:
+    from scrapy_neardup.stores.layered import LayeredStore  # noqa: PLC0415
+    from scrapy_neardup.stores.packed import PackedPages  # noqa: PLC0415
+
     pages = PackedPages(
         index,
         base,

@@ -15,6 +15,8 @@ yields nothing, unless it has asked for the same page before, and now gives up.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -85,6 +87,7 @@ class Session:
             job=job,
         )
         self._actions = Actions(settings)
+        self._is_keyed = False
         self._probe: Probe | None = None
         if settings.probe:
             from scrapy_neardup.crawl.dust.probe import Probe  # noqa: PLC0415
@@ -106,6 +109,7 @@ class Session:
         eligibility = Eligibility(self._crawler)  # marks what is scheduled meanwhile
         try:
             await self._store.open()
+            self._use_key()
         except NeardupError as error:
             if not self._faults.lets_start(error):
                 self.journal.close()
@@ -173,10 +177,25 @@ class Session:
         request.meta[VERDICT_KEY] = judged.verdict
         self._judged[request] = judged
 
+    def _use_key(self) -> None:
+        """Hash pages with the key of the store from now on."""
+        parameters = self.settings.parameters
+        key = parameters.hash_key or self._store.key
+        self._reader.analyser = Analyser(replace(parameters, hash_key=key))
+        self._detector.analyser = self._reader.analyser
+        self._is_keyed = True
+
+    async def _key_once_ready(self) -> None:
+        if not self._is_keyed:
+            with suppress(StoreCallFailedError):  # or else it is reported when the store is asked
+                await self._store.ready()
+                self._use_key()
+
     async def _decide(
         self, visit: Visit, request: Request, response: Response, earlier: object
     ) -> Judged:
         """Judge a page until its verdict is final, and choose what to do about it."""
+        await self._key_once_ready()
         page, content, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)

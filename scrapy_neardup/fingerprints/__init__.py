@@ -17,12 +17,13 @@
 
 from scrapy_neardup.fingerprints.broder import broder_features, minima
 from scrapy_neardup.fingerprints.charikar import hamming_distance, simhash, simhash_features
-from scrapy_neardup.fingerprints.hashing import HASH_VERSION, digest, token_hashes
+from scrapy_neardup.fingerprints.hashing import HASH_VERSION, PUBLIC_KEY, digest, token_hashes
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
 from scrapy_neardup.fingerprints.shingles import Weights, features
 
 __all__ = [
     "HASH_VERSION",
+    "PUBLIC_KEY",
     "Weights",
     "broder_features",
     "digest",

@@ -15,7 +15,7 @@ Stafford's variant 13), a bijection in which every input bit moves every output 
 a probability near one half; so two tokens of up to eight bytes never collide. The hash
 of a token of more than 64 bytes is its 64-bit BLAKE2b.
 
-A key chooses seed, m1 and m2, and keys BLAKE2b.
+A key chooses seed, m1 and m2, and keys BLAKE2b. `PUBLIC_KEY` stands for the published values.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ HASH_VERSION = "ndx4-64"
 """Name, version and width of all that makes two fingerprints comparable: the tokens
 (`scrapy_neardup.text.normalize`), their hash, the hash of a shingle, the rule for ties; and the
 features and sketches that `minwise` and `broder` make of shingles."""
+
+PUBLIC_KEY = b"public"
+"""The published key, with which fingerprints made anywhere can be compared."""
 
 _WORD = 8
 _LONGEST = 64
@@ -85,7 +88,7 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
     text
         Any text; `scrapy_neardup.text.normalize` says what a token is.
     key
-        A secret, of any length. None is the published default.
+        A secret, of any length. None stands for `PUBLIC_KEY`.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def token_hashes(text: str, *, key: bytes | None = None) -> NDArray[np.uint64]:
     O(n), some 30 ns a token. Apart from the result, memory is bounded however long the
     text is.
 
-    Without the key it can't be computed which bits a text sets, nor, as far as we know,
+    Without a secret key it can't be computed which bits a text sets, nor, as far as we know,
     find two texts that agree under every key. It is a secret hash and no cryptographic
     one: a reader of many fingerprints may learn the key from them, and nothing
     stops a page from repeating another one's words.
@@ -138,7 +141,7 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
     parts
         What to digest.
     key
-        A secret, of any length, or None.
+        A secret, of any length. None stands for `PUBLIC_KEY`.
     bits
         Width of the digest, a multiple of 8 up to 512. A digest of 0 becomes 1, so that
         0 can stand for "there is none".
@@ -148,6 +151,17 @@ def digest(*parts: str | bytes, key: bytes | None = None, bits: int = 64) -> int
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         state.update(len(data).to_bytes(8, "little") + data)
     return int.from_bytes(state.digest(), "little") or 1
+
+
+def key_digest(key: bytes | None) -> str:
+    """Return what a file or a store records of a key; nothing of the public one."""
+    return "" if key in (None, PUBLIC_KEY) else blake2b(key or b"", digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=8)
+def salt(key: bytes | None) -> str:
+    """Return what texts begin with that are hashed without a key; nothing for the public one."""
+    return "" if key in (None, PUBLIC_KEY) else f"{digest('salt', key=key, bits=128):032x}"
 
 
 @lru_cache(maxsize=16)
@@ -247,7 +261,7 @@ def _keyed(key: bytes | None) -> Hasher:
         return int.from_bytes(state.digest(), "little")
 
     numbers = _PUBLIC_NUMBERS
-    if key is not None:
+    if key not in (None, PUBLIC_KEY):
         person = b"neardup-mixer"
         secret = blake2b(digest_size=3 * _WORD, key=_blake_key(key), person=person).digest()
         seed, m1, m2 = struct.unpack("<3Q", secret)
@@ -257,6 +271,6 @@ def _keyed(key: bytes | None) -> Hasher:
 
 def _blake_key(key: bytes | None) -> bytes:
     """Fit a key of any length into the 64 bytes that BLAKE2b takes."""
-    if key is None:
+    if key is None or key == PUBLIC_KEY:
         return b""
     return blake2b(key, person=b"neardup-key").digest()

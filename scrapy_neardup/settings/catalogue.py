@@ -208,7 +208,8 @@ class Judging(_Checked):
         kinds.secret_key(),
         None,
         "Secret that fingerprints depend on, so that nobody can craft a page that collides with"
-        " another one.",
+        " another one; None, a random one of the store's own; public, the published one, which"
+        " also serves where there is no store.",
         is_secret=True,
     )
     store_urls: bool | Literal["hash"] = _option(

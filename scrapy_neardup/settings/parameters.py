@@ -10,6 +10,7 @@ from typing import Any, Self
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import HASH_VERSION
+from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.settings.catalogue import PRESETS, Judging
 
 
@@ -67,7 +68,7 @@ class Parameters(Judging):
         """
         recorded: dict[str, str | int | float] = {
             "hash": HASH_VERSION,
-            "hash_key": "" if self.hash_key is None else fold(self.hash_key),
+            "hash_key": key_digest(self.hash_key),
             "shingle_size": self.shingle_size,
             "weights": _name(self.weights),
             "text": _name(self.text),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
+from typing import Any
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.importing import imported
 from scrapy_neardup.urls import redact_store
 
 __all__ = [
@@ -23,14 +26,14 @@ __all__ = [
 StoreFactory = Callable[[str, StoreOptions], Store]
 
 SCHEMES: dict[str, str | StoreFactory] = {
-    "memory": "scrapy_neardup.stores.embedded.memory:MemoryStore",
-    "sqlite": "scrapy_neardup.stores.sqlite.store:SQLiteStore",
-    "redis": "scrapy_neardup.stores.redis.single:RedisStore",
-    "rediss": "scrapy_neardup.stores.redis.single:RedisStore",
-    "unix": "scrapy_neardup.stores.redis.single:RedisStore",
-    "redis+sentinel": "scrapy_neardup.stores.redis.single:RedisStore",
-    "redis+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
-    "rediss+cluster": "scrapy_neardup.stores.redis.cluster:RedisClusterStore",
+    "memory": "scrapy_neardup.stores.embedded.memorystore:MemoryStore",
+    "sqlite": "scrapy_neardup.stores.sqlite.sqlitestore:SQLiteStore",
+    "redis": "scrapy_neardup.stores.redis.store:RedisStore",
+    "rediss": "scrapy_neardup.stores.redis.store:RedisStore",
+    "unix": "scrapy_neardup.stores.redis.store:RedisStore",
+    "redis+sentinel": "scrapy_neardup.stores.redis.store:RedisStore",
+    "redis+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:RedisClusterStore",
+    "rediss+cluster": "scrapy_neardup.stores.redis.cluster.clusterstore:RedisClusterStore",
 }
 """URI scheme -> factory that is called with (uri, options), or ``"module:name"`` of one. Add your
 own."""
@@ -42,6 +45,7 @@ def open_store(
     namespace: str = "default",
     max_distance: int = 3,
     expected_pages: int = 1_000_000,
+    hash_key: bytes | None = PUBLIC_KEY,
     retention: float = 0.0,
     schema: Mapping[str, str | int | float] | None = None,
     matching: Matching | None = None,
@@ -66,12 +70,36 @@ def open_store(
         ) from None
     if isinstance(factory, str):
         factory = imported(factory, uri)
+    recorded = dict(schema or {}) | (matching or Matching()).record()
+    digest = recorded.pop("hash_key", "")
+    if digest and hash_key is not None and digest != key_digest(hash_key):
+        raise ConfigurationError("the schema is that of another hash_key than the store's")
     options = StoreOptions(
         namespace=namespace,
         max_distance=OPTIONS["max_distance"].read(max_distance),
         expected_pages=OPTIONS["expected_pages"].read(expected_pages),
+        hash_key=hash_key,
         retention=retention,
-        schema=dict(schema or {}) | (matching or Matching()).record(),
+        schema=recorded,
         matching=matching or Matching(),
     )
     return factory(uri, options)
+
+
+def imported(place: str, uri: str) -> Any:
+    """Return the object at ``"module:name"``, for the store at `uri`.
+
+    Raises
+    ------
+    ConfigurationError
+        It needs redis-py, which isn't installed.
+    """
+    try:
+        return resolve_name(place)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "redis":
+            raise
+        raise ConfigurationError(
+            f"NEARDUP_STORE: {redact_store(uri)} needs the package redis, which isn't installed:"
+            ' pip install "scrapy-neardup[redis]"'
+        ) from None

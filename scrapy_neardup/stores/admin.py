@@ -1,6 +1,6 @@
 """What a store holds, seen from outside: ``store_admin(uri)``.
 
-Rule of this room: a store isn't opened, so that its parameters needn't be known, and only
+A store isn't opened, so that its parameters needn't be known, and only
 `Admin.clear` changes anything.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.stores import imported
 from scrapy_neardup.stores.base import StoreStats
-from scrapy_neardup.stores.importing import imported
 from scrapy_neardup.urls import redact_store
 
 
@@ -53,9 +53,9 @@ class Admin(Protocol):
         """Remove a namespace. No crawl may be using it."""
 
 
-_REDIS = "scrapy_neardup.stores.redis.admin:redis_admin"
+_REDIS = "scrapy_neardup.stores.redis.redis_admin:redis_admin"
 ADMINS = {
-    "sqlite": "scrapy_neardup.stores.sqlite.admin:sqlite_admin",
+    "sqlite": "scrapy_neardup.stores.sqlite.sqlite_admin:sqlite_admin",
     **dict.fromkeys(
         ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"), _REDIS
     ),

@@ -47,6 +47,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from scrapy_neardup.decision.matching import Matching
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.verdict import Decide, Page, Verdict
 
 MAX_COMPARED: Final = 64
@@ -61,7 +62,7 @@ listed up to this number."""
 
 MAX_UNDER_FEATURE: Final = 16
 """Maximum number of entries found by one value of one feature. A feature of more distinct pages is
-furniture, not content: it finds the wrong entries, and the time of a page would grow with its
+boilerplate, not content: it finds the wrong entries, and the time of a page would grow with its
 site. The page's other features still find it."""
 
 MAX_MEMBERS: Final = 64
@@ -82,18 +83,22 @@ class StoreOptions:
         What else makes a page a duplicate of an entry.
     expected_pages
         Number of pages that the store is sized for. More pages are slower, not wrong.
+    hash_key
+        The key that pages are hashed with; None: a new namespace gets its own, and one that is
+        there keeps its own.
     retention
         Seconds after which an entry that no page has met no longer matches; 0: never. Only
         Redis stores take another value.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
-        shingle size, ...). It is recorded with the entries; a store made with another schema, k
-        or `matching` refuses to open.
+        shingle size, ...), but for the key. It is recorded with the entries; a store made with
+        another schema, k, `matching` or key refuses to open.
     """
 
     namespace: str = "default"
     max_distance: int = 3
     matching: Matching = field(default_factory=Matching)
+    hash_key: bytes | None = PUBLIC_KEY
     expected_pages: int = 1_000_000
     retention: float = 0.0
     schema: Mapping[str, str | int | float] = field(default_factory=dict)
@@ -118,7 +123,14 @@ class Store(Protocol):
 
     Every method raises `StoreUnavailableError` where the store doesn't answer, and
     leaves it as if the call had not been made or had been made once.
+
+    Attributes
+    ----------
+    key
+        What the pages of the namespace are hashed with; it is known once the store is open.
     """
+
+    key: bytes = PUBLIC_KEY
 
     async def open(self) -> None:
         """Make it ready.

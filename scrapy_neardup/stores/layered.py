@@ -9,7 +9,8 @@ entry that the store holds of the page itself stays there.
 from __future__ import annotations
 
 from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.errors import InputError, StoreCorruptError
+from scrapy_neardup.errors import InputError, StoreCorruptError, StoreMismatchError
+from scrapy_neardup.fingerprints.hashing import key_digest
 from scrapy_neardup.stores.base import Store, StoreStats
 from scrapy_neardup.stores.packed import PackedPages
 from scrapy_neardup.verdict import Decide, Page, Verdict
@@ -36,8 +37,22 @@ class LayeredStore(Store):
         self._base = base
 
     async def open(self) -> None:
-        """Open the store."""
+        """Open the store.
+
+        Raises
+        ------
+        StoreMismatchError
+            Its key isn't that of the base.
+        """
         await self._store.open()
+        self.key = self._store.key
+        if key_digest(self.key) != self._base.key_digest:
+            await self._store.close()
+            raise StoreMismatchError(
+                "NEARDUP_BASE: its pages were hashed with another key than those of the store. Set"
+                " NEARDUP_HASH_KEY to the one that it was made with (scan --hash-key), or pack"
+                " what scan prints of these pages without a --store"
+            )
 
     async def close(self) -> None:
         """Close the store."""

@@ -18,7 +18,7 @@ from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.records import PACKED
+from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.urls import Extent, site
 from scrapy_neardup.verdict import Candidate, Decide, Match, Page, Reason, Verdict
@@ -77,6 +77,7 @@ class PackedPages:
         self._index = index
         self._max_distance = max_distance
         self.matching = matching
+        self.key_digest = str((index.schema or {}).get("hash_key", ""))
         self._kept = lru_cache(MAX_EQUAL)(self._read)
 
     def check(self, page: Page, decide: Decide) -> Verdict | None:
@@ -225,6 +226,8 @@ def _check(
             " --preset paper)"
         )
     here, there = {**schema, **wanted}, {**index.schema, **wanted}
+    # Which key it has to be is known once the store is open (`layered.py`).
+    here["hash_key"] = there["hash_key"] = ""
     if index.records is not None:  # a file of short pages doesn't say how features would be
         there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
     differences = [

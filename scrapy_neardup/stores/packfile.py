@@ -1,6 +1,6 @@
-"""The file of a packed index: written aside, mapped into memory, verified where it is read.
+"""The file of a packed index: written in one pass, mapped into memory, verified where it is read.
 
-Rule of this module: bytes and offsets; what they mean is the business of
+Bytes and offsets; what they mean is the business of
 `scrapy_neardup.tables.packed`. A file is ::
 
     magic, version                  16 bytes

@@ -33,7 +33,7 @@ def test_loading_twice_changes_nothing(call, site, tmp_path):
 
 @pytest.mark.parametrize("preset", ["best", "compact", "paper"])
 def test_scanned_pages_make_the_same_store(call, site, tmp_path, preset):
-    options = ["--preset", preset]
+    options = ["--preset", preset, "--hash-key", "secret"]
     (site / "short.html").write_text("<p>no more than these six words</p>")
     call("load", "site", *options, "--store", "sqlite:a.sqlite", "--namespace", "n", "--jobs", 2)
     scanned = call("scan", "site", *options).stdout

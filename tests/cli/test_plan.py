@@ -13,8 +13,8 @@ from scrapy_neardup.fingerprints.filtering import choose_filter
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packfile import write_pieces
-from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import Unpacked, encode_index
 from scrapy_neardup.verdict import Page

@@ -14,7 +14,7 @@ from store_registry import PLACES, keys, page
 from scrapy_neardup.cli import main
 from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.stores import Matching, Store, open_store
-from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.keyspace import Layout
 
 NAMES = ("shop.default", "a:b*c", "名")
 PAGES = 400

@@ -14,7 +14,7 @@ from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import SCHEMES
-from scrapy_neardup.stores.embedded.memory import MemoryStore
+from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 from scrapy_neardup.text import parse_html
 
 KEYS = [
@@ -107,13 +107,28 @@ def test_options_reach_the_detector(call, site, rows):
 
 
 def test_a_store_remembers_and_namespaces_never_meet(call, site, rows):
-    store = ["--store", "sqlite:seen.db"]
+    store = ["--store", "sqlite:seen.db", "--hash-key", "secret"]
     first = rows(call("scan", "site", *store).stdout)
     again = rows(call("scan", "site", *store).stdout)
     assert [row["verdict"] for row in first] == ["new", "duplicate", "duplicate"] * 3
     assert [row["verdict"] for row in again] == ["seen", "duplicate", "duplicate"] * 3
     other = rows(call("scan", "site", *store, "--namespace", "other").stdout)
     assert other == first
+
+
+def test_scan_and_load_take_the_key_of_the_store(call, site, rows):
+    store = ["--store", "sqlite:seen.db", "--namespace", "n"]
+    call("load", "site", *store)
+    scanned = call("scan", "site", *store).stdout
+    found = rows(scanned)
+    assert {row["verdict"] for row in found} == {"seen", "duplicate"}
+    [key] = {row["schema"]["hash_key"] for row in found}
+    assert key != ""
+    assert rows(call("scan", "site").stdout)[0]["schema"]["hash_key"] == ""
+    load = ["load", "--scanned", "-", "--namespace", "n", "--store"]
+    assert " 0 new, " in call(*load, "sqlite:seen.db", stdin=scanned).stderr
+    refused = call(*load, "sqlite:other.db", stdin=scanned, status=2)
+    assert f"hash_key is '{key}' there" in refused.stderr
 
 
 @pytest.mark.parametrize(

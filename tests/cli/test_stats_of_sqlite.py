@@ -51,7 +51,7 @@ def test_stats_and_clear(uri):
     found = shown(uri, NAMES[0])
     assert (found["pages"], found["pending"], found["dropped"]) == (30, 0, 5)
     assert found["file_bytes"] == path.stat().st_size
-    assert found["parameters"] == {"max_distance": "3", "shingle": "3"}
+    assert found["parameters"] == {"hash_key": "public", "max_distance": "3", "shingle": "3"}
     text = run("stats", "--store", uri, "--namespace", NAMES[0]).output
     assert "pages            30\n" in text
     assert "shingle          3" in text

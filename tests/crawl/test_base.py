@@ -76,7 +76,7 @@ MISFITS = {
     "scope is 'all' there and 'host' here": ([], [], {"NEARDUP_SCOPE": "host"}),
     "NEARDUP_SCOPE must be 'all', 'host' or": ([], [], {"NEARDUP_SCOPE": "language"}),
     "has no URLs": (["--scope", "host"], ["--no-urls"], {"NEARDUP_SCOPE": "host"}),
-    "hash_key is ''": ([], [], {"NEARDUP_HASH_KEY": "secret"}),
+    "were hashed with another key": ([], [], {"NEARDUP_HASH_KEY": "secret"}),
     "set NEARDUP_PRESET to 'paper'": ([], ["--no-sketches"], {}),
     "text_bits is 1792 there and 512 here": ([], [], {"NEARDUP_PRESET": "compact"}),
     "features is 7 there and 9 here": (["--features", "6,14,2"], [], {}),

@@ -3,7 +3,8 @@ import asyncio
 import pytest
 from crawl_stores import ToyStore
 
-from scrapy_neardup.crawl.guard import PAUSE_SECONDS, GuardedStore, StoreCallFailedError
+from scrapy_neardup.crawl import guard
+from scrapy_neardup.crawl.guard import GuardedStore, Pauses, StoreCallFailedError
 from scrapy_neardup.errors import StoreError, StoreLockedError
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.verdict import Page, Reason
@@ -11,24 +12,14 @@ from scrapy_neardup.verdict import Page, Reason
 URI = "toy://ann:secret@host/"
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
 class Bench:
     """A guarded toy store, what it was asked, and the failures that were reported."""
 
-    def __init__(self, ways):
-        self.clock = Clock()
+    def __init__(self, ways, timeout=0.01):
         self.failures = []
         self.toy = ToyStore(f"toy:{ways}", StoreOptions())
         self.toy.uri = URI
-        self.store = GuardedStore(
-            self.toy, URI, timeout=0.01, on_failure=self.failures.append, clock=self.clock
-        )
+        self.store = GuardedStore(self.toy, URI, timeout=timeout, on_failure=self.failures.append)
         self.made = 0
         self._check = self.toy.check_and_add
         self.toy.check_and_add = self.counted
@@ -40,6 +31,7 @@ class Bench:
     async def outcome(self):
         """Return why a check failed, or its decision."""
         try:
+            await self.store.ready()
             return (await self.store.check_and_add(Page(id=1, fingerprint=1))).decision
         except StoreCallFailedError as error:
             return "shows a secret" if "secret" in str(error) else error.reason
@@ -49,31 +41,86 @@ async def outcomes(bench, number):
     return [await bench.outcome() for _ in range(number)]
 
 
+@pytest.fixture
+def pause(monkeypatch):
+    """Seconds of the first pause, which tests can wait for."""
+    monkeypatch.setattr(guard, "FIRST_PAUSE_SECONDS", 0.05)
+    return 0.05
+
+
 @pytest.mark.parametrize(("ways", "reason"), [
     ("fail=check", Reason.STORE_ERROR),
     ("break=check", Reason.STORE_ERROR),
     ("hang=check", Reason.TIMEOUT),
 ])  # fmt: skip
-def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reason):
+def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reason, pause):
     async def run():
         bench = Bench(ways)
         assert await outcomes(bench, 6) == [reason] * 3 + [Reason.PAUSED] * 3
         assert bench.made == len(bench.failures) == 3
-        bench.clock.now += PAUSE_SECONDS - 0.001
-        assert await bench.outcome() == Reason.PAUSED
-        bench.clock.now += 0.002
-        # One probe, which fails: 30 seconds more.
+        await asyncio.sleep(pause)
+        # One probe, which fails: twice as long.
         assert await outcomes(bench, 3) == [reason] + [Reason.PAUSED] * 2
         assert bench.made == 4
+        await asyncio.sleep(pause)
+        assert await bench.outcome() == Reason.PAUSED
+        await asyncio.sleep(pause)
+        assert await bench.outcome() == reason
 
     asyncio.run(run())
 
 
-def test_a_probe_that_succeeds_ends_the_pause():
+def test_pauses_grow_up_to_a_bound_and_a_success_ends_them(monkeypatch):
+    monkeypatch.setattr(guard, "FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(guard, "PAUSE_SECONDS", 0.06)
+
+    async def run():
+        pauses, loop, seen = Pauses(), asyncio.get_running_loop(), []
+        for _ in range(2):
+            pauses.begin()
+            for _ in range(5):
+                start = loop.time()
+                assert await pauses.turn(1)
+                seen.append(loop.time() - start)
+                pauses.failed(probe=True)
+                pauses.probed()
+            pauses.succeeded()
+            assert not await pauses.turn(0)
+        return seen
+
+    for waited, wanted in zip(asyncio.run(run()), [0.01, 0.02, 0.04, 0.06, 0.06] * 2, strict=True):
+        assert wanted - 0.002 <= waited < wanted + 0.05
+
+
+def test_pages_wait_for_the_end_of_a_pause(pause):
+    async def run():
+        bench = Bench("fail=check,recover=3", timeout=1)
+        assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
+        found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
+        assert sorted(found) == ["new"] + ["seen"] * 9
+        assert len(bench.failures) == 3
+
+    asyncio.run(run())
+
+
+def test_pages_wait_no_longer_than_the_timeout(pause):
+    async def run():
+        bench = Bench("fail=check", timeout=2.5 * pause)
+        await outcomes(bench, 3)
+        start = asyncio.get_running_loop().time()
+        # After the first probe the next one is too far off.
+        found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
+        assert sorted(found) == [Reason.PAUSED] * 9 + [Reason.STORE_ERROR]
+        assert asyncio.get_running_loop().time() - start < 2 * pause
+
+    asyncio.run(run())
+
+
+def test_a_probe_that_succeeds_ends_the_pause(pause):
     async def run():
         bench = Bench("fail=check,recover=3")
         await outcomes(bench, 4)
-        bench.clock.now += PAUSE_SECONDS
+        await asyncio.sleep(pause)
         assert await outcomes(bench, 3) == ["new", "seen", "seen"]
         assert bench.made == 6
 
@@ -90,11 +137,11 @@ def test_only_failures_in_a_row_count():
     asyncio.run(run())
 
 
-def test_there_is_one_probe_at_a_time():
+def test_there_is_one_probe_at_a_time(pause):
     async def run():
         bench = Bench("hang=check")
         await outcomes(bench, 3)
-        bench.clock.now += PAUSE_SECONDS
+        await asyncio.sleep(pause)
         reasons = await asyncio.gather(*(bench.outcome() for _ in range(5)))
         assert sorted(reasons) == [Reason.PAUSED] * 4 + [Reason.TIMEOUT]
 
@@ -104,9 +151,11 @@ def test_there_is_one_probe_at_a_time():
 def test_all_verbs_are_guarded():
     async def run():
         bench = Bench("fail=forget")
+        await bench.store.open()
         with pytest.raises(StoreCallFailedError):
             await bench.store.forget(1)
         bench = Bench("fail=confirm")
+        await bench.store.open()
         with pytest.raises(StoreCallFailedError):
             await bench.store.confirm(1)
         assert [failure.reason for failure in bench.failures] == [Reason.STORE_ERROR]
@@ -130,6 +179,7 @@ def test_opening_and_closing_tell_no_secrets():
 def test_the_notice_board_is_behind_the_same_guard():
     async def run():
         bench = Bench("fail=check")
+        await bench.store.open()
         assert await bench.store.exchange("topic", "member", b"value") == [b"value"]
         assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
         with pytest.raises(StoreCallFailedError) as raised:

@@ -82,6 +82,7 @@ class Crawl:
         self.ended = {"confirmed": [], "failed": [], "dropped": [], "seen": [], "late": []}
 
     async def run(self):
+        await self.store.open()
         async with asyncio.TaskGroup() as pages:
             for fate in self.fates:
                 pages.create_task(self.page(fate))
@@ -195,6 +196,7 @@ def test_pages_wait_no_longer_than_they_have_patience():
 def test_it_closes_whenever_what_it_waits_for_ends():
     async def scenario(later):
         crawl = Crawl([])
+        await crawl.store.open()
         await crawl.page(Fate(0, 0, 0, fails=True))
         await turns(later)
         await crawl.ledger.close()
@@ -210,6 +212,7 @@ def test_it_closes_though_pages_are_answered_while_it_waits_for_others():
 
     async def scenario(first, second):
         crawl = Crawl([])
+        await crawl.store.open()
         ledger = crawl.ledger
         lost, *asking = (Visit(number) for number in range(3))
         await ledger.begin(lost)

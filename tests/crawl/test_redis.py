@@ -178,9 +178,9 @@ def away():
 def test_a_server_that_is_away_at_start_leaves_pages_unjudged(crawl):
     outcome = crawl(Visit, "/a/1", "/a/2", settings={"NEARDUP_STORE": away()}, errors=True)
     assert outcome.notes == ["/a/1", "/a/2"]
-    assert outcome.counted() == {
-        "pages/checked": 3, "unjudged/not-html": 1, "unjudged/paused": 2, "store/errors": 1,
-    }  # fmt: skip
+    counted = outcome.counted()
+    assert counted.pop("store/errors") >= 1  # it is tried again
+    assert counted == {"pages/checked": 3, "unjudged/not-html": 1, "unjudged/paused": 2}
     [message] = outcome.logged("ERROR")
     assert re.search(r"redis://127\.0\.0\.1:\d+/0 doesn't answer", message)
     assert "NEARDUP_ON_ERROR is 'keep'" in message
@@ -201,7 +201,9 @@ def test_a_server_that_comes_up_later_is_used_then(crawl, site):
         site.routes["/up.json"] = does(server.start)
         site.routes["/later.json"] = waits(2 * Impatient.pause)
         paths = ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3", "/a/4"]
-        outcome = crawl(Impatient, *paths, settings={"NEARDUP_STORE": server.uri}, errors=True)
+        # Its key is made when it is up.
+        settings = {"NEARDUP_STORE": server.uri, "NEARDUP_HASH_KEY": None}
+        outcome = crawl(Impatient, *paths, settings=settings, errors=True)
     assert outcome.notes == ["/a/1", "/a/2", "/up.json", "/later.json", "/a/3"]
     unjudged = [outcome.counted().get(f"unjudged/{why}", 0) for why in ("paused", "store-error")]
     assert sum(unjudged) == 2

@@ -26,11 +26,12 @@ class Goes(Visit):
 
 def test_a_crawl_resumed_after_a_clean_stop_knows_its_pages(crawl, tmp_path):
     jobdir = {"JOBDIR": str(tmp_path / "job"), "NEARDUP_KEEP_START": False}
+    jobdir["NEARDUP_HASH_KEY"] = None  # the store's own
     paths = ["/b/1", "/b/2", "/c/1", "/b/3"]
     first = crawl(Goes, *paths, settings=jobdir | {"CLOSESPIDER_PAGECOUNT": 2})
     assert first.notes == ["/a/1", "/b/1"]
     assert first.reason == "closespider_pagecount"
-    assert (tmp_path / "job" / "neardup.sqlite").exists()
+    assert b'"hash_key": "own"' in (tmp_path / "job" / "neardup.sqlite").read_bytes()
 
     second = crawl(Goes, *paths, settings=jobdir)
     # The start request runs again: its page was seen, and is no duplicate of itself.

@@ -9,7 +9,7 @@ import pytest
 from store_registry import EVERYTHING, SOMETHING, check_refusal, on_store, outcome, page
 
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.records import partition
+from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.verdict import Decision, Match, Reason
 
 

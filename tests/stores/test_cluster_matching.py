@@ -15,11 +15,12 @@ from store_registry import PLACES
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis import cluster as redis_cluster
-from scrapy_neardup.stores.redis import protocol, shared
-from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
-from scrapy_neardup.stores.redis.clustervalues import Attempt, ClusterPage
+from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
+from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
+from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster.values import Attempt, ClusterPage
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 BOTH = Matching(features=4, text_bits=1024, named_bits=64)

@@ -14,9 +14,9 @@ from store_registry import page
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex, IndexOutcome
-from scrapy_neardup.stores.embedded.sketches import SketchHeap
-from scrapy_neardup.stores.records import Chunk, record_dtype
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
+from scrapy_neardup.stores.embedded.heaps import SketchHeap
+from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Page, Reason
 

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.importing import imported
+from scrapy_neardup.stores import imported, open_store
 
 MISSING = (
     "--store: redis://h/0 needs the package redis, which isn't installed:"

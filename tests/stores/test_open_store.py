@@ -10,7 +10,7 @@ from store_registry import PLACES, outcome, page
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, StoreStats, open_store
-from scrapy_neardup.stores.embedded.memory import MemoryStore
+from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 from scrapy_neardup.verdict import Decide, Decision, Page, Verdict
 
 

@@ -16,10 +16,11 @@ from store_registry import PLACES, on_every_binary, page
 from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
-from scrapy_neardup.stores.redis import shared, values
-from scrapy_neardup.stores.redis import single as redis
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.stores.redis import codec
+from scrapy_neardup.stores.redis import store as redis
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
+from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 K = 3
@@ -82,7 +83,7 @@ def _flipped(evidence: bytes, count: int) -> bytes:
 def features_as_they_are(monkeypatch):
     """Let features that begin alike do so in the store too: they share buckets, and more."""
     monkeypatch.setattr(
-        values, "feature_keys", lambda page, _: [f.to_bytes(8, "big") for f in page.features]
+        codec, "feature_keys", lambda page, *_: [f.to_bytes(8, "big") for f in page.features]
     )
 
 
@@ -136,7 +137,7 @@ def entries(tree: dict[bytes, dict[bytes, bytes]], width: int) -> list[bytes]:
 def check_structure(server: RedisServer) -> int:
     """Each body is an entry's or free, features lead to entries; return how many there are."""
     held = trees(server)
-    records = entries(held.get("page", {}), 6 + 22)
+    records = entries(held.get("page", {}), 6 + 16 + DIGEST_BYTES)
     places = {record[-4:]: record[:8] for record in records}
     places.pop(NO_BODY, None)
     assert {entry[4:] for entry in entries(held.get("f", {}), 6)} <= set(places)
@@ -257,7 +258,7 @@ def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
         assert set(trees(server)) <= LEFT
 
     monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
-    monkeypatch.setattr(shared, "LEASE", 0.5)
+    monkeypatch.setattr(redis, "LEASE", 0.5)
     with PLACES["redis"]():
         asyncio.run(scenario(shared_server()))
 

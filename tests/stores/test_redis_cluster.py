@@ -20,11 +20,12 @@ from tried import row
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
-from scrapy_neardup.stores.redis import protocol, shared
-from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
-from scrapy_neardup.stores.redis.clustervalues import Attempt, ClusterPage
-from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
+from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster.values import Attempt, ClusterPage
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decision
 
 FOUR, TEN = Layout(3, 4), Layout(3, 5)

@@ -16,9 +16,10 @@ from store_registry import PLACES, on_every_binary, page
 from scrapy_neardup.stores import StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.redis import calls
-from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.scripts import permuting
-from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Reason
 
 K = 3
@@ -152,7 +153,7 @@ def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
             for shell in shells:
                 assert (await store.check_and_add(shell)).reason is Reason.UNMATCHED
             listed = server.client().hvals("nd:shell:t1:00")
-            assert sum(map(len, listed)) == 20 * (MAX_COMPARED + 1)
+            assert sum(map(len, listed)) == (14 + DIGEST_BYTES) * (MAX_COMPARED + 1)
             for shell in shells:
                 assert (await store.check_and_add(shell)).reason is Reason.SAME_PAGE
             assert (await store.stats()).pages == len(shells)

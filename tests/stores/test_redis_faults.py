@@ -7,13 +7,21 @@ import threading
 
 import pytest
 import redis
-from redis_servers import RedisServer, shared_cluster, shared_server
-from store_registry import PLACES, SOMETHING, decision, healed
+from redis_servers import (
+    SLOTS,
+    RedisCluster,
+    RedisServer,
+    running_cluster,
+    shared_cluster,
+    shared_server,
+)
+from store_registry import PLACES, SOMETHING, decision, healed, page
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import cluster as redis_cluster
-from scrapy_neardup.verdict import Decision
+from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
+from scrapy_neardup.stores.redis.connection import PatientRedis
+from scrapy_neardup.verdict import Decision, Verdict
 
 PATIENCE = "?socket_timeout=0.5"
 
@@ -215,3 +223,62 @@ def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypatch):
 
     with PLACES["redis-cluster"]() as place:
         asyncio.run(scenario(place.uri))
+
+
+def test_behind_a_slow_reply_no_call_waits(monkeypatch):
+    """Of forty calls in half a second, with replies of a second, none waits for two of them."""
+    execute = PatientRedis.execute_command
+
+    async def slow(self: PatientRedis, *arguments: object, **options: object) -> object:
+        if arguments[0] == "EVALSHA":
+            await asyncio.sleep(1)
+        return await execute(self, *arguments, **options)
+
+    async def scenario(server: RedisServer) -> None:
+        async with open_store(server.uri) as store:
+            monkeypatch.setattr(PatientRedis, "execute_command", slow)
+            clock, seconds = asyncio.get_running_loop().time, []
+
+            async def judge(number: int) -> None:
+                await asyncio.sleep(number / 80)
+                start = clock()
+                await store.check_and_add(page(number, number * 0x9E3779B97F4A7C15 % 2**64))
+                seconds.append(clock() - start)
+
+            await asyncio.gather(*map(judge, range(40)))
+            assert max(seconds) < 1.5
+            monkeypatch.undo()
+
+    shared_server().client().flushall()
+    asyncio.run(scenario(shared_server()))
+
+
+def test_a_master_that_is_reset():
+    """``CLUSTER RESET`` takes a master's slots: calls fail until it has them again."""
+
+    async def scenario(cluster: RedisCluster) -> None:
+        first, *others = cluster.masters
+        async with open_store(cluster.uri + PATIENCE) as store:
+            kept = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(1, 30)]
+            for one in kept:
+                assert (await store.check_and_add(page(one, one))).decision is Decision.NEW
+                await store.confirm(one)
+            first.client().flushall()  # it refuses to be reset as long as it holds keys
+            first.client().execute_command("CLUSTER", "RESET", "SOFT")
+            async with asyncio.timeout(30):
+                calls = (store.check_and_add(page(one + 1, one)) for one in kept)
+                found = await asyncio.gather(*calls, return_exceptions=True)
+            # Those of whose lists it has none are judged.
+            assert StoreUnavailableError in {type(each) for each in found}
+            assert all(isinstance(each, (StoreUnavailableError, Verdict)) for each in found)
+            first.client().execute_command("CLUSTER", "MEET", "127.0.0.1", others[0].port)
+            first.client().execute_command("CLUSTER", "ADDSLOTS", *range(SLOTS // 3 + 1))
+            for one in kept:
+                verdict = await healed(lambda one=one: store.check_and_add(page(one + 1, one)))
+                assert verdict.decision in (Decision.NEW, Decision.DUPLICATE, Decision.SEEN)
+            # What it had is kept once more; what others have is known.
+            again = [(await store.check_and_add(page(one + 2, one))).decision for one in kept]
+            assert set(again) == {Decision.DUPLICATE}
+
+    with running_cluster() as cluster:
+        asyncio.run(scenario(cluster))

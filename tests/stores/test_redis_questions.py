@@ -14,7 +14,7 @@ from store_registry import PLACES, page
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.stores.redis.scripts import MAX_ASKED, MAX_ASKED_NEXT
-from scrapy_neardup.stores.redis.single import RedisStore
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Candidate, Decided, Page, Reason, Verdict
 
 MATCHING = Matching(features=2, text_bits=512, named_bits=64)

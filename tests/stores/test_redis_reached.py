@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import ssl
 import subprocess
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -156,13 +160,7 @@ def test_tls_with_a_certificate_of_our_own(tmp_path):
     binaries = [path for path in all_binaries() if speaks_tls(path)]
     if not binaries:
         pytest.skip("no server here was built with TLS")
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
-         "-keyout", key, "-out", certificate],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    key, certificate = made_certificate(tmp_path)
 
     async def scenario(port: int) -> None:
         uri = f"rediss://:secret@127.0.0.1:{port}/0"
@@ -175,6 +173,51 @@ def test_tls_with_a_certificate_of_our_own(tmp_path):
                str(key), "--tls-auth-clients", "no", "--requirepass", "secret")  # fmt: skip
     with RedisServer(*options, binary=binaries[0]):
         asyncio.run(scenario(port))
+
+
+def test_tls_through_a_proxy(tmp_path):
+    """Where no server speaks TLS, a proxy does: connections, certificates and errors are ours."""
+    key, certificate = made_certificate(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate, key)
+
+    async def relay(server: RedisServer, reader, writer) -> None:
+        theirs, ours = await asyncio.open_connection("127.0.0.1", server.port)
+
+        async def pump(source, sink) -> None:
+            with suppress(OSError):
+                while data := await source.read(65536):
+                    sink.write(data)
+                    await sink.drain()
+            sink.close()
+
+        await asyncio.gather(pump(reader, ours), pump(theirs, writer))
+
+    async def scenario(server: RedisServer) -> None:
+        proxy = await asyncio.start_server(partial(relay, server), "127.0.0.1", 0, ssl=context)
+        uri = f"rediss://127.0.0.1:{proxy.sockets[0].getsockname()[1]}/0"
+        await fails_to_open(uri, StoreUnavailableError, "ertificate")
+        trusting = f"{uri}?ssl_ca_certs={certificate}"
+        async with open_store(trusting) as one, open_store(trusting) as two:
+            verdicts = await asyncio.gather(*(decision(one, n) for n in range(100)))
+            assert verdicts.count(Decision.NEW) == 1
+            assert await decision(two, 1000) is Decision.DUPLICATE
+            await one.confirm(0)
+        proxy.close()
+
+    with RedisServer() as server:
+        asyncio.run(scenario(server))
+
+
+def made_certificate(folder: Path) -> tuple[Path, Path]:
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return key, certificate
 
 
 def speaks_tls(path: str) -> bool:
@@ -190,10 +233,17 @@ def speaks_tls(path: str) -> bool:
 def sentinel_of(master: RedisServer):
     port = free_port()
     path = Path(master.folder) / "sentinel.conf"
-    path.write_text(f"port {port}\nsentinel monitor pages 127.0.0.1 {master.port} 1\n")
+    path.write_text(
+        f"port {port}\nsentinel monitor pages 127.0.0.1 {master.port} 1\n"
+        "sentinel down-after-milliseconds pages 500\nsentinel failover-timeout pages 3000\n"
+    )
     command = [server_binary(), path, "--sentinel", "--dir", master.folder]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
+        for _ in range(200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.05)
         yield port
     finally:
         process.kill()
@@ -213,3 +263,31 @@ def test_a_sentinel_names_the_master():
 
     with RedisServer() as master, sentinel_of(master) as port:
         asyncio.run(scenario(port))
+
+
+def test_a_fail_over_that_a_sentinel_makes():
+    """What the replica had is known afterwards; in between calls fail, and none hangs."""
+
+    async def scenario(port: int, master: RedisServer) -> None:
+        store = open_store(f"redis+sentinel://127.0.0.1:{port}/pages/0")
+        sentinel = redis.Redis(port=port)
+        for _ in range(200):
+            if sentinel.ping() and sentinel.sentinel_slaves("pages"):
+                break
+            await asyncio.sleep(0.05)
+        async with store:
+            assert await decision(store, 1) is Decision.NEW
+            await store.confirm(1)
+            assert master.client().wait(1, 5000) == 1
+            master.stop(signal.SIGKILL)
+            async with asyncio.timeout(10):
+                with pytest.raises(StoreUnavailableError):
+                    await decision(store, 2)
+            assert await healed(lambda: decision(store, 3)) is Decision.DUPLICATE
+
+    with (
+        RedisServer() as master,
+        RedisServer("--replicaof", f"127.0.0.1 {master.port}"),
+        sentinel_of(master) as port,
+    ):
+        asyncio.run(scenario(port, master))

@@ -10,9 +10,9 @@ from matching_pages import like
 
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.clustervalues import Attempt, AttemptEntry, Claims, ClusterPage
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.rivals import MAX_LOOKED_AT, Rivals
+from scrapy_neardup.stores.redis.cluster.rivals import MAX_LOOKED_AT, Rivals
+from scrapy_neardup.stores.redis.cluster.values import Attempt, AttemptEntry, Claims, ClusterPage
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Page
 
 MATCHING = Matching(features=3, shared_features=2, text_bits=512, named_bits=64)
@@ -101,15 +101,15 @@ def test_one_feature_in_common_is_looked_at_and_two_are_a_candidate():
         assert bool(looked.match) is in_the_way
 
 
-def test_a_feature_of_so_many_kept_pages_is_furniture():
+def test_a_feature_of_so_many_kept_pages_is_boilerplate():
     one, two, three = ClusterPage.of(PAGE, LAYOUT).features
     others = [attempt(number << 32) for number in range(MAX_UNDER_FEATURE)]
     met = rivals(PAGE, sharing={one: set(others), two: set(others[1:]), three: set(others)})
     refused = entry("kept", replace(PAGE, id=8, **OPPOSITE))
     met.take(dict.fromkeys(others[1:], refused))
-    assert met.furniture == frozenset()
+    assert met.boilerplate == frozenset()
     met.take({others[0]: refused})
-    assert met.furniture == {one, three}
+    assert met.boilerplate == {one, three}
 
 
 def test_of_a_crowd_the_nearest_are_compared():

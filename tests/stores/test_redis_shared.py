@@ -10,11 +10,11 @@ from store_registry import PLACES, SOMETHING, decision, keys, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.redis import cluster as redis_cluster
 from scrapy_neardup.stores.redis import namespace as redis_notices
-from scrapy_neardup.stores.redis import shared
-from scrapy_neardup.stores.redis import single as redis
-from scrapy_neardup.stores.redis.layout import prefix
+from scrapy_neardup.stores.redis import store as redis
+from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
+from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.verdict import Decision
 
 on_both = pytest.mark.parametrize("name", ["redis", "redis-cluster"])

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from scrapy_neardup.stores.embedded.sketches import SketchHeap
+from scrapy_neardup.stores.embedded.heaps import SketchHeap
 
 
 @pytest.mark.parametrize("sizes", [(2, 6), (64, 65, 180)])

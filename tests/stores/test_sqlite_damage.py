@@ -21,7 +21,7 @@ from store_registry import page
 from scrapy_neardup.errors import StoreCorruptError, StoreError, StoreUnavailableError
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
-from scrapy_neardup.stores.sqlite.guard import APPLICATION_ID
+from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID
 from scrapy_neardup.verdict import Page
 
 PAGES = 300
@@ -134,7 +134,7 @@ def test_one_that_only_says_that_it_is_ours(tmp_path):
     path = tmp_path / "pages.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 4")
     assert "no such table" in refuse(path)
 
 

@@ -27,9 +27,9 @@ import store_writer
 from deciders import everything
 from tried import row
 
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex
-from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk
-from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk
+from scrapy_neardup.stores.sqlite.schema import SUM_BYTES, is_whole
 from scrapy_neardup.verdict import Page
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the writer forks")

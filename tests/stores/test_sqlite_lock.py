@@ -16,7 +16,7 @@ from store_registry import page
 
 from scrapy_neardup.errors import StoreLockedError, StoreMismatchError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.verdict import Decision
 
 HOLD = """

@@ -191,11 +191,13 @@ def test_every_parameter_that_is_offered_is_taken(scheme):
 
 
 def test_parameters_arrive():
-    uri = "redis+cluster://127.0.0.1:1?reinitialize_steps=3&socket_timeout=0.5&max_connections=7"
+    uri = "redis+cluster://127.0.0.1:1?socket_timeout=0.5&max_connections=7"
     client = open_store(uri)._client
-    assert client.reinitialize_steps == 3
     assert client.connection_kwargs["socket_timeout"] == 0.5
-    assert open_store("redis+cluster://127.0.0.1:1")._client.reinitialize_steps == 0
+    # Any other number brings storms of connections (docs/cluster.md), and is refused.
+    assert client.reinitialize_steps == 0
+    with pytest.raises(ConfigurationError, match="parameter number 1 is none of"):
+        open_store("redis+cluster://127.0.0.1:1?reinitialize_steps=5")
     options = open_store("unix:///s?db=2&socket_keepalive=no")._client.connection_pool
     assert options.connection_kwargs["path"] == "/s"
     assert options.connection_kwargs["db"] == 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from scrapy_neardup.stores.embedded import urls as urlheap
-from scrapy_neardup.stores.embedded.urls import UrlHeap
+from scrapy_neardup.stores.embedded import heaps as urlheap
+from scrapy_neardup.stores.embedded.heaps import UrlHeap
 
 
 def test_it_keeps_what_a_dict_would():

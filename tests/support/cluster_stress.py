@@ -25,11 +25,12 @@ from cluster_pages import K, Pages, decide_as
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis import protocol
-from scrapy_neardup.stores.redis.cluster import RedisClusterStore
-from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
-from scrapy_neardup.stores.redis.clustervalues import Attempt
-from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis.cluster import clusterstore as protocol
+from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster.values import Attempt
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decision, Page
 
 ROUNDING = 0.002
@@ -173,7 +174,7 @@ async def rage(  # noqa: C901, PLR0915, one story
 ) -> list[Run]:
     """Let a storm loose on a cluster; return all that happened."""
     chance = random.Random(storm.seed + 1)
-    protocol.ATTEMPT_LEASE, protocol.LEASE = storm.attempt_lease, storm.lease
+    protocol.ATTEMPT_LEASE, shared.LEASE = storm.attempt_lease, storm.lease
     options = StoreOptions(
         namespace=f"storm-{storm.seed}-{kind.__name__}", max_distance=K, matching=storm.matching
     )

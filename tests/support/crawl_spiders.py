@@ -54,9 +54,9 @@ class Impatient(Visit):
 
     @classmethod
     def from_crawler(cls, crawler, *arguments, **keywords):
-        cls.usual = guard.PAUSE_SECONDS
-        guard.PAUSE_SECONDS = cls.pause
+        cls.usual = guard.FIRST_PAUSE_SECONDS, guard.PAUSE_SECONDS
+        guard.FIRST_PAUSE_SECONDS = guard.PAUSE_SECONDS = cls.pause
         return super().from_crawler(crawler, *arguments, **keywords)
 
     def closed(self, reason):
-        guard.PAUSE_SECONDS = self.usual
+        guard.FIRST_PAUSE_SECONDS, guard.PAUSE_SECONDS = self.usual

@@ -11,7 +11,7 @@ from pathlib import Path
 from store_registry import page
 
 from scrapy_neardup.stores import Store, open_store
-from scrapy_neardup.stores.records import ENTRY
+from scrapy_neardup.stores.entryformat import ENTRY
 from scrapy_neardup.verdict import Decision, Page
 
 

@@ -18,7 +18,7 @@ from scrapy.utils.project import get_project_settings, inside_project
 
 from scrapy_neardup.crawl.addon import COMPONENT_SETTINGS, enabled, misplaced, named
 from scrapy_neardup.crawl.opening import store_uri
-from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.errors import ConfigurationError, NeardupError, StoreMismatchError
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.crawling import (
     CrawlSettings,
@@ -27,6 +27,7 @@ from scrapy_neardup.settings.crawling import (
 )
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.stores.admin import ADMINS, store_admin
+from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.urls import redact_store
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
@@ -218,13 +219,18 @@ async def _held(found: Checkup, uri: str, crawler: Crawler, settings: CrawlSetti
     differing = [
         f"{name} was {theirs!r} and is {str(ours[name])!r}"
         for name, theirs in report.parameters.items()
-        if name in ours and str(ours[name]) != theirs
+        if name in ours and name != "hash_key" and str(ours[name]) != theirs
     ]
     if differing:
         found.find(
             f"namespace {namespace} was made with other parameters: {'; '.join(differing)}",
             "set them as they were, or use another NEARDUP_NAMESPACE or store",
         )
+    try:
+        KeyRecord.read(report.parameters).key(parameters.hash_key, f"namespace {namespace}")
+    except StoreMismatchError as error:
+        problem, _, remedy = str(error).partition(". ")
+        found.find(problem, remedy)
     stats = report.stats
     return f"namespace {namespace}: {stats.pages:,} pages, {stats.dropped:,} repeats of them"
 

@@ -26,6 +26,7 @@ from scrapy_neardup import __version__
 from scrapy_neardup.crawl import VERDICT_KEY
 from scrapy_neardup.crawl.addon import Addon
 from scrapy_neardup.errors import ConfigurationError, NeardupError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.settings.crawling import read_settings
 from scrapy_neardup.urls import redact, site
 from scrapy_neardup.verdict import Decision, Verdict
@@ -220,6 +221,8 @@ def try_project(spider: str | None, arguments: Mapping[str, str], terms: Terms) 
 def _run(
     known: Settings, spider: type[Spider] | str, arguments: Mapping[str, str], terms: Terms
 ) -> Trial:
+    # So that a second trial of the same pages says the same.
+    known.set("NEARDUP_HASH_KEY", PUBLIC_KEY, priority="default")
     known.setdict(
         {
             **_HARMLESS,

@@ -28,8 +28,8 @@ from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.files.featurefiles import read_filter, spelt
 from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE
-from scrapy_neardup.stores.records import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.verdict import Page
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from scrapy_neardup.analysis import AnalysedPage, page_id, scope_of
 from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
+from scrapy_neardup.fingerprints.hashing import salt
 from scrapy_neardup.offline.files.storedpages import Stored, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
 from scrapy_neardup.offline.readers.lines import lines
@@ -26,8 +28,47 @@ from scrapy_neardup.urls import Address, identity, redact
 from scrapy_neardup.verdict import Decision, Page
 
 
-def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
-    """Yield the judged pages of JSON lines that scan printed; ``-`` is standard input.
+class Row(NamedTuple):
+    """A line of what scan printed, of a page that was judged."""
+
+    where: str
+    line: Mapping[str, Any]
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """How its fingerprint was made; empty where the line doesn't say."""
+        found = self.line.get("schema")
+        return found if isinstance(found, dict) else {}
+
+
+def scanned_rows(path: str) -> Iterator[Row]:
+    """Yield the JSON lines that scan printed of judged pages; ``-`` is standard input.
+
+    Raises
+    ------
+    InputError
+        A line is something else.
+    """
+    for number, line in lines(path):
+        where = f"{path}, line {number}"
+        with _explained(where):
+            row = json.loads(line)
+            is_judged = row["fingerprint"] is not None
+        if is_judged:
+            yield Row(where, row)
+
+
+def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Analysed]:
+    """Yield the pages of lines that scan printed.
+
+    Raises
+    ------
+    InputError
+        A line is something else.
+    StoreMismatchError
+        A fingerprint was made with other parameters.
+    ConfigurationError
+        The parameters ask for more than a line says of its page.
 
     Notes
     -----
@@ -40,18 +81,21 @@ def scanned_pages(path: str, parameters: Parameters) -> Iterator[Analysed]:
             " without language"
         )
     schema = parameters.schema()
-    for number, line in lines(path):
-        where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-            if row["fingerprint"] is None:
-                continue
-            _compare(row["schema"], schema, where)
-            yield row["page"], _page(row, parameters)
-        except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(
-                f"{where}: not a page as scan prints it ({type(error).__name__}: {error})"
-            ) from error
+    for where, line in rows:
+        with _explained(where):
+            _compare(line["schema"], schema, where)
+            page = line["page"], _page(line, parameters)
+        yield page
+
+
+@contextmanager
+def _explained(where: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(
+            f"{where}: not a page as scan prints it ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
@@ -72,7 +116,7 @@ def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
         tokens=tokens,
         features=stored.features,
         evidence=stored.evidence,
-        address=Address.of(name),
+        address=Address.of(name, salt(parameters.hash_key)),
     )
 
 

@@ -1,9 +1,9 @@
 """What an embedded store knows of its entries: columns, one row an entry.
 
-Rule of this room: rows are filled, taken, and released; nothing here decides, and nothing
+Rows are filled, taken, and released; nothing here decides, and nothing
 here finds an entry (`candidates.py`).
 
-An entry takes 32 bytes in six columns, 8 for each of its features, and its evidence
+An entry takes 36 bytes in six columns, 8 for each of its features, and its evidence
 (`sketches.py`). A row that has no features holds 0 for each.
 """
 
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.stores.embedded.sketches import SketchHeap
-from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE, Chunk, partition
+from scrapy_neardup.stores.embedded.heaps import SketchHeap
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.verdict import Candidate, Page
 
 _BLOCK: Final = 4096
@@ -45,9 +45,9 @@ class Arrival(NamedTuple):
     features: tuple[int, ...]
 
 
-def arrival(page: Page) -> Arrival:
-    """Return the parts of `page` that are compared with columns."""
-    tag, mask = partition(page.scope, page.exact)
+def arrival(page: Page, key: bytes) -> Arrival:
+    """Return the parts of `page` that are compared with columns; `key` is the store's."""
+    tag, mask = partition(page.scope, page.exact, key)
     features = tuple([feature ^ mask for feature in page.features])
     return Arrival(page, tag, page.fingerprint ^ mask, features)
 
@@ -73,7 +73,7 @@ class Entries:
     def __init__(self, matching: Matching) -> None:
         self.keys = array("Q")
         self.page_ids = array("Q")
-        self.tags = array("I")
+        self.tags = array("Q")
         self.titles = array("I")
         self.contents = array("I")
         self.duplicates = array("I")

@@ -1,6 +1,6 @@
 """The notice board of an embedded store: what `Store.exchange` posts and reads.
 
-Rule of this room: values as they came; bounded, so that a member that posts under ever new
+Values as they came; bounded, so that a member that posts under ever new
 names doesn't fill the memory.
 """
 

@@ -1,6 +1,6 @@
 """A compact multimap from the values of a column to its row numbers.
 
-Rule of this room: the values live in the column and nowhere else. A slot is a 4-byte
+The values live in the column and nowhere else. A slot is a 4-byte
 row number, so that a map of ten million pages takes 6 bytes a page where a dict of
 Python ints takes more than 100.
 

@@ -1,6 +1,6 @@
 """What a Redis store does while no page waits for it: renew leases, remove what has expired.
 
-Rule of this module: a loop ends because it is told to. It is cancelled as well, so that it
+A loop ends because it is told to. It is cancelled as well, so that it
 ends at once, but nothing depends on that: a client may lose a cancellation that coincides with
 its own timeout.
 """

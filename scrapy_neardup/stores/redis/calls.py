@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from redis import exceptions
 
 from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.client import PatientRedis, explaining, refused
+from scrapy_neardup.stores.redis.connection import PatientRedis, explaining, refused
 from scrapy_neardup.urls import redact_store
 
 _MAX_WORDS = 16
@@ -20,6 +20,11 @@ _MIN_WORDS = 4
 """Minimum number of calls in a request that is sent while another one is under way."""
 _UNDER_WAY = 2
 """Maximum number of requests under way: one is executed while replies of the other are read."""
+_SLOW = 0.05
+"""Seconds after which a request under way keeps no others waiting: its reply is slow, and calls
+behind it would wait for two replies."""
+_MAX_UNDER_WAY = 32
+"""Maximum number of requests under way, slow ones included; each has a connection of its own."""
 
 _Key = tuple[str, tuple[Any, ...]]
 """Digest of a script, and the arguments that its calls share."""
@@ -56,8 +61,9 @@ class Scripts:
     While requests are under way, further calls wait and go together afterwards; where there are
     many, in two requests, so that the server isn't idle while the process is busy with replies.
     Calls of one script are one command: its last argument holds the words of all of them, and its
-    reply all replies (`_joined`), as redis-py takes .01 ms for each element of a reply. A call
-    whose reply is lost is not repeated, as it may have been executed.
+    reply all replies (`_joined`), as redis-py takes .01 ms for each element of a reply. Behind a
+    request whose reply is slow no call waits. A call whose reply is lost is not repeated, as it
+    may have been executed.
 
     Parameters
     ----------
@@ -71,7 +77,10 @@ class Scripts:
         self._texts: dict[str, str] = {}
         self._shas: dict[str, str] = {}
         self._waiting: list[_Call] = []
-        self._requests: set[asyncio.Task[None]] = set()
+        self._requests: dict[asyncio.Task[None], float] = {}  # each with the time it was sent
+        connections = client.connection_pool.max_connections
+        self._most_requests = max(_UNDER_WAY, min(_MAX_UNDER_WAY, connections - 1))
+        self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
     async def load(self, texts: Mapping[str, str]) -> None:
@@ -106,6 +115,8 @@ class Scripts:
     async def close(self) -> None:
         """Give up all calls; the client may be closed afterwards."""
         self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
         for request in self._requests:
             request.cancel()
         await asyncio.gather(*self._requests, return_exceptions=True)
@@ -114,19 +125,30 @@ class Scripts:
 
     def _send_waiting(self) -> None:
         """Send what waits, if there is enough of it for the requests that are under way."""
-        while (count := len(self._waiting)) and len(self._requests) < _UNDER_WAY:
-            if self._requests and count < _MIN_WORDS:
-                return
-            if not self._requests and count >= 2 * _MIN_WORDS:
+        loop = asyncio.get_running_loop()
+        while count := len(self._waiting):
+            now = loop.time()
+            quick = sum(now - sent < _SLOW for sent in self._requests.values())
+            if len(self._requests) >= self._most_requests or quick >= _UNDER_WAY:
+                break
+            if quick and count < _MIN_WORDS:
+                break
+            if not quick and count >= 2 * _MIN_WORDS:
                 count = (count + 1) // 2
             calls = self._waiting[:count][:_MAX_WORDS]
             del self._waiting[: len(calls)]
             request = asyncio.create_task(self._request(calls))
-            self._requests.add(request)
+            self._requests[request] = now
             request.add_done_callback(self._sent)
+        if self._waiting and self._timer is None:
+            self._timer = loop.call_later(_SLOW, self._look_again)
+
+    def _look_again(self) -> None:
+        self._timer = None
+        self._send_waiting()
 
     def _sent(self, request: asyncio.Task[None]) -> None:
-        self._requests.discard(request)
+        del self._requests[request]
         if not self._closed:
             self._send_waiting()
 

@@ -1,6 +1,6 @@
 """What a namespace has beside its pages: the record of its parameters, counts, notices.
 
-Rule of this room: the first crawl writes the record; a later one adopts the table design
+The first crawl writes the record; a later one adopts the table design
 that it names and refuses to work with other parameters. Counters are kept by the scripts;
 nothing here walks over pages. A topic of the notice board is one hash, and posting is one script
 on it; a topic is gone a day after the last post, or when `MAX_TOPICS` others were posted to since.
@@ -8,17 +8,19 @@ on it; a topic is gone a day after the last post, or when `MAX_TOPICS` others we
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from redis.asyncio import Redis, RedisCluster
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores.base import MAX_MEMBERS, StoreOptions, StoreStats
-from scrapy_neardup.stores.redis.layout import FORMAT, Layout
+from scrapy_neardup.stores.keys import FIELDS, KeyRecord
+from scrapy_neardup.stores.redis.keyspace import FORMAT, Layout
 from scrapy_neardup.stores.redis.scripts import EXCHANGE_SCRIPT, OPEN_SCRIPT
 from scrapy_neardup.urls import redact_store
 
@@ -37,15 +39,24 @@ _DAY = 86_400
 """Seconds."""
 
 
-async def agree_on_parameters(
-    client: Any, key: str, uri: str, options: StoreOptions, layout: Layout
-) -> tuple[Layout, str]:
-    """Record the parameters under `key`, or compare them with what is recorded there.
+class Agreed(NamedTuple):
+    """What the crawlers of a namespace have agreed on."""
 
-    Returns
-    -------
-    layout, digest
-        The table design to use, and the digest of all that was agreed on.
+    layout: Layout
+    key: KeyRecord
+    digest: str
+    """Of all of the record, for scripts to compare."""
+
+
+async def agree_on_parameters(  # noqa: PLR0917
+    client: Any, name: str, uri: str, options: StoreOptions, layout: Layout, key: KeyRecord
+) -> Agreed:
+    """Record the parameters under `name`, or compare them with what is recorded there.
+
+    Parameters
+    ----------
+    layout, key
+        Those of a namespace that doesn't exist yet.
 
     Raises
     ------
@@ -54,15 +65,15 @@ async def agree_on_parameters(
     """
     ours = {"format": FORMAT, "max_distance": options.max_distance, **options.schema}
     design = {"blocks": layout.blocks, "parts": layout.parts, "split": layout.split}
-    words = [str(word) for pair in {**ours, **design}.items() for word in pair]
+    words = [str(word) for pair in {**ours, **design, **key.fields()}.items() for word in pair]
     words += [DIGEST, hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]]
-    reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, key, *words)]
+    reply = [word.decode() for word in await client.eval(OPEN_SCRIPT, 1, name, *words)]
     theirs = dict(zip(reply[::2], reply[1::2], strict=True))
     compared = dict.fromkeys([*ours, *theirs])
     differences = [
         f"{name} is {theirs.get(name, 'absent')} there and {ours.get(name, 'absent')} here"
         for name in compared
-        if name not in {*design, DIGEST, URLS} and theirs.get(name) != str(ours.get(name))
+        if name not in {*design, *FIELDS, DIGEST, URLS} and theirs.get(name) != str(ours.get(name))
     ]
     if differences:
         raise StoreMismatchError(
@@ -76,7 +87,7 @@ async def agree_on_parameters(
         parts=int(theirs.get("parts", 1)),
         split=int(theirs["split"]),
     )
-    return adopted, theirs[DIGEST]
+    return Agreed(adopted, KeyRecord.read(theirs), theirs[DIGEST])
 
 
 async def counts(client: Redis, prefix: str) -> StoreStats:
@@ -115,14 +126,15 @@ async def exchange(client: Any, key: str, member: str, value: bytes | None) -> l
         read: list[bytes] = await client.hvals(key)
         return read
     name = member.encode("utf-8", "surrogatepass")
-    values: list[bytes] = await client.eval(
-        EXCHANGE_SCRIPT, 1, key, name, value, _DAY, MAX_MEMBERS
-    )
     # Beside the topics: when each was posted to.
     head, _, _ = key.rpartition("notices:")
     board = f"{head}notices" + "}" * head.startswith("{")
-    await client.zadd(board, {key: time.time()})
-    if (more := await client.zcard(board) - MAX_TOPICS) > 0:
+    posted: tuple[list[bytes], Any, int] = await asyncio.gather(
+        client.eval(EXCHANGE_SCRIPT, 1, key, name, value, _DAY, MAX_MEMBERS),
+        client.zadd(board, {key: time.time()}),
+        client.zcard(board),
+    )
+    if (more := posted[2] - MAX_TOPICS) > 0:
         for topic, _ in await client.zpopmin(board, more):
             await client.unlink(topic)
-    return values
+    return posted[0]

@@ -1,6 +1,6 @@
 """How the URI of a Redis is read, before it is used.
 
-Rule of this module: an error names the parameter, or the character in the wrong place, and quotes
+An error names the parameter, or the character in the wrong place, and quotes
 nothing of the URI but what `scrapy_neardup.urls.redact_store` shows: what looks like a host, a
 port or a parameter may be part of a password.
 """
@@ -47,7 +47,7 @@ _TLS: Final[Parsers] = {
     "ssl_min_version": _tls_version,
 }
 _SERVER: Final[Parsers] = {**_ANY, "db": int}
-_CLUSTER: Final[Parsers] = {**_ANY, "reinitialize_steps": int, "require_full_coverage": _flag}
+_CLUSTER: Final[Parsers] = {**_ANY, "require_full_coverage": _flag}
 
 PARAMETERS: Final[Mapping[str, Parsers]] = {
     "redis": _SERVER,

@@ -1,6 +1,6 @@
 """The file behind ``sqlite:PATH``: how it is opened, read and written.
 
-Rule of this room: blocking calls, all from one thread; nothing is written before the
+Blocking calls, all from one thread; nothing is written before the
 file is known to be ours, whole (`guard.py`), and made with the same parameters
 (`schema.py`).
 """
@@ -19,9 +19,11 @@ import numpy as np
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import StoreUnavailableError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.embedded.notices import Notice
-from scrapy_neardup.stores.records import ENTRY, Chunk, record_dtype
-from scrapy_neardup.stores.sqlite.guard import (
+from scrapy_neardup.stores.entryformat import ENTRY, Chunk, record_dtype
+from scrapy_neardup.stores.keys import KeyRecord
+from scrapy_neardup.stores.sqlite.safety import (
     beside,
     check_after_crash,
     check_header,
@@ -34,13 +36,16 @@ from scrapy_neardup.stores.sqlite.guard import (
 from scrapy_neardup.stores.sqlite.schema import (
     CREATE,
     CREATE_NOTICES,
+    SUM_BYTES,
     check_version,
     check_whole,
     has_notices,
+    is_whole,
     namespace_number,
     places,
+    sum_of,
+    summed,
 )
-from scrapy_neardup.stores.sqlite.sums import SUM_BYTES, is_whole, sum_of, summed
 
 _CHUNK: Final = 1 << 10
 """Number of rows read at once: what fits a processor's cache."""
@@ -68,24 +73,39 @@ class SQLiteFile:
         The file; a missing or an empty one is made into a new store.
     namespace, parameters
         The namespace, and what it has to have been made with.
+    hash_key
+        See `StoreOptions`.
 
     Raises
     ------
     StoreLockedError
         Somebody has it open: another process, or another crawler of this one.
     StoreMismatchError
-        The namespace was made with other parameters, or the file has another format.
+        The namespace was made with other parameters or another key, or the file has another
+        format.
     StoreCorruptError
         It isn't ours, or it is damaged; not a byte of it was changed.
     StoreError
         The path can't be read or written.
+
+    Attributes
+    ----------
+    key
+        What the pages of the namespace are hashed with.
     """
 
+    key: bytes
+
     def __init__(
-        self, path: Path, namespace: str, parameters: Mapping[str, str | int | float]
+        self,
+        path: Path,
+        namespace: str,
+        parameters: Mapping[str, str | int | float],
+        hash_key: bytes | None = PUBLIC_KEY,
     ) -> None:
         self._namespace = namespace
         self._parameters = dict(parameters)
+        self._hash_key = hash_key
         with opening(path):
             self._path = path.resolve()
             register(self._path)
@@ -246,9 +266,12 @@ class SQLiteFile:
             check_version(connection, self._path)
             check_whole(connection, self._path)
             self._identity = _identity(self._path)
-            self._number = namespace_number(
+            self._number, known = namespace_number(
                 connection, self._path, self._namespace, self._parameters
             )
+            record = known or KeyRecord.new(self._hash_key)
+            self.key = record.key(self._hash_key, f"namespace {self._namespace!r} of {self._path}")
+            self._parameters |= record.fields()
         except BaseException:
             connection.close()
             raise

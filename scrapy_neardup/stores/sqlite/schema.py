@@ -1,6 +1,6 @@
 """The format of a SQLite file: its tables, its version, and what its namespaces were made with.
 
-Rule of this room: statements on a connection that the caller has opened, and checked the
+Statements on a connection that the caller has opened, and checked the
 file of (`guard.py`).
 
 One table holds the kept pages of all namespaces, and another, if anything was posted, their
@@ -16,12 +16,42 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
 from scrapy_neardup.errors import StoreMismatchError
-from scrapy_neardup.stores.sqlite.guard import APPLICATION_ID, damaged
-from scrapy_neardup.stores.sqlite.sums import sum_of
+from scrapy_neardup.stores.keys import FIELDS, KeyRecord
+from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID, damaged
 
-FORMAT_VERSION: Final = 3
+SUM_BYTES: Final = 4
+"""Bytes of a checksum."""
+_RESIDUE: Final = 0x2144DF1C
+"""The CRC-32 of any bytes that their own CRC-32 follows, wherever it was begun."""
+
+
+def summed(entry: bytes, place: int) -> bytes:
+    """Return an entry with its checksum behind it."""
+    return entry + crc32(entry, _start(place)).to_bytes(SUM_BYTES, "little")
+
+
+def is_whole(entry: bytes, place: int) -> bool:
+    """Whether an entry is what `summed` returned for this place."""
+    return len(entry) >= SUM_BYTES and crc32(entry, _start(place)) == _RESIDUE
+
+
+def sum_of(*values: str | bytes | int | None) -> int:
+    """Return the checksum of a row of such values, of the text of a URL and of its place."""
+    return crc32("\0".join(map(_spelt, values)).encode("utf-8", "surrogatepass"))
+
+
+def _spelt(value: str | bytes | int | None) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _start(place: int) -> int:
+    return (place ^ place >> 32) & 0xFFFF_FFFF
+
+
+FORMAT_VERSION: Final = 4
 ROW_BITS: Final = 32
 """Bits of a row number in a place; the number of the namespace stands above them."""
 
@@ -122,8 +152,8 @@ def namespace_number(
     path: Path,
     namespace: str,
     parameters: Mapping[str, str | int | float],
-) -> int:
-    """Return the number of a namespace: what it has, or the next one if there is none yet.
+) -> tuple[int, KeyRecord | None]:
+    """Return the number of a namespace, or the next one, and what it records of its key, if it is.
 
     Raises
     ------
@@ -133,11 +163,11 @@ def namespace_number(
     found = recorded(connection, path, namespace)
     if found is None:
         highest = connection.execute("SELECT coalesce(max(number), 0) FROM namespace").fetchone()
-        return int(highest[0]) + 1
+        return int(highest[0]) + 1, None
     number, theirs = found
     differences = [
         f"{name} was {theirs.get(name)!r} and is {parameters.get(name)!r}"
-        for name in sorted(theirs.keys() | parameters.keys())
+        for name in sorted((theirs.keys() | parameters.keys()) - set(FIELDS))
         if theirs.get(name) != parameters.get(name)
     ]
     if differences:
@@ -146,4 +176,4 @@ def namespace_number(
             f" {'; '.join(differences)}. Set them as they were, or use another"
             " NEARDUP_NAMESPACE or another file"
         )
-    return number
+    return number, KeyRecord.read(theirs)

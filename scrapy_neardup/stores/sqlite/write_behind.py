@@ -1,6 +1,6 @@
 """What is yet to be written, and when: the asynchronous half of the SQLite store.
 
-Rule of this room: the event loop never waits for the disk. Transactions run one after
+The event loop never waits for the disk. Transactions run one after
 another in one thread.
 
 A change is noted as *this row is to be written* or *to be deleted*; records are read

@@ -24,6 +24,8 @@
 --   PAGE_DEPTH  levels that a tree of page ids, or of a cluster's features, may be split
 --   SPLIT       entries at which a bucket is split
 --   CAP         maximum entries of a bucket
+--   TAG_BYTES, DIGEST_BYTES   bytes of a partition's tag, and of the digests that begin with it and go
+--               on with two each of title and of content (values.py)
 --   EVIDENCE_HEAD  bytes of a short page's evidence
 --   SKETCH_BYTES   bytes that any other page's has besides
 --   MAX_ASKED, MAX_ASKED_NEXT   maximum candidates in the first reply to a page, and in any other

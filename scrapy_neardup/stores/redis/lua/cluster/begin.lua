@@ -13,7 +13,7 @@ end
 local entry = ARGV[4] .. ARGV[5] .. 'p' .. u(NOW_MS + tonumber(ARGV[6]), 6)
 local reply = { 'claimed' }
 if limit >= 0 then
-  reply = claim(KEY, WIDTH, f, attempt, limit, entry, 15)
+  reply = claim(KEY, WIDTH, f, attempt, limit, entry, 9 + DIGEST_BYTES)
   if reply[1] == 'full' then return reply end
 elseif not locate(f, attempt) then
   local s, name, level = bucket(KEY, f)

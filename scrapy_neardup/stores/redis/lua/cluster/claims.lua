@@ -1,9 +1,9 @@
 -- Claiming a place in a bucket, the same in every table: see who is near, then add an entry.
 --
 -- Returns {'full'}, or {'claimed', key in table order and attempt of each other entry near it}, the
--- attempt followed by the first `told` bytes of the rest of the entry.
+-- attempt followed by the first `shown` bytes of the rest of the entry.
 
-local function claim(key, width, f, attempt, limit, payload, told)
+local function claim(key, width, f, attempt, limit, payload, shown)
   local s, name, level = bucket(key, f)
   local reply, mine = { 'claimed' }, false
   local near = probe(s, width, f, limit)
@@ -14,7 +14,7 @@ local function claim(key, width, f, attempt, limit, payload, told)
       mine = true -- the call is repeated
     else
       reply[#reply + 1] = other
-      reply[#reply + 1] = its .. sub(s, o + 7 + #attempt, o + 6 + #attempt + told)
+      reply[#reply + 1] = its .. sub(s, o + 7 + #attempt, o + 6 + #attempt + shown)
     end
   end
   if not mine then

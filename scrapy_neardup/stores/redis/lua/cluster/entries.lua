@@ -2,7 +2,7 @@
 -- decided. docs/cluster.md proves what follows from it.
 --
 -- An entry is known by its key and its attempt; both together are its name (12 bytes).
--- Record: key suffix 6, attempt 4, page id 8, digests 6 (tag, title, content), state 1, time 6
+-- Record: key suffix 6, attempt 4, page id 8, digests, state 1, time 6
 --   'p'  pending: undecided; its attempt fails when someone asks after the time (ms)
 --   'l'  kept, not confirmed; counts until the time (ms)
 --   'k'  kept and confirmed; last seen at the time (ms)
@@ -16,7 +16,8 @@
 --   'P', 'L', 'D', 'O'  pages, those not confirmed, dropped, overflowed
 
 local KEY = KEYS[1]
-local WIDTH = 31
+local WIDTH = 25 + DIGEST_BYTES
+local STATE = 19 + DIGEST_BYTES
 local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, protocol.py)
 
 local clock = call('TIME')
@@ -51,11 +52,11 @@ local function take_out(f, s, o, name, level)
   store(KEY, name, level, f, WIDTH, DEPTH, sub(s, 1, o) .. sub(s, o + WIDTH + 1))
 end
 
-local function state_at(s, o) return sub(s, o + 25, o + 25), number(s, o + 26, o + 31) end
+local function state_at(s, o) return sub(s, o + STATE, o + STATE), number(s, o + STATE + 1, o + WIDTH) end
 
 local function set_state(f, attempt, state, time)
   local s, o, name = locate(f, attempt)
-  call('HSET', KEY, name, sub(s, 1, o + 24) .. state .. u(time, 6) .. sub(s, o + WIDTH + 1))
+  call('HSET', KEY, name, sub(s, 1, o + STATE - 1) .. state .. u(time, 6) .. sub(s, o + WIDTH + 1))
 end
 
 local function buried(f, attempt)

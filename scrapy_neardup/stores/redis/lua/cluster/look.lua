@@ -20,4 +20,4 @@ end
 local features, evidence = '', ''
 if ARGV[5] == 'body' then features, evidence = body_of(f, attempt) end
 local word = state == 'p' and 'pending' or 'kept'
-return { word, sub(s, o + 11, o + 18), sub(s, o + 19, o + 24), features, evidence }
+return { word, sub(s, o + 11, o + 18), sub(s, o + 19, o + STATE - 1), features, evidence }

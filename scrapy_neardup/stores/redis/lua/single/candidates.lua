@@ -1,7 +1,7 @@
 -- The page at hand, and the candidates that it is to be compared with: for probe_and_add.lua.
 
 local RETENTION = tonumber(ARGV[3])
-local KEYS_AT = 17
+local KEYS_AT = 11 + DIGEST_BYTES
 local FEATURES_AT = KEYS_AT + 8 * TABLES
 local ANSWER = 25 -- bytes
 local p -- the page at hand
@@ -44,7 +44,7 @@ local function read(words)
     words = words,
     limit = byte(words, 1) - 1,
     id = sub(words, 3, 10),
-    digests = sub(words, 11, 16),
+    digests = sub(words, 11, KEYS_AT - 1),
     key = sub(words, KEYS_AT, KEYS_AT + 7),
     found = {}, -- page id -> candidate, or false once it was compared or is to be
     nearest = 65, -- distance of the nearest other candidate, in bits
@@ -80,7 +80,9 @@ local function seen_of(entry, r)
   local ours, its, stored = p.digests, r.digests, entry.stored
   local same = 3
   if ours ~= its then
-    same = (sub(ours, 3, 4) == sub(its, 3, 4) and 1 or 0) + (sub(ours, 5, 6) == sub(its, 5, 6) and 2 or 0)
+    local title, content = TAG_BYTES + 1, TAG_BYTES + 3
+    same = (sub(ours, title, title + 1) == sub(its, title, title + 1) and 1 or 0)
+      + (sub(ours, content) == sub(its, content) and 2 or 0)
   end
   if HAS_BODIES and not stored then
     local body, v = body_of(entry.id, r)
@@ -95,7 +97,7 @@ local function is_answered(other, seen)
 end
 
 local function is_of_partition(r)
-  return r.digests == p.digests or sub(r.digests, 1, 2) == sub(p.digests, 1, 2)
+  return r.digests == p.digests or sub(r.digests, 1, TAG_BYTES) == sub(p.digests, 1, TAG_BYTES)
 end
 
 -- Let the page be compared with a candidate, unless it was refused as it is.
@@ -176,7 +178,7 @@ local function ask_nearest(below)
         p.compared = p.compared + 1
         ask(entry, r)
       else -- Exact pages are found by nothing else.
-        local is_exact = byte(p.digests, 2) % 2 == 1
+        local is_exact = byte(p.digests, TAG_BYTES) % 2 == 1
         p.crowded, p.unlisted = true, entry.d <= p.limit and not (is_exact and #order < MAX_EQUAL)
         return
       end

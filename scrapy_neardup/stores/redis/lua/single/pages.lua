@@ -1,6 +1,6 @@
 -- One Redis holds all of a namespace, so a script can reach every entry.
 --
---   PREFIX t1:XX   key -> page id and digests (tag 2, title 2, content 2)
+--   PREFIX t1:XX   key -> page id and digests
 --   PREFIX tN:XX   permuted key          PREFIX page:XX    page id -> record: start of the key, seen 4
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
@@ -14,8 +14,8 @@ local ID = 8 -- bytes
 -- Bytes of the key at the start of a record: five hold the longest prefix; eight save a look-up where
 -- pages are found by features.
 local START = HAS_BODIES and 8 or 5
-local RECORD = START + (HAS_BODIES and 14 or 4)
-local LISTED = HAS_BODIES and ID or ID + 6 -- bytes behind a key in table 1
+local RECORD = START + (HAS_BODIES and DIGEST_BYTES + 8 or 4)
+local LISTED = HAS_BODIES and ID or ID + DIGEST_BYTES -- bytes behind a key in table 1
 
 local PREFIX = ARGV[1]
 local PENDING = PREFIX .. 'pending'
@@ -82,8 +82,9 @@ local function record_at(s, o)
   local start = sub(s, o - START + 1, o)
   if not HAS_BODIES then return { start = start, seen = sub(s, o + 1, o + 4) } end
   return {
-    start = start, digests = sub(s, o + 1, o + 6),
-    seen = sub(s, o + 7, o + 10), place = sub(s, o + 11, o + 14),
+    start = start, digests = sub(s, o + 1, o + DIGEST_BYTES),
+    seen = sub(s, o + DIGEST_BYTES + 1, o + DIGEST_BYTES + 4),
+    place = sub(s, o + DIGEST_BYTES + 5, o + DIGEST_BYTES + 8),
   }
 end
 
@@ -139,5 +140,5 @@ end
 -- Number of tables that list a page with these digests. The lowest bit of the tag marks exact
 -- pages, which are always found by their keys.
 local function tables_of(digests)
-  return (BY_DISTANCE or byte(digests, 2) % 2 == 1) and TABLES or 0
+  return (BY_DISTANCE or byte(digests, TAG_BYTES) % 2 == 1) and TABLES or 0
 end

@@ -4,7 +4,7 @@
 -- ARGV: prefix, lease (ms), retention (s, 0: none), pages. A page is one string:
 --   limit + 1 (limit in bits; 0: no entry is near enough), 1 byte
 --   2 * the kind of its evidence (buckets.lua), + 1 if it has features, 1 byte
---   page id 8, digests 6 (tag, title, content), the key in the order of each table, 8 each
+--   page id 8, digests (DIGEST_BYTES), the key in the order of each table, 8 each
 --   features, 8 each, and evidence
 --   length of the answers 2, and the answers: page id 8, digest 16 of what was seen of the entry, and
 --     'r' it was refused, 'c' refused although the page had been counted for it, 'a' it is repeated

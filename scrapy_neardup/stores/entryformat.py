@@ -1,6 +1,6 @@
 """What every store shares: partitions, stored keys, and the record of an entry.
 
-Rule of this module: pure values; whatever is written to a file or a server is defined here, once,
+Pure values; whatever is written to a file or a server is defined here, once,
 and never changes meaning without a new format version. Where pages have features and evidence
 (`decision.matching.Matching`), those of an entry follow its record; the schema says how long they
 are, and a store refuses another schema.
@@ -21,21 +21,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-ENTRY: Final = Struct("<QQIIII")
-"""Layout of key, page id, tag, title, content and duplicates: 32 bytes."""
+from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
+
+ENTRY: Final = Struct("<QQQIII")
+"""Layout of key, page id, tag, title, content and duplicates: 36 bytes."""
 
 ENTRY_DTYPE: Final = np.dtype(
     [
         ("key", "<u8"),
         ("page_id", "<u8"),
-        ("tag", "<u4"),
+        ("tag", "<u8"),
         ("title", "<u4"),
         ("content", "<u4"),
         ("duplicates", "<u4"),
@@ -83,9 +84,9 @@ class Partition(NamedTuple):
     Parameters
     ----------
     tag
-        31 bits of a digest of the scope; `EXACT_BIT` is set for exact pages.
+        64 bits of a digest of the scope; `EXACT_BIT` is set for exact pages.
     mask
-        64 bits of the same digest; 0 for the simhashes of the scope ``""``, so that in
+        64 other bits of the digest; 0 for the simhashes of the scope ``""``, so that in
         the usual store a key *is* the fingerprint.
     """
 
@@ -94,22 +95,17 @@ class Partition(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def partition(scope: str, exact: bool) -> Partition:
+def partition(scope: str, exact: bool, key: bytes = PUBLIC_KEY) -> Partition:
     """Return the partition of the pages of this scope and kind.
 
-    Notes
-    -----
-    Tag and mask are no secret. Who chooses both a host name and the text of its pages
-    can search for a name whose tag is another host's; what stops that is a secret
-    ``NEARDUP_HASH_KEY``, as the keys to collide with are then unknown.
+    Parameters
+    ----------
+    key
+        That of the store. With a secret one nobody can look for a host name whose tag or mask is
+        that of another host.
     """
     if not scope and not exact:
         return Partition(0, 0)
-    kind = b"exact" if exact else b"simhash"
-    name = scope.encode("utf-8", "surrogatepass")
-    digest = blake2b(name, digest_size=12, person=kind).digest()
-    tag = int.from_bytes(digest[:4], "little")
-    return Partition(
-        tag | EXACT_BIT if exact else tag & ~EXACT_BIT,
-        int.from_bytes(digest[4:], "little"),
-    )
+    kind = "exact" if exact else "simhash"
+    mask, tag = divmod(digest(kind, scope, key=key, bits=128), 1 << 64)
+    return Partition(tag | EXACT_BIT if exact else tag & ~EXACT_BIT, mask)

@@ -1,6 +1,6 @@
 """The namespaces of a Redis or a cluster: their names, their size, and their removal.
 
-Rule of this room: a store isn't opened, so that its parameters needn't be known; keys are
+A store isn't opened, so that its parameters needn't be known; keys are
 found by SCAN, and no call takes long.
 """
 
@@ -19,8 +19,10 @@ from redis.asyncio import Redis
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
-from scrapy_neardup.stores.redis.client import connect, connect_cluster, disconnect, explaining
-from scrapy_neardup.stores.redis.layout import prefix
+from scrapy_neardup.stores.keys import FIELDS
+from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
+from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
+from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, URLS, cluster_counts, counts
 from scrapy_neardup.stores.redis.scripts import WEIGH_SCRIPT
 
@@ -60,7 +62,7 @@ class RedisAdmin:
         recorded = await self._client.hgetall(self._key(namespace, "schema"))
         if not recorded:
             return None
-        for field in (DIGEST, URLS):
+        for field in (DIGEST, URLS, FIELDS[1]):
             recorded.pop(field.encode(), None)
         parameters = {name.decode(): value.decode() for name, value in recorded.items()}
         memory = Counter(dict.fromkeys(("tables", "identity", "features", "sketches", "rest"), 0))
@@ -116,10 +118,10 @@ class RedisAdmin:
     def _width(self, table: int, *, has_bodies: bool) -> int:
         """Return the bytes of an entry of a table."""
         if self._clustered:
-            return 31 if table == 1 else 10
+            return 25 + DIGEST_BYTES if table == 1 else 10
         if table > 1:
             return 6
-        return 14 if has_bodies else 20
+        return 14 if has_bodies else 14 + DIGEST_BYTES
 
     async def _weigh(
         self, key: bytes, table: int, parameters: Mapping[str, str]

@@ -1,6 +1,6 @@
 """What leads from a page to the entries that it may repeat.
 
-Rule of this room: it finds and doesn't choose. It finds all entries that are within k or share
+It finds and doesn't choose. It finds all entries that are within k or share
 enough features, up to the limits of `stores.base` on entries that are alike.
 
 These structures lead to a row::
@@ -24,7 +24,7 @@ from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
-from scrapy_neardup.stores.records import EXACT_BIT
+from scrapy_neardup.stores.entryformat import EXACT_BIT
 from scrapy_neardup.tables import HammingIndex
 
 
@@ -174,10 +174,10 @@ class Candidates:
         """
         entries = self._entries
         self._by_page_id.add_many(rows)
-        is_exact = np.frombuffer(entries.tags, np.uint32)[rows] & EXACT_BIT > 0
+        is_exact = np.frombuffer(entries.tags, np.uint64)[rows] & EXACT_BIT > 0
         keyed = self._by_key.add_many(rows if self._by_distance else rows[is_exact])
         if self._near is not None:
-            near = keyed[np.frombuffer(entries.tags, np.uint32)[keyed] & EXACT_BIT == 0]
+            near = keyed[np.frombuffer(entries.tags, np.uint64)[keyed] & EXACT_BIT == 0]
             stored = self._near.add_many(np.frombuffer(entries.keys, np.uint64)[near])
             self._refused.update(near[~stored].tolist())
         if self._by_feature:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.heaps import UrlHeap
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
-from scrapy_neardup.stores.embedded.urls import UrlHeap
+from scrapy_neardup.stores.keys import random_key
 from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Page, Verdict
 
@@ -51,7 +52,10 @@ class MemoryStore(Store):
         """Start empty."""
         if self._opened is None:
             options = self._options
-            index = EmbeddedIndex(options.max_distance, options.expected_pages, options.matching)
+            self.key = random_key(options.hash_key)
+            index = EmbeddedIndex(
+                options.max_distance, options.expected_pages, options.matching, key=self.key
+            )
             self._opened = _Opened(index, UrlHeap(), NoticeBoard())
 
     async def close(self) -> None:

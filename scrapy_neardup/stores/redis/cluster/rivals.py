@@ -1,9 +1,9 @@
 """Which attempts are in the way of another one, and what follows from looking at them.
 
-Rule of this module: pure, so that the decisions of the protocol (docs/cluster.md) can be read
-in one place; `protocol.py` makes the calls.
+Pure, so that the decisions of the protocol (docs/cluster.md) can be read
+in one place; `clusterstore.py` makes the calls.
 
-An attempt that was met doesn't count for a page if it has ended, is no candidate after all, or if
+An attempt that was seen doesn't count for a page if it has ended, is no candidate after all, or if
 the page doesn't repeat it. All others are its *rivals*: one that is kept is what the page repeats;
 of two that are pending the one of smaller rank goes first.
 """
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.clustervalues import (
+from scrapy_neardup.stores.redis.cluster.values import (
     Attempt,
     AttemptEntry,
     Claims,
@@ -24,7 +24,7 @@ from scrapy_neardup.stores.redis.clustervalues import (
     Features,
     separate,
 )
-from scrapy_neardup.stores.redis.values import id_bytes
+from scrapy_neardup.stores.redis.codec import TAG_BYTES, id_bytes
 from scrapy_neardup.verdict import Candidate, Decided
 
 MAX_LOOKED_AT = MAX_EQUAL + MAX_COMPARED
@@ -55,14 +55,14 @@ class Looked(NamedTuple):
 
 
 class Rivals:
-    """The attempts that were met by one attempt to keep a page.
+    """The attempts that were seen by one attempt to keep a page.
 
     Attributes
     ----------
     wounded
         Attempts to be ended if they are still pending.
-    met
-        Number of attempts that were met.
+    seen
+        Number of attempts that were seen.
     """
 
     def __init__(
@@ -79,15 +79,15 @@ class Rivals:
         if claims.old:
             self._near.add(claims.old)  # no list may lead to it
         self._near.discard(mine)
-        self.met = len(self._near)
+        self.seen = len(self._near)
         self._rank = (mine.key, arrived.page.id, mine.token)
         self._rivals: dict[Attempt, tuple[Candidate, Decided]] = {}  # those that were pending
         self._kept: set[Attempt] = set()
-        equal = {each: met for each, met in claims.equal.items() if each != mine}
-        self._telling = {each for each, met in equal.items() if not met.is_pending}
+        equal = {each: seen for each, seen in claims.equal.items() if each != mine}
+        self._telling = {each for each, seen in equal.items() if not seen.is_pending}
         if self._telling and claims.old:
             self._telling.add(claims.old)  # a page is seen before it is anybody's duplicate
-        ranks = {each: self._rank_of(each, met.page_id) for each, met in equal.items()}
+        ranks = {each: self._rank_of(each, seen.page_id) for each, seen in equal.items()}
         self._before = {
             each: rank
             for each, rank in ranks.items()
@@ -125,12 +125,12 @@ class Rivals:
         return sorted(self._distances)[MAX_COMPARED] <= self._arrived.limit
 
     @property
-    def furniture(self) -> Features:
+    def boilerplate(self) -> Features:
         """The features under which too many entries are kept for them to be content."""
         return frozenset(
             feature
-            for feature, met in self._sharing.items()
-            if len(met & self._kept) >= MAX_UNDER_FEATURE
+            for feature, seen in self._sharing.items()
+            if len(seen & self._kept) >= MAX_UNDER_FEATURE
         )
 
     # ---- what was found --------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Rivals:
                 continue
             self._near.discard(other)
             if entry.state == b"gone":
-                gone[other] = separate(entry.features) or self._met_under(other)
+                gone[other] = separate(entry.features) or self._seen_under(other)
             elif entry.state == b"kept":
                 self._kept.add(other)
                 if (candidate := self._candidate(other, entry)) is not None:
@@ -196,14 +196,14 @@ class Rivals:
         ours, its, distance = self._arrived.digests, entry.digests, self._distance(other)
         shared = len(self._arrived.features & separate(entry.features))
         is_found = distance <= self._arrived.limit or shared >= self._matching.shared_features
-        if ours[:2] != its[:2] or not is_found:
+        if ours[:TAG_BYTES] != its[:TAG_BYTES] or not is_found:
             return None
         return Candidate(
             page_id=int.from_bytes(entry.page_id, "big"),
             distance=distance,
             evidence=entry.evidence,
-            same_title=ours[2:4] == its[2:4],
-            same_content=ours[4:] == its[4:],
+            same_title=ours[-4:-2] == its[-4:-2],
+            same_content=ours[-2:] == its[-2:],
         )
 
     @staticmethod
@@ -213,5 +213,5 @@ class Rivals:
     def _distance(self, other: Attempt) -> int:
         return (other.key ^ self._mine.key).bit_count()
 
-    def _met_under(self, other: Attempt) -> Features:
-        return frozenset(feature for feature, met in self._sharing.items() if other in met)
+    def _seen_under(self, other: Attempt) -> Features:
+        return frozenset(feature for feature, seen in self._sharing.items() if other in seen)

@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.candidates import Candidates
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
-from scrapy_neardup.stores.records import Chunk
+from scrapy_neardup.stores.embedded.finding import Candidates
+from scrapy_neardup.stores.entryformat import Chunk
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 
@@ -88,12 +89,20 @@ class EmbeddedIndex:
         How many pages it should be sized for.
     matching
         What else leads to an entry.
+    key
+        What pages are hashed with.
     """
 
     def __init__(
-        self, max_distance: int, expected_pages: int, matching: Matching | None = None
+        self,
+        max_distance: int,
+        expected_pages: int,
+        matching: Matching | None = None,
+        *,
+        key: bytes = PUBLIC_KEY,
     ) -> None:
         matching = matching or Matching()
+        self._key = key
         self._entries = Entries(matching)
         self._candidates = Candidates(self._entries, max_distance, expected_pages, matching)
         self._pending: dict[int, int] = {}  # page id -> row
@@ -126,7 +135,7 @@ class EmbeddedIndex:
 
         Costs O(entries in its buckets and under its features).
         """
-        arrived = arrival(page)
+        arrived = arrival(page, self._key)
         entries, own = self._entries, self._candidates.own(arrived)
         if own >= 0 and self._candidates.is_candidate(own, arrived):
             candidate = entries.candidate(own, entries.distance(own, arrived), page)

@@ -8,33 +8,141 @@ added or repeats something. The scripts and their format are in ``lua/``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
+from abc import abstractmethod
+from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.stores.base import StoreOptions, StoreStats
-from scrapy_neardup.stores.redis import shared
+from scrapy_neardup.errors import StoreError
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
+from scrapy_neardup.stores.keys import KeyRecord
+from scrapy_neardup.stores.redis.background import Background
 from scrapy_neardup.stores.redis.calls import Scripts
-from scrapy_neardup.stores.redis.client import (
-    PatientRedis,
-    RecordLostError,
-    check_server,
-    connect,
-    explaining,
-)
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.namespace import counts
-from scrapy_neardup.stores.redis.questions import (
+from scrapy_neardup.stores.redis.codec import (
     Answers,
+    id_bytes,
+    matched,
+    near_reason,
     page_words,
     read_count,
     read_questions,
 )
+from scrapy_neardup.stores.redis.connection import (
+    PatientRedis,
+    RecordLostError,
+    check_server,
+    connect,
+    disconnect,
+    explaining,
+)
+from scrapy_neardup.stores.redis.keyspace import Layout, prefix
+from scrapy_neardup.stores.redis.namespace import (
+    Agreed,
+    agree_on_parameters,
+    counts,
+    exchange,
+    topic_name,
+)
 from scrapy_neardup.stores.redis.scripts import script
-from scrapy_neardup.stores.redis.shared import SharedStore
-from scrapy_neardup.stores.redis.values import id_bytes, matched, near_reason
+from scrapy_neardup.urls import redact_store
 from scrapy_neardup.verdict import Decide, Match, Page, Reason, Verdict
+
+LEASE = 60.0
+"""Seconds that an entry which isn't confirmed outlives its crawler."""
+
+
+class _Calls(Protocol):
+    async def close(self) -> None:
+        """Make no more calls."""
+
+
+class SharedStore(Store):
+    """A store on servers, for all crawlers of a namespace.
+
+    Parameters
+    ----------
+    client
+        Not connected yet; closed with the store.
+    layout
+        Table design for a namespace that doesn't exist yet; None: the one for `options`.
+
+    Attributes
+    ----------
+    _held
+        Ids of the pages whose entries this crawler has to confirm or forget.
+    _calls
+        There once the store is open.
+    """
+
+    _held: Collection[int]
+    _calls: _Calls
+
+    def __init__(
+        self, uri: str, options: StoreOptions, client: Any, layout: Layout | None
+    ) -> None:
+        self._uri = uri
+        self._options = options
+        self._client = client
+        layout = layout or Layout.choose(options.max_distance, options.expected_pages)
+        self._layout = replace(layout, matching=options.matching)
+        self._prefix = prefix(options.namespace)
+        self._key_record = KeyRecord.new(options.hash_key)
+        self._background = Background()
+        self._opened = False
+
+    async def open(self) -> None:
+        """Connect, and agree on the parameters with the crawlers that use the namespace."""
+        try:
+            with explaining(self._uri):
+                await self._begin()
+        except StoreError:
+            await disconnect(self._client)
+            raise
+        self._opened = True
+        self._background.start(self._renew, LEASE / 3)
+
+    async def close(self) -> None:
+        """Give up what is pending and disconnect."""
+        await self._background.close()
+        if self._opened:
+            self._opened = False
+            with contextlib.suppress(StoreError):
+                for page_id in list(self._held):
+                    await self.forget(page_id)
+            await self._calls.close()
+        await disconnect(self._client)
+
+    async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
+        """Post a value and read those of all members; see `Store.exchange`."""
+        with explaining(self._uri):
+            return await exchange(self._client, self._key(topic_name(topic)), member, value)
+
+    @abstractmethod
+    async def _begin(self) -> None:
+        """Connect, agree, and start what is done in the background besides `_renew`."""
+
+    @abstractmethod
+    async def _renew(self) -> None:
+        """Renew the leases of what is held."""
+
+    @abstractmethod
+    def _key(self, name: str) -> str:
+        """Return a key of the namespace."""
+
+    async def _agree(self) -> Agreed:
+        """Agree on the parameters; a namespace that was lost meanwhile gets its key again."""
+        options, name = self._options, self._key("schema")
+        agreed = await agree_on_parameters(
+            self._client, name, self._uri, options, self._layout, self._key_record
+        )
+        where = f"namespace {options.namespace!r} of {redact_store(self._uri)}"
+        self.key = agreed.key.key(self.key if self._opened else options.hash_key, where)
+        self._key_record = agreed.key
+        return agreed
+
 
 _CLEARED = 2
 """Lapsed entries that a confirmation clears away."""
@@ -62,7 +170,7 @@ class RedisStore(SharedStore):
     ----------
     uri
         ``redis://``, ``rediss://``, ``unix://`` or ``redis+sentinel://``; see
-        `scrapy_neardup.stores.redis.client.connect`.
+        `scrapy_neardup.stores.redis.connection.connect`.
     layout
         Table design for a namespace that doesn't exist yet.
     """
@@ -130,10 +238,11 @@ class RedisStore(SharedStore):
 
     async def _load_scripts(self) -> None:
         """Agree on the parameters with the crawlers of the namespace; load scripts for them."""
-        self._layout, record = await self._agree()
+        agreed = await self._agree()
+        self._layout = agreed.layout
         await self._calls.load(
             {
-                verb: script(self._layout, *parts, f"single/{verb}", record=record)
+                verb: script(self._layout, *parts, f"single/{verb}", record=agreed.digest)
                 for verb, parts in _VERBS.items()
             }
         )
@@ -146,7 +255,7 @@ class RedisStore(SharedStore):
         return Verdict.on(page, near_reason(page), match)
 
     async def _probe(self, page: Page, answers: bytes) -> bytes:
-        lease = int(shared.LEASE * 1000)
+        lease = int(LEASE * 1000)
         return await self._call("probe_and_add", (page, answers), lease, self._retention)
 
     async def _call(self, verb: str, word: tuple[Page, bytes] | bytes, *common: Any) -> bytes:
@@ -170,10 +279,10 @@ class RedisStore(SharedStore):
             return await self._calls.call(verb, self._packed(word), self._prefix, *common)
 
     def _packed(self, word: tuple[Page, bytes] | bytes) -> bytes:
-        return word if isinstance(word, bytes) else page_words(*word, self._layout)
+        return word if isinstance(word, bytes) else page_words(*word, self._layout, self.key)
 
     async def _renew(self) -> None:
-        lease, ids = int(shared.LEASE * 1000), map(id_bytes, tuple(self._held))
+        lease, ids = int(LEASE * 1000), map(id_bytes, tuple(self._held))
         await asyncio.gather(*(self._call("renew", page_id, lease) for page_id in ids))
 
     async def _sweep(self) -> None:

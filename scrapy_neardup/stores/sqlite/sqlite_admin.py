@@ -1,6 +1,6 @@
 """What namespaces a file of SQLite holds, and how one is removed.
 
-Rule of this room: a file that a crawl has open is locked, also for reading, and says so; and
+A file that a crawl has open is locked, also for reading, and says so; and
 nothing is created where there is no file.
 """
 
@@ -16,8 +16,9 @@ import numpy as np
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.base import StoreStats
-from scrapy_neardup.stores.records import ENTRY, ENTRY_DTYPE
-from scrapy_neardup.stores.sqlite.guard import (
+from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE
+from scrapy_neardup.stores.keys import FIELDS
+from scrapy_neardup.stores.sqlite.safety import (
     beside,
     check_after_crash,
     check_header,
@@ -27,7 +28,7 @@ from scrapy_neardup.stores.sqlite.guard import (
     release,
 )
 from scrapy_neardup.stores.sqlite.schema import check_version, has_notices, places, recorded
-from scrapy_neardup.stores.sqlite.store import store_path
+from scrapy_neardup.stores.sqlite.sqlitestore import store_path
 
 _CHUNK = 1 << 14
 """Number of rows read at once."""
@@ -66,7 +67,9 @@ class SQLiteAdmin:
         files = (self._path, beside(self._path, "-wal"))
         return NamespaceReport(
             stats=StoreStats(pages=pages, pending=0, dropped=dropped, overflowed=0),
-            parameters={name: str(value) for name, value in parameters.items()},
+            parameters={
+                name: str(value) for name, value in parameters.items() if name != FIELDS[1]
+            },
             file_bytes=sum(file.stat().st_size for file in files if file.exists()),
         )
 

@@ -1,6 +1,6 @@
 """How a namespace lies in Redis: its keys and its tables.
 
-Rule of this room: pure; what is fixed here is fixed in the stored format. The buckets
+Pure; what is fixed here is fixed in the stored format. The buckets
 and what they hold are described in ``lua/buckets.lua``.
 """
 
@@ -17,7 +17,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
-FORMAT = 3
+FORMAT = 4
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000

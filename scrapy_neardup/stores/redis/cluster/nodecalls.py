@@ -14,7 +14,7 @@ from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores.redis.calls import answer
-from scrapy_neardup.stores.redis.client import FAILURES, explaining
+from scrapy_neardup.stores.redis.connection import FAILURES, explaining
 from scrapy_neardup.urls import redact_store
 
 _MAX_CALLS = 64

@@ -1,6 +1,6 @@
 """What comes before a SQLite file is written to: it must be ours, whole, and free.
 
-Rule of this room: nothing here changes a file. Every error says what to do.
+Nothing here changes a file. Every error says what to do.
 
 A file is ours by its ``application_id``. It is locked by SQLite itself, in exclusive mode,
 and so for as long as its connection is open: the lock ends with the process, however that

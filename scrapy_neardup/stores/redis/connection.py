@@ -1,6 +1,6 @@
 """How a Redis is reached: alone, by sentinels, in a cluster; and the errors that it raises.
 
-Rule of this room: nothing here knows what is stored there. Each message names the server and
+Nothing here knows what is stored there. Each message names the server and
 what to do, and none shows a password.
 """
 

@@ -1,6 +1,6 @@
 """What a cluster's store knows of pages and of attempts to keep them.
 
-Rule of this module: pure; values as `scrapy_neardup.stores.redis.protocol` exchanges them.
+Pure; values as `clusterstore.py` exchanges them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
 from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.values import (
+from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.stores.redis.codec import (
     body_kind,
     evidence,
     feature_keys,
     key_and_digests,
     url_bytes,
 )
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.verdict import Decide, Page
 
 TOKEN: Final = 4
@@ -85,11 +86,18 @@ class ClusterPage:
     body: bytes
 
     @classmethod
-    def of(cls, page: Page, layout: Layout, decide: Decide | None = None) -> Self:
-        """Return what a namespace of this layout stores of `page`."""
+    def of(
+        cls,
+        page: Page,
+        layout: Layout,
+        decide: Decide | None = None,
+        *,
+        store_key: bytes = PUBLIC_KEY,
+    ) -> Self:
+        """Return what a namespace of this layout and key stores of `page`."""
         decide = decide or deciding(page, layout.matching)
-        key, digests = key_and_digests(page)
-        features = b"".join(feature_keys(page, layout.matching))
+        key, digests = key_and_digests(page, store_key)
+        features = b"".join(feature_keys(page, layout.matching, store_key))
         compared = evidence(page, layout.matching)
         head = bytes([body_kind(compared, bool(features), layout.matching)])
         body = features + compared + url_bytes(page)
@@ -109,8 +117,8 @@ def separate(features: bytes) -> Features:
     return frozenset(features[start : start + 8] for start in range(0, len(features), 8))
 
 
-class Met(NamedTuple):
-    """An entry that an attempt met in table 1, where it claimed a place."""
+class Seen(NamedTuple):
+    """An entry that an attempt seen in table 1, where it claimed a place."""
 
     page_id: bytes
     is_pending: bool
@@ -118,7 +126,7 @@ class Met(NamedTuple):
     @classmethod
     def read(cls, words: bytes) -> Self:
         """Return what follows an attempt: page id, digests, state."""
-        return cls(words[:8], words[14:] == b"p")
+        return cls(words[:8], words[-1:] == b"p")
 
 
 class Claims(NamedTuple):
@@ -133,7 +141,7 @@ class Claims(NamedTuple):
     """Feature -> other attempts that are listed under it."""
     old: Attempt | None
     """Entry of the page from an earlier fetch."""
-    equal: Mapping[Attempt, Met] = MappingProxyType({})
+    equal: Mapping[Attempt, Seen] = MappingProxyType({})
     """Near attempts of the same key, as table 1 had them."""
 
 

@@ -1,7 +1,9 @@
-"""Claim, resolve, commit: how a page is judged where no script sees all of it.
+"""A memory that many crawlers share, spread over a Redis Cluster.
 
-Rule of this room: the steps of ``docs/cluster.md``, in its words. `attempts.py` makes the calls,
-`rivals.py` decides what follows from them.
+Each (table, first byte) has its own slot, so no script sees all of a page, and what one
+script decides on a single Redis takes a protocol here: claim, resolve, commit.
+``docs/cluster.md`` states it step by step and proves that of two near-duplicates which
+arrive together at two crawlers never both are kept and never both are dropped.
 """
 
 from __future__ import annotations
@@ -10,14 +12,21 @@ import asyncio
 import random
 import time
 
-from scrapy_neardup.stores.redis import shared
-from scrapy_neardup.stores.redis.attempts import Attempts
-from scrapy_neardup.stores.redis.clustervalues import Attempt, Claims, ClusterPage
-from scrapy_neardup.stores.redis.rivals import Kept, Rivals
-from scrapy_neardup.stores.redis.shared import SharedStore
-from scrapy_neardup.stores.redis.turns import Turn
-from scrapy_neardup.stores.redis.values import matched, near_reason
-from scrapy_neardup.verdict import Reason, Verdict
+from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
+from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.stores.redis import store as shared
+from scrapy_neardup.stores.redis.cluster.attempts import Attempts, scripts
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster.rivals import Kept, Rivals
+from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
+from scrapy_neardup.stores.redis.cluster.values import Attempt, Claims, ClusterPage
+from scrapy_neardup.stores.redis.codec import matched, near_reason
+from scrapy_neardup.stores.redis.connection import connect_cluster, explaining
+from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.namespace import cluster_counts
+from scrapy_neardup.stores.redis.store import SharedStore
+from scrapy_neardup.urls import redact_store
+from scrapy_neardup.verdict import Decide, Page, Reason, Verdict
 
 ATTEMPT_LEASE = 2.0
 """Seconds after which a pending attempt may be ended by others; shorter is safe and slow."""
@@ -29,17 +38,116 @@ _MAX_PAUSE = 0.05
 """Maximum seconds between two looks of one that waits."""
 
 
-class ClusterProtocol(SharedStore):
-    """The part of `RedisClusterStore` that judges pages.
+_SWEEP_PAUSE = 1.0
+"""Seconds between two steps of a crawler's sweep."""
+_SWEEP_FIELDS = 16
+"""Buckets that a step looks at."""
+
+
+class RedisClusterStore(SharedStore):
+    """Fingerprints in a Redis Cluster; see `scrapy_neardup.stores.base.Store`.
+
+    Parameters
+    ----------
+    uri
+        ``redis+cluster://`` or ``rediss+cluster://``, some of the nodes, comma-separated.
+    layout
+        Table design for a namespace that doesn't exist yet.
 
     Attributes
     ----------
+    calls_class
+        What makes calls of scripts; a subclass of the store may have another.
     _held
         The kept entries of this crawler that aren't confirmed, by page id.
     """
 
     _attempts: Attempts
-    _held: dict[int, Attempt]
+
+    calls_class: type[ClusterCalls] = ClusterCalls
+
+    def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
+        super().__init__(uri, options, connect_cluster(uri), layout)
+        self._held: dict[int, Attempt] = {}
+        self._turns: Turns[ClusterPage, Attempt] = Turns(self._are_near)
+        self._sweeping = random.randrange(256), 0
+
+    async def _begin(self) -> None:
+        await self._client.initialize()
+        self._agreed = await self._agree()
+        self._layout = self._agreed.layout
+        texts = scripts(self._layout, self._agreed.digest)
+        self._calls = self.calls_class(self._client, self._uri, texts, self._check_record)
+        self._attempts = Attempts(
+            self._calls,
+            prefix=self._prefix,
+            layout=self._layout,
+            retention=int(self._options.retention * 1000),
+        )
+        self._background.start(self._sweep, _SWEEP_PAUSE)
+
+    def _key(self, name: str) -> str:
+        return f"{{{self._prefix}{name}}}"
+
+    async def _check_record(self) -> None:
+        """Write the record of the parameters again, if it was lost; refuse another one."""
+        if await self._agree() != self._agreed:
+            raise StoreMismatchError(
+                f"NEARDUP_STORE: namespace {self._options.namespace!r} of "
+                f"{redact_store(self._uri)} was lost and made again with tables for another "
+                "NEARDUP_EXPECTED_PAGES; start this crawl again"
+            )
+
+    # ---- verbs -----------------------------------------------------------------------------
+
+    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+        """Look for what `page` repeats, or remember it; see `Store.check_and_add`.
+
+        Costs two round trips for a new page, three where others have to be looked at. Where
+        it is cancelled, what it has written lapses: before the commit after
+        `ATTEMPT_LEASE`, from then on after `shared.LEASE`.
+        """
+        lease, limit = ATTEMPT_LEASE, ATTEMPT_LIMIT
+        arrived = ClusterPage.of(page, self._layout, decide, store_key=self.key)
+        try:
+            async with (
+                asyncio.timeout(limit),
+                self._turns.of(arrived.key, arrived) as turn,
+            ):
+                judged = await self._repeat_equal(arrived, turn)
+                while judged is None:
+                    judged = await self._try(arrived, lease, turn)
+                    lease = min(2 * lease, limit)
+                return judged
+        except TimeoutError as error:
+            where = redact_store(self._uri)
+            raise StoreUnavailableError(
+                f"NEARDUP_STORE: {where} came to no decision in {limit:.0f} s"
+            ) from error
+
+    async def confirm(self, page_id: int) -> None:
+        """Make an entry final; see `Store.confirm`."""
+        attempt = self._held.get(page_id) or await self._attempts.attempt_of(page_id)
+        if attempt:
+            await self._attempts.settle(attempt, "confirm")
+        self._held.pop(page_id, None)
+
+    async def forget(self, page_id: int) -> int:
+        """Withdraw a pending entry; see `Store.forget`."""
+        attempt = self._held.pop(page_id, None) or await self._attempts.attempt_of(page_id)
+        if attempt is None:
+            return 0
+        ended, collapsed, features = await self._attempts.settle(attempt, "forget")
+        if ended:
+            await self._attempts.clear(attempt, features, page_id)
+        return collapsed
+
+    async def stats(self) -> StoreStats:
+        """Count what the namespace holds, for all crawlers; costs a pipeline a master."""
+        with explaining(self._uri):
+            return await cluster_counts(self._client, self._prefix)
+
+    # ---- claim, resolve, commit ---------------------------------------------------------
 
     def _are_near(self, page: ClusterPage, other: ClusterPage) -> bool:
         """Whether two pages that are under way may be duplicates."""
@@ -109,7 +217,7 @@ class ClusterProtocol(SharedStore):
         the others, and the others wait for it.
         """
         # The more wait, the longer each pauses, so that the rate of looks stays the same.
-        pause, longest = 0.001, _MAX_PAUSE * max(1, rivals.met / 8)
+        pause, longest = 0.001, _MAX_PAUSE * max(1, rivals.seen / 8)
         while others := rivals.left():
             looks = (
                 self._attempts.look_at(
@@ -119,7 +227,7 @@ class ClusterProtocol(SharedStore):
             )
             found = rivals.take(dict(zip(others, await asyncio.gather(*looks), strict=True)))
             if found.gone:
-                self._background.soon(self._attempts.clear_met(found.gone))
+                self._background.soon(self._attempts.clear_seen(found.gone))
             if found.match is not None:
                 return found.match
             if found.must_wait:
@@ -173,7 +281,7 @@ class ClusterProtocol(SharedStore):
         Claims in lists that need not find it are released together with the commit.
         """
         page_id, crowded = arrived.page.id, rivals.is_crowded
-        leave = [self._attempts.leave_features(mine, rivals.furniture)]
+        leave = [self._attempts.leave_features(mine, rivals.boilerplate)]
         if crowded:
             leave.append(self._attempts.leave_tables(mine))
         commit = asyncio.gather(self._attempts.commit(mine, shared.LEASE, beside=crowded), *leave)
@@ -202,3 +310,13 @@ class ClusterProtocol(SharedStore):
         """End an attempt whose page can't be judged now, or others would wait for its lease."""
         self._background.soon(self._attempts.settle(mine, "end"))
         self._leave(arrived, mine)
+
+    # ---- in the background -----------------------------------------------------------------
+
+    async def _renew(self) -> None:
+        await self._attempts.renew(list(self._held.values()), shared.LEASE)
+
+    async def _sweep(self) -> None:
+        hash_, cursor = self._sweeping
+        cursor = await self._attempts.sweep(hash_, cursor, _SWEEP_FIELDS)
+        self._sweeping = (hash_ if cursor else (hash_ + 1) % 256), cursor

@@ -2,8 +2,8 @@
 
 Without turns they would look at each other, in O(n^2) calls.
 
-Rule of this module: it knows nothing of stores. Turns save work and decide nothing: pages of other
-crawlers are met all the same.
+It knows nothing of stores. Turns save work and decide nothing: pages of other
+crawlers are seen all the same.
 """
 
 from __future__ import annotations

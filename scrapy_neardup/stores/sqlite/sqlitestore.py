@@ -25,7 +25,7 @@ from pathlib import Path
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.index import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, refuse_retention
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.write_behind import WriteBehind
@@ -90,6 +90,7 @@ class SQLiteStore(Store):
             thread.submit(_close_late, loading)
             thread.shutdown(wait=False)
             raise
+        self.key = file.key
         self._opened = _Opened(index, notices, WriteBehind(file, thread, index.record), {})
 
     async def close(self) -> None:
@@ -206,9 +207,9 @@ def store_path(uri: str) -> Path:
 def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex, NoticeBoard]:
     parameters = {"max_distance": options.max_distance, **options.schema}
     matching = options.matching
-    file = SQLiteFile(path, options.namespace, parameters)
+    file = SQLiteFile(path, options.namespace, parameters, options.hash_key)
     try:
-        index = EmbeddedIndex(options.max_distance, options.expected_pages, matching)
+        index = EmbeddedIndex(options.max_distance, options.expected_pages, matching, key=file.key)
         index.load(file.entries(matching))
         notices = NoticeBoard()
         notices.load(file.notices())

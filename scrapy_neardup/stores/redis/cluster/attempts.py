@@ -13,20 +13,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
-from scrapy_neardup.stores.redis.clustervalues import (
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.cluster.values import (
     TOKEN,
     Attempt,
     AttemptEntry,
     Claims,
     ClusterPage,
     Features,
-    Met,
+    Seen,
     separate,
 )
-from scrapy_neardup.stores.redis.layout import Layout
+from scrapy_neardup.stores.redis.codec import id_bytes
+from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.scripts import script
-from scrapy_neardup.stores.redis.values import id_bytes
 
 _CLEARED = 4096
 """Maximum number of attempts of others that are remembered as cleared: those cleared last."""
@@ -88,7 +88,7 @@ class Attempts:
             )
             for f, token in zip(reply[1::2], reply[2::2], strict=True)
         }
-        met = zip(replies[0][1::2], replies[0][2::2], strict=True)
+        seen = zip(replies[0][1::2], replies[0][2::2], strict=True)
         lists = zip(features, replies[len(tables) + 1 :], strict=True)
         return Claims(
             granted=words == {b"claimed"},
@@ -97,8 +97,8 @@ class Attempts:
             sharing={f: set(map(Attempt.named, reply[1:])) for f, reply in lists},
             old=Attempt.named(pointer) if pointer else None,
             equal={
-                Attempt(mine.key, words[:TOKEN]): Met.read(words[TOKEN:])
-                for f, words in met
+                Attempt(mine.key, words[:TOKEN]): Seen.read(words[TOKEN:])
+                for f, words in seen
                 if f == first
             },
         )
@@ -181,12 +181,12 @@ class Attempts:
             await self.point_back(page_id, attempt, None)
         await asyncio.gather(self.leave_tables(attempt), self.leave_features(attempt, features))
 
-    async def clear_met(self, gone: Mapping[Attempt, Features]) -> None:
-        """Take away the claims of others that were met, once: many meet one before they go."""
-        met = {each: found for each, found in gone.items() if each not in self._cleared}
-        for each in met:
+    async def clear_seen(self, gone: Mapping[Attempt, Features]) -> None:
+        """Take away the claims of others that were seen, once: many meet one before they go."""
+        seen = {each: found for each, found in gone.items() if each not in self._cleared}
+        for each in seen:
             self._cleared[each] = None
-        await asyncio.gather(*(self.clear(each, features) for each, features in met.items()))
+        await asyncio.gather(*(self.clear(each, features) for each, features in seen.items()))
 
     async def leave_tables(self, attempt: Attempt) -> None:
         """Take away the claims in the tables 2 .. t."""

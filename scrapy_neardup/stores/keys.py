@@ -1,0 +1,89 @@
+"""The key of a namespace, which its pages are hashed with, and how its record keeps it.
+
+Who writes a page and knows the key can compute how it is stored, and so forge one that another
+site's page seems to repeat. So a namespace gets a key of its own when it is made, unless one is
+asked for.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from scrapy_neardup.errors import StoreMismatchError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.fingerprints.hashing import key_digest
+
+_OWN: Final = "own"
+_PUBLIC: Final = "public"
+FIELDS: Final = ("hash_key", "key")
+"""Names of the fields of a `KeyRecord`. The second one holds a key, and is shown nowhere."""
+
+
+class KeyRecord(NamedTuple):
+    """What a namespace records of its key.
+
+    Parameters
+    ----------
+    kind
+        ``own``, ``public``, or the digest of the key that was asked for.
+    own
+        The key in hexadecimal digits, where it is the namespace's own.
+    """
+
+    kind: str
+    own: str = ""
+
+    @classmethod
+    def new(cls, asked: bytes | None) -> KeyRecord:
+        """Return the record of a new namespace; without a key asked for it gets its own."""
+        if asked is None:
+            return cls(_OWN, secrets.token_hex(16))
+        return cls(key_digest(asked) or _PUBLIC)
+
+    @classmethod
+    def read(cls, fields: Mapping[str, object]) -> KeyRecord:
+        """Return what the fields of a namespace's record say."""
+        kind, own = (str(fields.get(name, "")) for name in FIELDS)
+        return cls(kind, own)
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields to be recorded."""
+        return {name: value for name, value in zip(FIELDS, self, strict=True) if value}
+
+    def key(self, asked: bytes | None, where: str) -> bytes:
+        """Return the key of the namespace.
+
+        Parameters
+        ----------
+        asked
+            The key that it has to be, or None.
+        where
+            What to call the namespace in errors.
+
+        Raises
+        ------
+        StoreMismatchError
+            It is another one than was asked for, or one that only who made it knows.
+        """
+        key: bytes | None
+        match self.kind:
+            case "own":
+                key, made = bytes.fromhex(self.own), "a key of its own"
+            case "public":
+                key, made = PUBLIC_KEY, "the public key"
+            case digest:
+                key, made = asked if digest == key_digest(asked) else None, "another key"
+        if key is not None and asked in (None, key):
+            return key
+        raise StoreMismatchError(
+            f"NEARDUP_STORE: {where} was made with {made}, and its pages can't be compared with"
+            " those of this key. Set NEARDUP_HASH_KEY as it was then (not at all for a key of the"
+            " store's own), or use another NEARDUP_NAMESPACE or store"
+        )
+
+
+def random_key(asked: bytes | None) -> bytes:
+    """Return the key of a store without a record: the one asked for, or a new one."""
+    return secrets.token_bytes(16) if asked is None else asked

@@ -1,0 +1,1 @@
+"""The store of a Redis Cluster: claim, resolve, commit (``docs/cluster.md``)."""

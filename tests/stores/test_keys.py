@@ -1,0 +1,184 @@
+"""The key of a namespace: what it makes of a page, who has it, and what it keeps off."""
+
+from __future__ import annotations
+
+import asyncio
+from hashlib import blake2b
+
+import pytest
+from forged_pages import forged, random_words
+from redis_servers import RedisServer
+from store_registry import PLACES, page
+
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.detector import Detector
+from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
+from scrapy_neardup.fingerprints import PUBLIC_KEY
+from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.stores import open_store
+from scrapy_neardup.stores.admin import store_admin
+from scrapy_neardup.stores.entryformat import partition
+from scrapy_neardup.text import parse_html
+from scrapy_neardup.verdict import Decision
+
+PARAMETERS = Parameters()
+HTML = "<title>One title</title><p>{}</p>"
+
+
+@pytest.fixture(params=[name for name in sorted(PLACES) if name != "memory"])
+def place(request):
+    with PLACES[request.param]() as found:
+        yield found
+
+
+async def key_of(uri, hash_key=None, **options):
+    async with open_store(uri, hash_key=hash_key, **options) as store:
+        arrived = page(1, 1)
+        await store.check_and_add(arrived)
+        await store.confirm(1)
+        return store.key
+
+
+async def judged(uri, hash_key, *texts):
+    """Judge a page of each of two sites; return the decisions."""
+    store = open_store(
+        uri,
+        hash_key=hash_key,
+        schema=PARAMETERS.schema() if hash_key == PUBLIC_KEY else None,
+        matching=PARAMETERS.matching,
+    )
+    found = []
+    async with store:
+        detector = Detector(Analyser(Parameters(hash_key=store.key)), store)
+        for number, text in enumerate(texts):
+            content = detector.analyser.read(parse_html(HTML.format(text)))
+            url = f"http://site-{number}.example/page"
+            found.append((await detector.judge(content, page_id=number, url=url)).decision)
+            await store.confirm(number)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_a_page_forged_with_the_public_key_is_no_copy_in_a_store_with_its_own(name):
+    victim = " ".join(random_words(700, 7))
+    content = Analyser(PARAMETERS).read(parse_html(HTML.format(victim)))
+    fingerprint = Analyser(PARAMETERS).page(content, page_id=1, url=None).fingerprint
+    forgery = forged(victim, fingerprint)
+    assert not set(forgery.split()) & set(victim.split())
+    known, own = [Decision.NEW, Decision.DUPLICATE], [Decision.NEW, Decision.NEW]
+    for hash_key, decisions in ((PUBLIC_KEY, known), (None, own), (b"secret", own)):
+        with PLACES[name]() as place:
+            assert asyncio.run(judged(place.uri, hash_key, forgery, victim)) == decisions
+
+
+def test_no_host_name_is_found_with_the_tag_of_another_host():
+    """Of 41,730 names one had a tag of 31 bits that a host out of 5,000 had."""
+
+    def old_tag(name):
+        digest = blake2b(name.encode(), digest_size=12, person=b"simhash").digest()
+        return int.from_bytes(digest[:4], "little") & ~1
+
+    victims = [f"www.shop-{number}.example" for number in range(5_000)]
+    names = [f"{number:x}.attacker.example" for number in range(500_000)]
+    assert {old_tag(name) for name in victims} & {old_tag(name) for name in names}
+    for key in (PUBLIC_KEY, b"own"):
+        tags = {partition(name, exact=False, key=key).tag for name in victims}
+        assert not tags & {partition(name, exact=False, key=key).tag for name in names[:41_730]}
+    # What was found with one key is nothing with another one.
+    public, own = (partition(victims[0], exact=False, key=key) for key in (PUBLIC_KEY, b"own"))
+    assert public.tag != own.tag
+    assert public.mask != own.mask
+
+
+def test_a_namespace_has_its_own_key_and_keeps_it(place):
+    async def scenario():
+        keys = [await key_of(place.uri, namespace=name) for name in ("a", "a", "b")]
+        assert keys[0] == keys[1] != keys[2]
+        assert len(keys[0]) == 16
+
+    asyncio.run(scenario())
+
+
+def test_crawlers_of_a_namespace_share_its_key():
+    async def scenario(uri):
+        async with open_store(uri, hash_key=None) as one, open_store(uri, hash_key=None) as two:
+            assert one.key == two.key
+
+    for name in ("redis", "redis-cluster"):
+        with PLACES[name]() as place:
+            asyncio.run(scenario(place.uri))
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "said"),
+    [
+        (None, PUBLIC_KEY, "a key of its own"),
+        (None, b"secret", "a key of its own"),
+        (PUBLIC_KEY, b"secret", "the public key"),
+        (b"secret", PUBLIC_KEY, "another key"),
+        (b"secret", b"other", "another key"),
+        (b"secret", None, "another key"),
+    ],
+)
+def test_another_key_is_refused(place, made, wanted, said):
+    async def scenario():
+        key = await key_of(place.uri, made)
+        with pytest.raises(StoreMismatchError) as raised:
+            await key_of(place.uri, wanted)
+        assert f"was made with {said}" in str(raised.value)
+        assert "Set NEARDUP_HASH_KEY as it was then" in str(raised.value)
+        assert key.hex() not in str(raised.value)
+        assert "secret" not in str(raised.value)
+        assert await key_of(place.uri, made) == key
+
+    asyncio.run(scenario())
+
+
+def test_a_store_made_with_the_public_key_is_read_with_it(place):
+    async def scenario():
+        assert await key_of(place.uri, PUBLIC_KEY) == PUBLIC_KEY
+        assert await key_of(place.uri) == PUBLIC_KEY
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("made", "shown"), [(None, "own"), (PUBLIC_KEY, "public")])
+def test_a_key_is_not_shown(place, made, shown):
+    async def scenario():
+        key = await key_of(place.uri, made)
+        async with store_admin(place.uri) as admin:
+            report = await admin.report("default")
+        assert report.parameters["hash_key"] == shown
+        assert "key" not in report.parameters
+        assert key.hex() not in str(report)
+
+    asyncio.run(scenario())
+
+
+def test_a_server_that_was_emptied_gets_the_key_again():
+    async def scenario(server):
+        async with open_store(server.uri, hash_key=None) as store:
+            await store.check_and_add(page(1, 1))
+            server.client().flushall()
+            assert (await store.check_and_add(page(1, 1))).decision is Decision.NEW
+            assert await key_of(server.uri) == store.key
+            server.client().flushall()
+            await key_of(server.uri)  # another crawl comes first
+            with pytest.raises(StoreMismatchError, match="a key of its own"):
+                await store.check_and_add(page(2, 2**40))
+
+    with RedisServer() as server:
+        asyncio.run(scenario(server))
+
+
+def test_stores_in_memory_have_a_key_each():
+    keys = {asyncio.run(key_of("memory:")) for _ in range(3)}
+    assert len(keys) == 3
+    assert asyncio.run(key_of("memory:", b"secret")) == b"secret"
+
+
+def test_a_schema_of_another_key_is_refused():
+    schema = Parameters(hash_key=b"secret").schema()
+    with pytest.raises(ConfigurationError, match="another hash_key"):
+        open_store("memory:", schema=schema)
+    open_store("memory:", schema=schema, hash_key=b"secret")
