@@ -12,7 +12,7 @@ from made.world import Page
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.offline import scan
+from scrapy_neardup.offline.jobs import scanning
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
@@ -48,7 +48,10 @@ def verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]
         )
         async with store:
             detector = Detector(analyser, store)
-            return [await scan.judge(scan.analyse(each, analyser), detector) for each in records]
+            return [
+                await scanning.judge(scanning.analyse(each, analyser), detector)
+                for each in records
+            ]
 
     return asyncio.run(judged())
 

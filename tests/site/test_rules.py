@@ -1,0 +1,165 @@
+"""What each rule of a site learns, shares, and keeps for the next run."""
+
+from __future__ import annotations
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.decision.evidence import DomPath, Evidence
+from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.site.changing import SHOWN
+from scrapy_neardup.site.counts import MIN_PAGES
+from scrapy_neardup.site.sites import RULES, Site, Sites
+from scrapy_neardup.urls import chain_of
+
+DOCS, NEWS = "//a.example/docs/", "//a.example/news/"
+
+
+def evidence(folder=DOCS, **more):
+    chain = chain_of(folder)
+    return Evidence(host=chain[0], folder=chain[-1], **more)
+
+
+def text(seed, shared=()):
+    own = np.random.default_rng(seed).integers(0, 1 << 63, 50, np.uint64) << np.uint64(1)
+    shingles = np.unique(np.concatenate([own, np.array(shared, np.uint64)]))
+    paths = np.zeros(len(shingles), np.uint8)
+    return Text(shingles, paths, shingles, paths)
+
+
+MENU = tuple(range(2, 2002, 2))
+"""Shingles of the kind of text: they are even."""
+
+
+def rule(site, name):
+    return next(each for each in site.rules if each.name == name)
+
+
+def grown(pages=MIN_PAGES, folder=DOCS):
+    site = Site("me")
+    for number in range(pages):
+        titled = evidence(folder, segments=frozenset({1, 100 + number}))
+        site.learn(folder, titled, text(number, MENU))
+    return site
+
+
+def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
+    assert not rule(grown(MIN_PAGES - 1), "boilerplate").exclude(evidence()).shared
+    site = grown()
+    boilerplate = rule(site, "boilerplate")
+    for folder, number in ((DOCS, 2), (NEWS, 1)):
+        shared = boilerplate.exclude(evidence(folder)).shared
+        assert len(shared) == number
+        assert shared[0].shingles.tolist() == list(MENU)
+        assert shared[0].sketch(0, 512, 2).bit_count() > 0 == shared[0].sketch(1, 512, 2)
+    for number in range(2 * MIN_PAGES):
+        site.learn(NEWS, evidence(NEWS), text(1000 + number))
+    assert not boilerplate.exclude(evidence(NEWS)).shared  # a third of the host's pages
+    assert len(boilerplate.exclude(evidence()).shared) == 1
+
+
+def test_segments_that_many_titles_share_are_the_site_s():
+    titles = rule(grown(), "titles")
+    found = titles.exclude(evidence(segments=frozenset({1, 100, 5})))
+    assert (found.segments, found.by) == (frozenset({1}), ("titles",))
+    assert not any(rule(grown(3), "titles").exclude(evidence(segments=frozenset({1}))))
+
+
+def changed(number, same=7):
+    """A response whose text changes at one DOM path of two."""
+    paths = {11: DomPath(number, 3), 12: DomPath(same, 3)}
+    return evidence(paths=paths, rows=100 + number + same)
+
+
+def test_a_path_changes_where_responses_are_equal_but_for_it():
+    site = Site("me")
+    for number in range(SHOWN):
+        assert not rule(site, "changing").exclude(changed(1)).paths
+        site.learn_response(changed(number), changed(number + 50))
+    assert rule(site, "changing").exclude(changed(1)).paths == {11}
+    unlike = Site("me")
+    for number in range(2 * SHOWN):
+        other = changed(number + 50)._replace(rows=number)
+        unlike.learn_response(changed(number), other)
+    assert not rule(unlike, "changing").exclude(changed(1)).paths
+
+
+def learnt_by(site):
+    page = evidence(segments=frozenset({1}), paths={11: DomPath(1, 1)})
+    found = {}
+    for each in site.rules:
+        excluded = each.exclude(page)
+        shared = [shared.shingles.tolist() for shared in excluded.shared]
+        found[each.name] = excluded.segments, excluded.paths, shared
+    return found
+
+
+def complete():
+    site = grown()
+    for number in range(SHOWN):
+        site.learn_response(changed(number), changed(number + 50))
+    return site
+
+
+def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_host_needs():
+    site = complete()
+    resumed, other = Site("you"), Site("you")
+    assert resumed.restore(site.dump(complete=True))
+    assert learnt_by(resumed) == learnt_by(site)
+    other.add_others([site.dump()])
+    segments, paths, shared = zip(*learnt_by(other).values(), strict=True)
+    assert (segments[2], paths[1], shared[0]) == (frozenset({1}), {11}, [list(MENU)])
+    assert not other.folders.has_few_pages(evidence().folder)
+    # Together two crawlers know what neither does.
+    halves = [grown(MIN_PAGES // 2) for _ in range(2)]
+    halves[0].member = "first"
+    halves[1].add_others([halves[0].dump()])
+    assert learnt_by(halves[1])["boilerplate"][2] == [list(MENU)]
+
+
+def test_what_one_host_shows_says_nothing_of_another():
+    """Also if the other host's pages copy it."""
+    sites = Sites()
+    own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
+    for number in range(MIN_PAGES):
+        page = own._replace(segments=frozenset({1, 100 + number}))
+        sites["//a.example"].learn(DOCS, page, text(number, MENU))
+    for number in range(SHOWN):
+        sites["//a.example"].learn_response(changed(number), changed(number + 50))
+    sites["//b.example"].learn("//b.example/docs/", copy, text(1, MENU))
+    told = copy._replace(paths={11: DomPath(1, 1)})
+    assert not any(sites.exclude(told))
+    assert all(map(any, [sites.exclude(own._replace(segments=frozenset({1})))]))
+    assert sites.has_few_pages(own, copy)
+    assert not sites.has_few_pages(own, own)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=12,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["folders", "member", *(r.name for r in RULES)]), json_values)
+)
+def test_whatever_others_post_raises_nothing_and_costs_nothing_known(parts):
+    site = complete()
+    before = learnt_by(site)
+    site.add_others([zlib.compress(json.dumps(parts).encode()), complete().dump()[:40], b"x"])
+    assert learnt_by(site)["changing"][1] >= before["changing"][1]
+    assert not Site("me").restore(zlib.compress(json.dumps(parts).encode()))
+
+
+@pytest.mark.parametrize("depth", [10_000, 200_000])
+def test_nested_brackets_are_skipped(depth):
+    site = complete()
+    before = learnt_by(site)
+    site.add_others([zlib.compress(b'{"folders": ' + b"[" * depth + b"]" * depth + b"}")])
+    assert learnt_by(site) == before
