@@ -11,7 +11,7 @@ import pytest
 SUPPORT = Path(__file__).parents[1] / "support"
 WAITS = """
 import asyncio
-from scrapy_neardup.stores.embedded.memory import MemoryStore
+from scrapy_neardup.stores.embedded.memorystore import MemoryStore
 async def waits(*_):
     print(flush=True)
     await asyncio.sleep(60)
