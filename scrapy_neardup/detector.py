@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.decision.asking import Asked
-from scrapy_neardup.decision.context import NOTHING_KNOWN, Context
+from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.site.counts import MIN_PAGES
@@ -90,10 +90,11 @@ class Detector:
         if name not in self._sites:
             await self._meet(name)
         site, context = self._sites[name], self._context
-        page = self.analyser.without(page, self._sites.exclude(page.known).paths)
+        excluded = self._sites.exclude(page.known)
+        page = self.analyser.without(page, excluded.paths)
         if page.is_alias:
             context = replace(context, min_resemblance=1.0)
-        asked = self._asked(page, context, page.text)
+        asked = self._asked(page, context, page.text, excluded)
         verdict = asked.reported(await self.store.check_and_add(page, asked.decide))
         if self._learn(page, site, verdict, asked):
             await self._exchange(name)
@@ -113,7 +114,13 @@ class Detector:
             if left > 0 and (left := left - len(state := site.dump(complete=True))) > 0:
                 await self.store.exchange(self._topic(name), site.member, state)
 
-    def _asked(self, page: Page, context: Context, text: Text | None = None) -> Asked:
+    def _asked(
+        self,
+        page: Page,
+        context: Context,
+        text: Text | None = None,
+        excluded: Excluded | None = None,
+    ) -> Asked:
         settings = self.analyser.parameters
         return Asked(
             page,
@@ -121,6 +128,7 @@ class Detector:
             settings.matching,
             max_distance=-1 if settings.method == "minwise" else settings.max_distance,
             text=text,
+            excluded=excluded,
         )
 
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:

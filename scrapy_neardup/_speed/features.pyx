@@ -7,7 +7,9 @@ Each function has its twin there, which says what its arguments and its result a
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
 
 include "sorting.pxi"
 include "paths.pxi"
@@ -170,6 +172,20 @@ cdef void fill_minima(
             for i in range(count):
                 value = mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK
                 least[place] = min(least[place], value | tag)
+
+
+def marked(const uint64_t[::1] shingles, Py_ssize_t size, int level):
+    cdef bytes packed = PyBytes_FromStringAndSize(NULL, size // 8)
+    cdef uint8_t* bits = <uint8_t*>PyBytes_AS_STRING(packed)
+    cdef uint64_t value, bit
+    cdef Py_ssize_t i
+    memset(bits, 0, size // 8)
+    for i in range(shingles.shape[0]):
+        value = shingles[i] >> 32
+        if value >> (32 - level) == 0 or level == 0:
+            bit = ((value << level) * <uint64_t>size) >> 32
+            bits[bit // 8] |= 1 << bit % 8
+    return packed
 
 
 # ---- a page's blocks, and what is made of them -----------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scrapy_neardup.decision.comparison import deciding
-from scrapy_neardup.decision.context import Context
-from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.context import Context, Excluded
+from scrapy_neardup.decision.evidence import Evidence, have_one_address, have_one_path
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
@@ -27,6 +27,8 @@ class Asked:
         Hamming distance up to which a candidate is found by its fingerprint; -1: none is.
     text
         Its shingles; None where they aren't at hand.
+    excluded
+        What of it doesn't count, where that is known already.
     """
 
     def __init__(
@@ -37,9 +39,10 @@ class Asked:
         *,
         max_distance: int,
         text: Text | None = None,
+        excluded: Excluded | None = None,
     ) -> None:
         self._page, self._matching, self._max_distance = page, matching, max_distance
-        self._decide = deciding(page, matching, context, text)
+        self._decide = deciding(page, matching, context, text, excluded)
         self._asked: list[tuple[Candidate, Decided]] = []
 
     def decide(self, candidate: Candidate) -> Decided:
@@ -51,15 +54,14 @@ class Asked:
     def responses(self) -> list[Evidence]:
         """Return the evidence of other candidates at the page's address, but for a session."""
         sizes, ours = self._matching.sketch, self._page.evidence
-        if sizes is None or not self._asked:
+        if sizes is None:
             return []
-        page = Evidence.unpack(ours, sizes)
-        others = (
-            Evidence.unpack(each.evidence, sizes)
-            for each, _ in self._asked
-            if each.page_id != self._page.id and len(each.evidence) == len(ours)
-        )
-        return [other for other in others if page.is_response_with(other)]
+        others = [each.evidence for each, _ in self._asked if each.page_id != self._page.id]
+        return [
+            Evidence.unpack(each, sizes)
+            for each in others
+            if len(each) == len(ours) and have_one_address(each, ours)
+        ]
 
     def reported(self, verdict: Verdict) -> Verdict:
         """Return the verdict with how its match was found, or with the nearest candidate."""
@@ -91,8 +93,4 @@ class Asked:
         return "address" if self._is_at_path(candidate.evidence) else "features"
 
     def _is_at_path(self, evidence: bytes) -> bool:
-        sizes = self._matching.sketch
-        if sizes is None or not (evidence and self._page.evidence):
-            return False
-        paths = [Evidence.unpack(each, sizes).path for each in (evidence, self._page.evidence)]
-        return paths[0] == paths[1]
+        return bool(evidence) and have_one_path(evidence, self._page.evidence)

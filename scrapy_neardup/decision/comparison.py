@@ -93,6 +93,8 @@ class Comparison:
         Bits of its sketches.
     text
         Its shingles; None where they aren't at hand.
+    excluded
+        What of it doesn't count, where that is known already.
     """
 
     def __init__(
@@ -101,10 +103,11 @@ class Comparison:
         sizes: tuple[int, int],
         context: Context = NOTHING_KNOWN,
         text: Text | None = None,
+        excluded: Excluded | None = None,
     ) -> None:
         self.context, self.sizes = context, sizes
         self.ours = Evidence.unpack(page.evidence, sizes)
-        self.excluded = context.knowledge.exclude(self.ours)
+        self.excluded = excluded or context.knowledge.exclude(self.ours)
         self._size, self._text = len(page.evidence), text
         self._sketches = {0: self.ours.sketches}
 
@@ -323,6 +326,7 @@ def deciding(
     matching: Matching,
     context: Context = NOTHING_KNOWN,
     text: Text | None = None,
+    excluded: Excluded | None = None,
 ) -> Decide:
     """Return the function that compares `page` with candidates."""
     sizes = matching.sketch
@@ -333,7 +337,7 @@ def deciding(
     def decide(candidate: Candidate) -> Decided:
         nonlocal comparison
         if comparison is None:
-            comparison = Comparison(page, sizes, context, text)
+            comparison = Comparison(page, sizes, context, text, excluded)
         return comparison.decide(candidate)
 
     return decide

@@ -38,6 +38,9 @@ class Excluded(NamedTuple):
         )
 
 
+NOTHING: Final = Excluded()
+
+
 class Knowledge(Protocol):
     """What is known of sites."""
 
@@ -54,7 +57,7 @@ class Knowledge(Protocol):
 
 class _Nothing:
     def exclude(self, _: Evidence) -> Excluded:
-        return Excluded()
+        return NOTHING
 
     def has_few_pages(self, *_: Evidence) -> bool:
         return True

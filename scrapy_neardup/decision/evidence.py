@@ -40,6 +40,8 @@ _HEAD: Final = Struct(f"<3I2H{MAX_SEGMENTS}H4I2B")
 _PATHS: Final = Struct(f"<{MAX_PATHS}H{MAX_PATHS}H{MAX_PATHS}B")
 _FIXED: Final = 5
 """Number of the fields before the segments."""
+_PATH: Final = slice(8, 12)
+_ADDRESS: Final = slice(8, 16)
 _HAS_CANONICAL: Final = 0x80
 
 HEAD_SIZE: Final = _HEAD.size
@@ -49,6 +51,16 @@ HEAD_SIZE: Final = _HEAD.size
 def stored_size(sizes: tuple[int, int]) -> int:
     """Return the bytes that are kept of a page with sketches of these numbers of bits."""
     return HEAD_SIZE + _PATHS.size + sum(sizes) // 8
+
+
+def have_one_address(ours: bytes, theirs: bytes) -> bool:
+    """Return whether two pages have one path, parameters and name, from what is kept of them."""
+    return ours[_ADDRESS] == theirs[_ADDRESS]
+
+
+def have_one_path(ours: bytes, theirs: bytes) -> bool:
+    """Return whether two pages have one path, from what is kept of them."""
+    return ours[_PATH] == theirs[_PATH]
 
 
 class DomPath(NamedTuple):
@@ -88,10 +100,6 @@ class Evidence(NamedTuple):
         excluded = sum([at.rows for path, at in self.paths.items() if path in paths])
         return (self.rows - excluded) & 0xFFFF
 
-    def is_response_with(self, other: Evidence) -> bool:
-        """Return whether two pages have one address, but for a session."""
-        return (self.path, self.query, self.name) == (other.path, other.query, other.name)
-
     def pack(self, sizes: tuple[int, int]) -> bytes:
         """Return its bytes, with sketches of these numbers of bits."""
         levels = [each.level for each in self.sketches] or [0, 0]
@@ -120,10 +128,9 @@ class Evidence(NamedTuple):
         sketches: tuple[Sketch, ...] = ()
         if len(stored) > HEAD_SIZE:
             columns = _PATHS.unpack_from(stored, HEAD_SIZE)
-            for number, path in enumerate(columns[:MAX_PATHS]):
-                if not path:
-                    break
-                paths[path] = DomPath(columns[number + MAX_PATHS], columns[number + 2 * MAX_PATHS])
+            count = columns.index(0) if 0 in columns[:MAX_PATHS] else MAX_PATHS
+            rows, shingles = columns[MAX_PATHS : 2 * MAX_PATHS], columns[2 * MAX_PATHS :]
+            paths = dict(zip(columns[:count], map(DomPath, rows, shingles), strict=False))
             start = HEAD_SIZE + _PATHS.size
             middle = start + sizes[0] // 8
             sketches = (

@@ -21,10 +21,23 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import has_twin
+
 MAX_DENSITY: Final = 0.35
 """Maximum number of sampled shingles, as a share of a sketch's bits; .25 to .7 hardly differ."""
 
 _HALF: Final = np.uint64(32)
+
+
+@has_twin("features", np.arange(0, 1 << 63, 1 << 57, dtype=np.uint64), 64, 1)
+def marked(shingles: NDArray[np.uint64], size: int, level: int) -> bytes:
+    """Return the bits that these shingles set in a sketch, the lowest first."""
+    hashes = shingles >> _HALF
+    if level:
+        hashes = hashes[hashes < np.uint64(1 << (32 - level))] << np.uint64(level)
+    bits = np.zeros(size, np.bool_)
+    bits[((hashes * np.uint64(size)) >> _HALF).astype(np.int64)] = True
+    return np.packbits(bits, bitorder="little").tobytes()
 
 
 class Sketch(NamedTuple):
@@ -54,13 +67,7 @@ class Sketch(NamedTuple):
             level = 0
             while len(shingles) >> level > MAX_DENSITY * size:
                 level += 1
-        hashes = shingles >> _HALF
-        if level:
-            hashes = hashes[hashes < np.uint64(1 << (32 - level))] << np.uint64(level)
-        marked = np.zeros(size, np.bool_)
-        marked[((hashes * np.uint64(size)) >> _HALF).astype(np.int64)] = True
-        packed = np.packbits(marked, bitorder="little")
-        return cls(level, int.from_bytes(packed.tobytes(), "little"))
+        return cls(level, int.from_bytes(marked(shingles, size, level), "little"))
 
     def common_part(self, level: int, size: int, finest: int) -> int:
         """Return the bits of the range that two sketches sample, at the coarser one's level.

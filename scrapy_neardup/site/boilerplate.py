@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.decision.context import Excluded
+from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.decision.sketch import Sketch
@@ -93,7 +93,7 @@ class Boilerplate(SiteRule):
         """Return what of a page doesn't count."""
         known = [self._shared.get(folder) for folder in (evidence.host, evidence.folder)]
         shared = tuple([each for each in known if each is not None and len(each.shingles)])
-        return Excluded(shared=shared, by=(self.name,) * bool(shared))
+        return Excluded(shared=shared, by=(self.name,)) if shared else NOTHING
 
     def _of(self, folder: int) -> _Shared:
         if folder not in self._shared:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.decision.context import Excluded
+from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.site.folders import Folders
 from scrapy_neardup.site.rules import SiteRule
@@ -65,7 +65,7 @@ class ChangingPaths(SiteRule):
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return what of a page doesn't count."""
         found = self._known.intersection(evidence.paths)
-        return Excluded(paths=found, by=(self.name,) * bool(found))
+        return Excluded(paths=found, by=(self.name,)) if found else NOTHING
 
     def dump(self, *, complete: bool) -> list[Any]:  # noqa: ARG002
         """Return what was seen here."""

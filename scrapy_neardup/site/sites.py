@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.decision.context import Excluded
+from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.settings.catalogue import LEARNABLE
@@ -221,11 +221,12 @@ class Sites:
 
     def exclude(self, evidence: Evidence) -> Excluded:
         """Return what of a page doesn't count, by what its own site has shown."""
-        found = Excluded()
+        found = NOTHING
         if (site := self._of(evidence)) is not None:
             for rule in site.rules:
-                if rule.name in self._learns:
-                    found = found.plus(rule.exclude(evidence))
+                more = rule.exclude(evidence) if rule.name in self._learns else NOTHING
+                if more is not NOTHING:
+                    found = found.plus(more)
         return found
 
     def has_few_pages(self, ours: Evidence, theirs: Evidence) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
-from scrapy_neardup.decision.context import Excluded
+from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.site.folders import MAX_FOLDERS, Folders
@@ -66,9 +66,12 @@ class Titles(SiteRule):
             if pages >= MIN_TITLES:
                 least = max(SHARE * pages, MIN_TITLES - 1)
                 for segment in evidence.segments:
-                    if sum([each.segments.get(segment, 0) for each in known]) >= least:
+                    titles = 0
+                    for each in known:
+                        titles += each.segments.get(segment, 0)
+                    if titles >= least:
                         found.add(segment)
-        return Excluded(segments=frozenset(found), by=(self.name,) * bool(found))
+        return Excluded(segments=frozenset(found), by=(self.name,)) if found else NOTHING
 
     def _of(self, folder: int) -> _Titles:
         if folder not in self._own:

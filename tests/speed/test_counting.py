@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scrapy_neardup import _speed
 from scrapy_neardup.site.counts import Counts, counted
 
-pytestmark = pytest.mark.skipif(_speed.load("furniture") is None, reason="pure Python")
+pytestmark = pytest.mark.skipif(_speed.load("counting") is None, reason="pure Python")
 
 values = st.integers(0, 40).map(lambda number: number * 0x0C00_0000_0100_0001 % 2**64)
 hashes = st.sets(st.one_of(values, st.integers(0, 2**64 - 1)))

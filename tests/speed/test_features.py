@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
 )
 
-_TWINS = "distinct", "hashes_of", "majority", "minima_of", "parted"
+_TWINS = "distinct", "hashes_of", "majority", "marked", "minima_of", "parted"
 
 
 def both(name, *arguments):
@@ -63,6 +63,11 @@ def test_shingles(seed, count, size):
 @given(seeds, st.one_of(st.integers(1, 40), sizes), st.sampled_from([16, 128, 512]))
 def test_minima(seed, size, bins):
     both("minima_of", np.unique(random_hashes(seed, size)), bins)
+
+
+@given(seeds, sizes, st.sampled_from([64, 256, 1792, 8192]), st.integers(0, 31))
+def test_bits_of_a_sketch(seed, count, size, level):
+    both("marked", random_hashes(seed, count), size, level)
 
 
 _blocks = st.tuples(
