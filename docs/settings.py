@@ -13,7 +13,7 @@ from scrapy_neardup.settings.catalogue import OPTIONS, Option
 PAGE = Path(__file__).with_name("settings.md")
 GROUPS = {
     "What is done about a near-duplicate": (
-        "action", "enabled", "group_budget", "keep_start", "keep_sitemap", "deny",
+        "action", "enabled", "group_budget", "prefer", "keep_start", "keep_sitemap", "deny",
         "priority_adjust", "deprioritize_from",
     ),
     "What isn't fetched, or not delivered again": (

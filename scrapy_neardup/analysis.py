@@ -252,8 +252,10 @@ def _other_canonical(content: Content, url: str | None) -> str:
         named = urljoin(url, content.canonical)
     except ValueError:
         return ""
-    is_other = Address.of(named)[:3] != Address.of(url)[:3]
-    return named if is_other and site(named) == site(url) else ""
+    if named == url:
+        return ""
+    own, other = Address.of(url), Address.of(named)
+    return named if other.site == own.site and other.path != own.path else ""
 
 
 def _without_address(content: Content, url: str | None) -> Content:

@@ -85,6 +85,7 @@ class Session:
             self._store,
             on_learnt=self.journal.learnt,
             job=job,
+            prefers_canonical=settings.prefer == "canonical",
         )
         self._actions = Actions(settings)
         self._is_keyed = False

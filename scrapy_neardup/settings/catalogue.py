@@ -288,6 +288,12 @@ class Crawling(_Checked):
         (),
         "Regular expressions; a page isn't judged if one of them is found in its URL.",
     )
+    prefer: Literal["first", "canonical"] = _option(
+        kinds.one_of("first", "canonical"),
+        "first",
+        "Which of two near-duplicates is delivered: first, the one that is met first; canonical,"
+        " also a later one that the first names as its canonical address.",
+    )
     keep_start: bool = _option(
         kinds.boolean_or(),
         True,

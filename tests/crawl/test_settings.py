@@ -120,6 +120,7 @@ WRONG = [
     ("MIN_RESEMBLANCE", 90, "a number from 0 to 1"),
     ("SKETCH", "1024 bins", "TEXTxNAMED such as '1792x256'"),
     ("SKETCH", "1000x2", "TEXTxNAMED"),
+    ("PREFER", "last", "'first' or 'canonical'"),
     ("EXPECTED_PAGES", 0, "a whole number, 1 or more"),
     ("EXPECTED_PAGES", "many", "a whole number, 1 or more"),
     *[
