@@ -15,7 +15,7 @@ FULL_SIZES := STRESS_ALL_PAGES=1000000 STRESS_FUZZED=100000 STRESS_DAMAGED=20000
 	STRESS_TREES=100000 STRESS_STRUCTURES=5000
 # More than a small machine has cores, as some tests wait; what a file's tests share is made once.
 PROCESSES := -n 3 --dist loadfile
-QUALITY := $(patsubst %,benchmarks/%.py,quality sketch_sizes tuning)
+QUALITY := $(patsubst %,benchmarks/%.py,quality ablation sketch_sizes tuning)
 QUICK := $(patsubst %,benchmarks/%.py,traps s3pairs dedupe packed_pages quality_pictures)
 
 # The tests start hundreds of processes, each of which would compile the package again.

@@ -24,6 +24,7 @@ NEEDED = {
     "dedupe": ("pyarrow",),
 }
 PRINTED = {
+    "ablation": r"(?m)^other media \(4\) +1\.000",
     "batch": r"(?m)^ +400,000 +numpy .* 1\.000 +0 ",
     "batch_sketches": r"independent, alone",
     "containment": r"1,024 bins and sizes",
