@@ -7,6 +7,7 @@ order and in random ones (as `quality.py` has them), and on made-up worlds (as `
     python benchmarks/ablation.py --quick
 """
 
+# ruff: noqa: SLF001  (it takes the comparison apart)
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site import sites
 
-OF_PAIR = comparison._Pair  # noqa: SLF001
+OF_PAIR = comparison._Pair
 
 
 def learning(*names: str) -> Callable[[], object]:
@@ -40,6 +41,12 @@ def others(name: str) -> list[str]:
     return [each for each in LEARNABLE if each != name]
 
 
+def in_order(pair: comparison._Pair) -> bool:
+    """Return whether two pages have the same rows in the same order."""
+    ours, theirs = pair._ours, pair._theirs
+    return ours.rows == theirs.rows and ours.sketches == theirs.sketches
+
+
 WITHOUT: dict[str, Callable[[], object]] = {
     "nothing": lambda: patch.object(comparison, "RETITLED", comparison.RETITLED),
     "boilerplate of folders (1)": learning(*others("boilerplate")),
@@ -48,14 +55,7 @@ WITHOUT: dict[str, Callable[[], object]] = {
     "half as much under other titles (2)": lambda: patch.object(comparison, "RETITLED", 1.0),
     "what titles of a site share (2)": learning(*others("titles")),
     "twice as much at one address (2)": lambda: patch.object(comparison, "RESPONSE", 1.0),
-    "equal rows in any order (3)": lambda: patch.object(
-        OF_PAIR,
-        "_compare_rows",
-        lambda pair: (
-            pair._ours.rows == pair._theirs.rows  # noqa: SLF001
-            and pair._ours.sketches == pair._theirs.sketches
-        ),  # noqa: SLF001
-    ),
+    "equal rows in any order (3)": lambda: patch.object(OF_PAIR, "_compare_rows", in_order),
     "equal where little is known (3)": lambda: patch.object(OF_PAIR, "_is_cold", lambda _: False),
     "equal where little counts (3)": lambda: patch.object(comparison, "MIN_SHINGLES", 0),
     "other media (4)": lambda: patch.object(OF_PAIR, "_media_contradict", lambda *_: False),

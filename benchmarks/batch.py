@@ -33,8 +33,8 @@ from harness import Table, arguments, in_turns
 
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
-from scrapy_neardup.tables import batch
-from scrapy_neardup.tables.batch import BatchSearch
+from scrapy_neardup.tables import batchsearch as batch
+from scrapy_neardup.tables.batchsearch import BatchSearch
 from scrapy_neardup.tables.querytable import PureQueryTable, QueryTable
 
 MAX_DISTANCE = 3

@@ -18,8 +18,8 @@ from urllib.parse import urljoin
 import numpy as np
 
 from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.segments import segments_of
 from scrapy_neardup.decision.shingling import Text, bits_of, shingled
-from scrapy_neardup.decision.titles import segments_of
 from scrapy_neardup.fingerprints import (
     digest,
     features,

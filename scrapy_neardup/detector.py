@@ -16,7 +16,7 @@ from scrapy_neardup.decision.context import NOTHING_KNOWN, Context, Excluded
 from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.site.counts import MIN_PAGES
-from scrapy_neardup.site.rules import SiteRule
+from scrapy_neardup.site.siterule import SiteRule
 from scrapy_neardup.site.sites import MAX_STATES, Lesson, Site, Sites
 from scrapy_neardup.text import Content
 from scrapy_neardup.verdict import Decision, Page, Verdict

@@ -12,7 +12,7 @@ from scrapy_neardup.cli.flags import output_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.lines import lines
 from scrapy_neardup.reports.auditlines import unpacked
-from scrapy_neardup.reports.comparison import CHANGES, Comparison, PageText, page_lines
+from scrapy_neardup.reports.crawldiff import CHANGES, Comparison, PageText, page_lines
 
 
 @click.command()

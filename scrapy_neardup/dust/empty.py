@@ -10,8 +10,8 @@ from array import array
 from typing import Final
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
-from scrapy_neardup.dust.evidence import MAX_EXAMPLE, Pair
 from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.observations import MAX_EXAMPLE, Pair
 from scrapy_neardup.dust.urlrule import EMPTY, MAX_WHAT, Rule
 
 MAX_PATTERNS: Final = 16

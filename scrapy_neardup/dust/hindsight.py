@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scrapy_neardup.dust.addresses import Parts
-from scrapy_neardup.dust.evidence import Pair
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host
+from scrapy_neardup.dust.observations import Pair
 from scrapy_neardup.dust.urlrule import EMPTY, Rule
 
 

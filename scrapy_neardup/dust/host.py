@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, key_of, name_of
 from scrapy_neardup.dust.empty import EmptyPatterns
-from scrapy_neardup.dust.evidence import Evidence
 from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, relatives
+from scrapy_neardup.dust.observations import Evidence
 from scrapy_neardup.dust.rulebook import Change, RuleBook
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
-from scrapy_neardup.dust.evidence import Evidence, Pair
 from scrapy_neardup.dust.hashtable import VALUE_BITS
+from scrapy_neardup.dust.observations import Evidence, Pair
 from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
 MAX_RULES: Final = 20

@@ -14,7 +14,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.site.folders import Folders
-from scrapy_neardup.site.rules import SiteRule
+from scrapy_neardup.site.siterule import SiteRule
 
 SHOWN: Final = 4
 """Minimum number of pairs of responses with one page in which the text at a DOM path must have

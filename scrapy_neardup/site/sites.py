@@ -22,7 +22,7 @@ from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.site.boilerplate import MAX_STATE, Boilerplate
 from scrapy_neardup.site.changing import ChangingPaths
 from scrapy_neardup.site.folders import Folders
-from scrapy_neardup.site.rules import SiteRule
+from scrapy_neardup.site.siterule import SiteRule
 from scrapy_neardup.site.titles import Titles
 from scrapy_neardup.urls import chain_of
 

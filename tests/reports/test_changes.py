@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.reports.comparison import CHANGED, GONE, NEW, UNCHANGED, Comparison, PageText
-from scrapy_neardup.reports.comparison import page_lines as lines_of
+from scrapy_neardup.reports.crawldiff import CHANGED, GONE, NEW, UNCHANGED, Comparison, PageText
+from scrapy_neardup.reports.crawldiff import page_lines as lines_of
 
 LINES = st.lists(st.sampled_from(["one", "two", "three", "four"]), max_size=6)
 CRAWLS = st.dictionaries(st.sampled_from("abcd"), LINES, max_size=4)

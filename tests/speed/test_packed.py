@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scrapy_neardup import _speed
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.tables.packed import checksums
-from scrapy_neardup.tables.packed.codec import pure_probe
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
+from scrapy_neardup.tables.packed.packedcodec import pure_probe
 from scrapy_neardup.tables.permutations import Permutation
 
 compiled = _speed.load("packed")

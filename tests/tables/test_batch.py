@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import TableDesign, batch, querytable
-from scrapy_neardup.tables.batch import BatchSearch, choose_design
+from scrapy_neardup.tables.batchsearch import BatchSearch, choose_design
 from scrapy_neardup.tables.ranges import ranges
 
 WAYS = dict.fromkeys([querytable.PureQueryTable, querytable.QueryTable])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.tables.packed import CODECS, Checked, bits, checksums, huffman
-from scrapy_neardup.tables.packed.blocks import BLOCK
+from scrapy_neardup.tables.packed.packedblocks import BLOCK
 from scrapy_neardup.tables.packed.search import interpolation_search
 
 WORDS = st.integers(0, 2**64 - 1)

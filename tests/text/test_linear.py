@@ -8,7 +8,7 @@ import pytest
 from growth import seconds
 
 from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.decision.titles import segments_of
+from scrapy_neardup.decision.segments import segments_of
 from scrapy_neardup.own_address import may_hold_address, without_address
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.text import parse_html

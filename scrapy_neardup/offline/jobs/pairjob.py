@@ -1,7 +1,7 @@
 """All near-duplicate pairs of one collection, or of a new one and an existing one.
 
 Exact, and bounded in memory whatever the size of the collections. Blocks of one collection are
-held as queries (see `scrapy_neardup.tables.batch`), and what they are compared with streams
+held as queries (see `scrapy_neardup.tables.batchsearch`), and what they are compared with streams
 past them, part by part, in as many processes as wanted, here or on a Dask cluster. The result
 depends on none of this.
 
@@ -24,7 +24,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.files.sources import RowRange, Source, common_schema
-from scrapy_neardup.tables.batch import BatchSearch, Pairs
+from scrapy_neardup.tables.batchsearch import BatchSearch, Pairs
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -5,8 +5,8 @@ Nothing is decoded before its checksum has been verified.
 """
 
 from scrapy_neardup.tables.packed.checked import Checked, checksums
-from scrapy_neardup.tables.packed.codec import Encoded, Part
-from scrapy_neardup.tables.packed.index import (
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
+from scrapy_neardup.tables.packed.packedindex import (
     CODECS,
     RETRIEVED_FAST,
     RETRIEVED_SMALL,

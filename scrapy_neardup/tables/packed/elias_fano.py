@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import load, refuse
 from scrapy_neardup.tables.packed import bits
 from scrapy_neardup.tables.packed.checked import Checked, checksums, native
-from scrapy_neardup.tables.packed.codec import Encoded, Part, Probe, pure_probe
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Part, Probe, pure_probe
 from scrapy_neardup.tables.permutations import Permutation
 
 _CHUNK_BITS = 9

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
-from scrapy_neardup.tables.packed.codec import Encoded, Part
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
 from scrapy_neardup.tables.packed.runs import Runs
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
-from scrapy_neardup.tables.packed.codec import Encoded, Part
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
 from scrapy_neardup.tables.packed.postings import Postings
 
 _AT_ONCE = 1 << 12

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
-from scrapy_neardup.tables.packed.codec import Encoded, Part
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
 from scrapy_neardup.tables.packed.postings import Postings
 from scrapy_neardup.tables.packed.runs import Runs
 from scrapy_neardup.tables.ranges import ranges

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.codec import Part
+from scrapy_neardup.tables.packed.packedcodec import Part
 
 
 class Runs:

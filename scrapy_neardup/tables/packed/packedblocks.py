@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed import bits, huffman
 from scrapy_neardup.tables.packed.checked import Checked, native
-from scrapy_neardup.tables.packed.codec import Encoded, Part, Probe, pure_probe
+from scrapy_neardup.tables.packed.packedcodec import Encoded, Part, Probe, pure_probe
 from scrapy_neardup.tables.packed.search import interpolation_search
 from scrapy_neardup.tables.permutations import Permutation
 

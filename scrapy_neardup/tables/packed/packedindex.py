@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables.design import Table, TableDesign
-from scrapy_neardup.tables.packed.blocks import HuffmanBlocks
 from scrapy_neardup.tables.packed.checked import Checked
-from scrapy_neardup.tables.packed.codec import Encoded, PackedTable
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
+from scrapy_neardup.tables.packed.packedblocks import HuffmanBlocks
+from scrapy_neardup.tables.packed.packedcodec import Encoded, PackedTable
 from scrapy_neardup.tables.packed.postings import Postings
 from scrapy_neardup.tables.packed.records import Records, Unpacked, encode_records
 from scrapy_neardup.tables.packed.rows import Rows, Strings
