@@ -50,6 +50,8 @@ _MAX_STATE: Final = 2 * MAX_STATE + _MAX_DUMP
 _MAX_PAGES: Final = 1024
 """Maximum number of pages of a site that are remembered as learnt from."""
 
+_MAX_NAME: Final = 64
+
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
 
 
@@ -128,7 +130,7 @@ class Site:
 
     def _restore(self, parts: dict[str, Any]) -> bool:
         try:
-            self.member = str(parts["member"])
+            self.member = _name(parts["member"])
             taught = [(int(page), int(lesson)) for page, lesson in parts.get("taught", ())]
             self._taught.update(taught)
             self.folders.restore(parts["folders"])
@@ -151,6 +153,12 @@ class Site:
         _take(self.folders.add_others, "folders", others)
         for rule in self.rules:
             _take(rule.add_others, rule.name, others)
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > _MAX_NAME:
+        raise ValueError("this is no name of a crawl")
+    return value
 
 
 def _take(add: Callable[[list[Any]], None], name: str, read: list[dict[str, Any]]) -> None:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.tables import TableDesign, batch, querytable
+from scrapy_neardup.tables import TableDesign, querytable
+from scrapy_neardup.tables import batchsearch as batch
 from scrapy_neardup.tables.batchsearch import BatchSearch, choose_design
 from scrapy_neardup.tables.ranges import ranges
 
