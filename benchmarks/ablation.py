@@ -53,6 +53,9 @@ WITHOUT: dict[str, Callable[[], object]] = {
     "text that changes (1)": learning(*others("changing")),
     "elements named as boilerplate (1)": lambda: patch.object(comparison, "MAX_NAMED", -1.0),
     "half as much under other titles (2)": lambda: patch.object(comparison, "RETITLED", 1.0),
+    "next to equal under other names, too (2)": lambda: patch.object(
+        comparison, "RENAMED", comparison.RETITLED
+    ),
     "what titles of a site share (2)": learning(*others("titles")),
     "twice as much at one address (2)": lambda: patch.object(comparison, "RESPONSE", 1.0),
     "equal rows in any order (3)": lambda: patch.object(OF_PAIR, "_compare_rows", in_order),

@@ -3,8 +3,9 @@
 1. *What counts* of a page is its visible text without boilerplate: what half of the kept pages of
    its host or folder share; what stands in elements named as boilerplate, where addresses agree;
    and what stands at DOM paths that are known to change with each response, where they agree, too.
-2. Two pages are one if what counts is alike to ``NEARDUP_MIN_RESEMBLANCE`` (.9), under another
-   title to .95, and to .8 at one address but for a session. Nothing less is ever dropped.
+2. Two pages are one if what counts is alike to ``NEARDUP_MIN_RESEMBLANCE`` (.9); under another
+   title to .95, or .99 where the addresses end in other names, too; at one address but for a session
+   to .8. Nothing less is ever dropped.
 3. Rows that are equal in any order, under one title, make one page. Equal they must be where next
    to nothing counts, where too few pages of the folder are known, and on short pages.
 4. Other media and embedded data contradict under another title, and where little text counts.
@@ -27,6 +28,9 @@ from scrapy_neardup.verdict import Candidate, Decide, Decided, Page
 RETITLED: Final = 0.5
 """Share of the usual difference in which pages under other titles may differ: .95 is needed for
 .9."""
+RENAMED: Final = 0.1
+"""Share of the usual difference in which pages under other titles may differ whose addresses end in
+other names: .99 is needed for .9."""
 RESPONSE: Final = 2.0
 """Share of the usual difference in which pages at one address but for a session may differ."""
 LEAST: Final = 0.8
@@ -221,7 +225,8 @@ class _Pair:
         """Return whether what counts is alike enough."""
         rule, needed = Rule.ALIKE, self._context.min_resemblance
         if self.title is Title.OTHER:
-            rule, needed = Rule.RETITLED, 1 - RETITLED * (1 - needed)
+            share = RENAMED if self.address is Address.OTHER else RETITLED
+            rule, needed = Rule.RETITLED, 1 - share * (1 - needed)
         elif self.address is Address.RESPONSE:
             rule, needed = Rule.RESPONSE, min(needed, max(LEAST, 1 - RESPONSE * (1 - needed)))
         counting = views.all

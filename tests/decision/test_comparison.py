@@ -70,8 +70,9 @@ MUCH_LESS = text((1, 300), (2, 50))  # .85
         (SIMILAR, "One", "/d/2", Rule.ALIKE),
         (LESS, "One", "/d/2", Rule.ALIKE),
         (MUCH_LESS, "One", "/d/2", Refusal.UNLIKE),
-        (SIMILAR, "Two", "/d/2", Rule.RETITLED),
-        (LESS, "Two", "/d/2", Refusal.UNLIKE),
+        (SIMILAR, "Two", "/e/1", Rule.RETITLED),
+        (SIMILAR, "Two", "/d/2", Refusal.UNLIKE),
+        (LESS, "Two", "/e/1", Refusal.UNLIKE),
         (MUCH_LESS, "One", "/d/1?sid=31415926535897932384", Rule.RESPONSE),
         (MUCH_LESS, "One", "/d/1?id=3", Refusal.UNLIKE),
         (text((1, 300), (2, 100)), "One", "/d/1?sid=31415926535897932384", Refusal.UNLIKE),
@@ -85,7 +86,7 @@ def test_how_alike_pages_must_be(html, title, url, rule):
 
 
 def test_what_is_needed_follows_the_setting():
-    one, other = page(SIMILAR, "http://a.example/d/2", "Two"), page(WHOLE)
+    one, other = page(SIMILAR, "http://a.example/e/1", "Two"), page(WHOLE)
     needed = [decided(one, other, min_resemblance=least).needed for least in (0.8, 0.9, 0.98)]
     assert needed == pytest.approx([0.9, 0.95, 0.99])
     met = page(MUCH_LESS, "http://a.example/d/1?sid=31415926535897932384")
