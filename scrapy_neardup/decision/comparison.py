@@ -4,8 +4,8 @@
    its host or folder share; what stands in elements named as boilerplate, where addresses agree;
    and what stands at DOM paths that are known to change with each response, where they agree, too.
 2. Two pages are one if what counts is alike to ``NEARDUP_MIN_RESEMBLANCE`` (.9); under another
-   title to .95, or .99 where the addresses end in other names, too; at one address but for a session
-   to .8. Nothing less is ever dropped.
+   title to .95, or .99 where the addresses end in other names, too; at one address but for a
+   session to .8. Nothing less is ever dropped.
 3. Rows that are equal in any order, under one title, make one page. Equal they must be where next
    to nothing counts, where too few pages of the folder are known, and on short pages.
 4. Other media and embedded data contradict under another title, and where little text counts.
@@ -29,8 +29,8 @@ RETITLED: Final = 0.5
 """Share of the usual difference in which pages under other titles may differ: .95 is needed for
 .9."""
 RENAMED: Final = 0.1
-"""Share of the usual difference in which pages under other titles may differ whose addresses end in
-other names: .99 is needed for .9."""
+"""Share of the usual difference in which pages under other titles and other last parts of their
+addresses may differ: .99 is needed for .9."""
 RESPONSE: Final = 2.0
 """Share of the usual difference in which pages at one address but for a session may differ."""
 LEAST: Final = 0.8
