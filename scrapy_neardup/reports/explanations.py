@@ -10,8 +10,8 @@ from scrapy_neardup.verdict import Reason
 RULES: Final[Mapping[str, str]] = {
     "equal": "Its rows of text are the same, in whatever order, but for what is known to change.",
     "alike": "The text without boilerplate is as alike as NEARDUP_MIN_RESEMBLANCE asks for.",
-    "retitled": "The titles differ, and the text without boilerplate differs at most half as much as"
-    " pages may, or a tenth where the addresses end in other names, too.",
+    "retitled": "The titles differ, and the text without boilerplate differs at most half as much"
+    " as pages may, or a tenth where the addresses end in other names, too.",
     "response": "Both have one address but for a session, and the text without boilerplate differs"
     " at most twice as much as pages may.",
     "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
