@@ -30,7 +30,7 @@ from scrapy_neardup.fingerprints.hashing import salt, token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.own_address import may_hold_address, without_address
 from scrapy_neardup.settings.parameters import Parameters, fold
-from scrapy_neardup.text import Blocks, Content, Extractor, Form
+from scrapy_neardup.text import Blocks, Content, Extractor
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.text.languages import LanguageDetector
 from scrapy_neardup.text.months import without_year
@@ -109,7 +109,7 @@ class Analyser:
             content = reading(content, url)
         named = content.alias or _other_canonical(content, url)
         looked_up = Address.of(named, salt(key)) if named else address
-        blocks = _clocks_as_content(content.blocks)
+        blocks = content.blocks
         tokens, counts = token_hashes_of_each(blocks.texts, key=key)
         count = len(tokens)
         if count < MIN_JUDGED_TOKENS:
@@ -267,11 +267,6 @@ def _without_address(content: Content, url: str | None) -> Content:
 
 READINGS: Final = (without_year, _without_address)
 """Rules for what of a page isn't its content, by that page alone: (content, URL) -> content."""
-
-
-def _clocks_as_content(blocks: Blocks) -> Blocks:
-    content, clock = bytes([Form.CONTENT]), bytes([Form.CLOCK])
-    return replace(blocks, forms=blocks.forms.replace(clock, content))
 
 
 def page_id(identity: bytes) -> int:

@@ -10,8 +10,8 @@ nothing is linked to it. What stands in a tree from HTML by exception alone
 
 from array import array
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport Py_UNICODE_ISDECIMAL, PyUnicode_DecodeUTF8
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset, strcmp, strlen, strstr
@@ -29,18 +29,17 @@ class _Unusual(Exception):
 include "utf8.pxi"
 include "elements.pxi"
 include "beside.pxi"
-include "clocks.pxi"
 
-cdef object Blocks, Walked, split_clocks, is_day
+cdef object Blocks, Walked, is_day
 cdef Py_ssize_t max_title
 cdef double link_share
 cdef int max_depth
 
 
-def set_up(tags, walk, clocks):
+def set_up(tags, walk):
     """Take the tables and helpers of these modules of `scrapy_neardup.text`."""
     global landmarks, section_roles, beside_roles, max_name, is_named, Blocks, Walked
-    global image_source, is_state, split_clocks, is_day, max_title, link_share, max_depth
+    global image_source, is_state, is_day, max_title, link_share, max_depth
     check_kinds(tags.Kind, walk.Form)
     fill_tags(
         tags.KINDS,
@@ -53,10 +52,9 @@ def set_up(tags, walk, clocks):
     fill_sources(tags.SOURCES)
     landmarks, section_roles = tags.LANDMARKS, tags.SECTION_ROLES
     beside_roles, max_name, is_named = walk._BESIDE_ROLES, walk.MAX_LENGTH, walk.is_named
-    Blocks, Walked, split_clocks = walk.Blocks, walk.Walked, clocks.split_clocks
+    Blocks, Walked = walk.Blocks, walk.Walked
     image_source, is_state, is_day = walk.image_source, walk.is_state, walk._is_day
     max_title, link_share, max_depth = walk.MAX_TITLE, walk._LINK_SHARE, walk._MAX_DEPTH
-    set_up_clocks(clocks)
 
 
 include "walker.pxi"
@@ -73,13 +71,6 @@ def walk(_Element root not None, *, bint furniture):
         return walker.walk(root._c_node)
     except (_Unusual, UnicodeDecodeError):
         return None
-
-
-def may_hold_clock_in(str line):
-    """Return whether Python has to look for clocks in a line; for tests."""
-    cdef bytes data = line.encode()
-    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(data)
-    return may_hold_clock(start, start + PyBytes_GET_SIZE(data))
 
 
 def is_laid_out_as_built(

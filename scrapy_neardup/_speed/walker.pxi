@@ -103,7 +103,7 @@ cdef class Walker:
                 self.link_depth = depth
                 self.link.size = 0
         elif tag.kind == BREAK:
-            put(&self.parts, PyBytes_AS_STRING(line_end), PyBytes_GET_SIZE(line_end))
+            put(&self.parts, b"\n", 1)
         else:
             return self.special(element, tag, depth)
         return True
@@ -196,9 +196,6 @@ cdef class Walker:
     cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:
         """Open an element of one of the rarer kinds; return whether what it holds is read."""
         cdef const char* value
-        if tag.kind == TIME:
-            self.open(element, tag, get(element, b"class"), depth, CLOCK)
-            return True
         if tag.kind == FURNITURE or tag.kind == ENDS:
             self.block(element, tag, depth)
             return True
@@ -271,37 +268,20 @@ cdef class Walker:
             put(&self.heading, text, size)
         return 0
 
-    cdef int add(self, text, int form, bint joined) except -1:
-        """Add a block."""
-        cdef char form_byte = form, joined_byte = joined
-        self.texts.append(text)
-        put(&self.forms, &form_byte, 1)
-        put(&self.places, <const char*>&self.place, sizeof(self.place))
-        put(&self.joined, &joined_byte, 1)
-        return 0
-
     cdef int flush(self) except -1:
         """End the block that is being read, if there is one."""
         cdef int form = self.form
-        cdef bint joined
+        cdef char form_byte, joined_byte
         if self.characters and form == OF_FURNITURE:
             self.has_furniture = self.in_row = True
         elif self.characters:
             if form == CONTENT and self.linked >= link_share * self.characters:
                 form = LINKS
-            text = PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL)
-            joined = self.joins and self.in_row
-            if form != CLOCK and may_hold_clock(
-                <uint8_t*>self.parts.data, <uint8_t*>self.parts.data + self.parts.size
-            ):
-                for part, is_clock in split_clocks(text):  # as `with_clocks` does
-                    if is_clock:
-                        self.add(part, CLOCK, False)
-                    elif part.strip():
-                        self.add(part, form, joined)
-                        joined = True
-            else:
-                self.add(text, form, joined)
+            form_byte, joined_byte = form, self.joins and self.in_row
+            self.texts.append(PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL))
+            put(&self.forms, &form_byte, 1)
+            put(&self.places, <const char*>&self.place, sizeof(self.place))
+            put(&self.joined, &joined_byte, 1)
             self.in_row = True
         self.characters = self.linked = 0
         self.parts.size = 0

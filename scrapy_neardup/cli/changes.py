@@ -59,5 +59,5 @@ def _pages(path: str) -> Iterator[PageText]:
             ) from None
         known = None
         if isinstance(text := entry.get("text"), str):
-            known = page_lines(unpacked(text), entry.get("omitted") or ())
+            known = page_lines(unpacked(text))
         yield PageText(page, fingerprint, known)

@@ -1,7 +1,7 @@
 """The differences of two crawls: pages that are new, gone or changed, and their lines.
 
 A page is held as digests of its lines, eight bytes each, not as a sketch: one line in thousands
-shows. Lines that say when a page was made (`text.clocks`) don't count.
+shows.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from scrapy_neardup.urls import hash_of
 
 NEW, GONE, CHANGED, UNCHANGED = CHANGES = ("new", "gone", "changed", "unchanged")
-
-_CLOCK: Final = "clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +110,9 @@ class Comparison:
         return change
 
 
-def page_lines(text: str, omitted: Iterable[object]) -> tuple[str, ...]:
-    """Return the lines of an audit's text, without ranges that say when the page was made."""
-    kept, end = [], 0
-    for part in omitted:
-        match part:
-            case [int(start), int(stop), str(why)] if why == _CLOCK and end <= start < stop:
-                kept.append(text[end:start])
-                end = stop
-    lines = "".join([*kept, text[end:]]).split("\n")
-    return tuple(filter(None, map(str.strip, lines)))
+def page_lines(text: str) -> tuple[str, ...]:
+    """Return the lines of a page's text that aren't empty."""
+    return tuple(filter(None, map(str.strip, text.split("\n"))))
 
 
 def _by_lines(page: PageText, before: Counter[int]) -> Change:

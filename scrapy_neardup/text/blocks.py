@@ -15,8 +15,6 @@ from enum import IntEnum
 from itertools import compress
 from typing import NamedTuple, Self
 
-from scrapy_neardup.text.clocks import has_digit, split_clocks
-
 
 class Form(IntEnum):
     """What a block is, by the form in which it stands."""
@@ -26,9 +24,7 @@ class Form(IntEnum):
     """Four fifths of its characters stand in links."""
     NAMED = 2
     """In an element whose class or id says that it is not content (`names`)."""
-    CLOCK = 3
-    """Says when the page was made, or how often (`clocks`)."""
-    FURNITURE = 4
+    FURNITURE = 3
     """In an element whose tag or role says that it is furniture of the page."""
 
 
@@ -119,17 +115,3 @@ class Walked:
     data: set[str] = field(default_factory=set)
     linked_days: int = 0
     has_furniture: bool = False
-
-
-def with_clocks(block: Block) -> Iterator[Block]:
-    """Yield a block, with each clock in it as a block of its own. O(length of the text)."""
-    if block.form is Form.CLOCK or not has_digit(block.text):
-        yield block
-        return
-    joined = block.joined
-    for text, is_clock in split_clocks(block.text):
-        if is_clock:
-            yield Block(text, Form.CLOCK, block.place)
-        elif text.strip():
-            yield block if text is block.text else block._replace(text=text, joined=joined)
-            joined = True

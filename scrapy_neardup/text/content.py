@@ -27,7 +27,7 @@ from scrapy_neardup.text.walking import walk
 MIN_MAIN_TOKENS = 5
 """Minimum tokens of the main view; with fewer, the full view counts."""
 
-OMITTED = {Form.CLOCK: "clock", Form.LINKS: "links", Form.NAMED: "named as furniture"}
+OMITTED = {Form.LINKS: "links", Form.NAMED: "named as furniture"}
 """Form of a block -> why it isn't judged, or isn't judged as content."""
 
 

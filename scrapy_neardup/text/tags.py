@@ -16,27 +16,26 @@ class Kind(IntEnum):
     INLINE = 1
     """Stands within a line: it separates no words."""
     LINK = 2
-    TIME = 3
-    BREAK = 4
+    BREAK = 3
     """Ends a line and holds nothing."""
-    SKIPPED = 5
+    SKIPPED = 4
     """Not shown, with all of its content."""
-    IGNORED = 6
+    IGNORED = 5
     """Left out by ``NEARDUP_IGNORE``; separates words."""
-    FURNITURE = 7
+    FURNITURE = 6
     """Furniture of the page by its tag."""
-    ENDS = 8
+    ENDS = 7
     """A header or footer: boilerplate where it is the page's own."""
-    PLAIN = 9
+    PLAIN = 8
     """A block whose names say nothing: a paragraph or heading is content whatever its class."""
-    HEADING = 10
+    HEADING = 9
     """``h1``."""
-    TITLE = 11
-    SCRIPT = 12
-    MEDIA = 13
-    NOSCRIPT = 14
-    TEMPLATE = 15
-    SVG = 16
+    TITLE = 10
+    SCRIPT = 11
+    MEDIA = 12
+    NOSCRIPT = 13
+    TEMPLATE = 14
+    SVG = 15
 
 
 def _kinds(kind: Kind, tags: str) -> dict[str, Kind]:
@@ -49,10 +48,9 @@ KINDS: Final[dict[str, Kind]] = {
     **_kinds(
         Kind.INLINE,
         "abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q ruby rb s"
-        " samp small span strike strong sub sup textpath tspan tt u var wbr",
+        " samp small span strike strong sub sup textpath time tspan tt u var wbr",
     ),
     **_kinds(Kind.LINK, "a"),
-    **_kinds(Kind.TIME, "time"),
     **_kinds(Kind.BREAK, "br hr"),
     **_kinds(Kind.SKIPPED, "base link meta noembed noframes rp style"),
     **_kinds(Kind.IGNORED, IGNORED_TAG),

@@ -11,8 +11,7 @@ from zlib import crc32
 
 from lxml.html import HtmlElement
 
-from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked, with_clocks
-from scrapy_neardup.text.clocks import LINE_END
+from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.embedded import image_source, is_state
 from scrapy_neardup.text.names import MAX_LENGTH, is_named
 from scrapy_neardup.text.tags import (
@@ -139,7 +138,7 @@ class _Walker:
                 self._link_depth = depth
                 self._link.clear()
         elif kind is _BREAK:
-            self._parts.append(LINE_END)
+            self._parts.append("\n")
         elif not self._special(element, tag, depth, kind):
             return False
         if text := element.text:
@@ -191,14 +190,11 @@ class _Walker:
             self._in_row = False
         self._place = crc32(_step(tag, names[:MAX_LENGTH]), self._place)
 
-    def _special(  # noqa: C901, PLR0912  (a table: one line or two for each kind)
+    def _special(  # noqa: C901  (a table: one line or two for each kind)
         self, element: HtmlElement, tag: str, depth: int, kind: Kind
     ) -> bool:
         """Open an element of one of the rarer kinds; return whether its content is read."""
         match kind:
-            case Kind.TIME:
-                self._open(tag, element.get("class") or "", depth, Form.CLOCK)
-                return True
             case Kind.FURNITURE | Kind.ENDS:
                 self._block(element, tag, depth, kind)
                 return True
@@ -275,8 +271,7 @@ class _Walker:
                 self._found.has_furniture = True
             else:
                 joined = self._joins and self._in_row
-                block = Block("".join(self._parts), form, self._place, joined)
-                self._blocks += with_clocks(block)
+                self._blocks.append(Block("".join(self._parts), form, self._place, joined))
             self._in_row = True
             self._characters = self._linked = 0
         self._parts.clear()

@@ -12,7 +12,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_neardup import _speed
-from scrapy_neardup.text import clocks, tags
+from scrapy_neardup.text import tags
 from scrapy_neardup.text import walk as pure
 from scrapy_neardup.text.blocks import Walked
 from scrapy_neardup.text.parse import parse_html
@@ -45,7 +45,7 @@ def _load() -> ModuleType | None:
     if compiled is None:
         return None
     try:
-        compiled.set_up(tags, pure, clocks)
+        compiled.set_up(tags, pure)
     except TypeError:
         _speed.refuse("walk", "the module is older than its source: install again")
         return None

@@ -30,7 +30,7 @@ TOKENS = {
 
 
 def test_version():
-    assert HASH_VERSION == "ndx4-64"
+    assert HASH_VERSION == "ndx5-64"
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -185,7 +185,7 @@ def test_an_audit_gives_the_texts_it_holds():
 
     content = page(
         ("one two", Form.CONTENT), ("a b", Form.LINKS), ("three", Form.CONTENT),
-        ("ads", Form.NAMED), ("12:30", Form.CLOCK),
+        ("ads", Form.NAMED),
     )  # fmt: skip
     shown = content_keys(replace(content, title="One", headings=("H",)), with_text=True)
     audit = Audit()
@@ -200,7 +200,6 @@ def test_an_audit_gives_the_texts_it_holds():
         Form.CONTENT: ["one", "two", "three"],
         Form.LINKS: ["a", "b"],
         Form.NAMED: ["ads"],
-        Form.CLOCK: ["12:30"],
     }
     with pytest.raises(InputError, match="NEARDUP_AUDIT_TEXT"):
         list(audited_pages([]))

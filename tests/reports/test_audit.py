@@ -30,7 +30,7 @@ def test_what_a_crawl_writes_is_read(tmp_path):
             ),
         ),
     )  # fmt: skip
-    blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.CLOCK, 0)]
+    blocks = [Block("a", Form.CONTENT, 0), Block("text", Form.LINKS, 0)]
     content = Content(title="A page", headings=("One", "Two"), blocks=blocks)
     audit.verdict("http://h/a", verdict, action="drop", content=content)
     audit.orphaned("http://h/b", 0xB, count=1, pages=["http://h/a"])
@@ -41,7 +41,7 @@ def test_what_a_crawl_writes_is_read(tmp_path):
     assert (drop["id"], drop["of_id"], drop["page"]) == (0xA, 0xB, "http://h/a")
     assert (drop["found"], drop["threshold"]) == ("features", 0.9)
     assert (drop["learnt"], drop["headings"]) == (["changing", "titles"], ["One", "Two"])
-    assert text_of(drop)["omitted"] == [[2, 6, "clock"]]
+    assert text_of(drop)["omitted"] == [[2, 6, "links"]]
     assert drop["time"] <= orphaned["time"]
     assert orphaned["pages"] == ["http://h/a"]
     assert (differ["of"], differ["of_id"]) == (None, 0xB)

@@ -165,7 +165,7 @@ def test_colours_mean_the_same_everywhere_and_are_explained(opened):
     audit = Audit()
     words = " ".join(f"word{number}" for number in range(50))
     kept = audit.kept("https://a.example/1", text=f"mine {words}")
-    audit.drop("https://a.example/2", kept, text=f"theirs {words}", omitted=[[0, 6, "clock"]])
+    audit.drop("https://a.example/2", kept, text=f"theirs {words}", omitted=[[0, 6, "links"]])
     page = opened.open(audit)
     page.difference()
     hue = "return getComputedStyle(document.querySelector(arguments[0])).%s.match(/[0-9]+/g)"
@@ -251,7 +251,7 @@ def test_a_pair_differs_word_by_word(opened):
     audit.drop(
         "https://a.example/2", kept, title="Two", text=" ".join(changed), found="features",
         resemblance=0.9512, threshold=0.9, distance=4, rule="alike", learnt=["titles"],
-        omitted=[[0, len("word0 word1"), "clock"]],
+        omitted=[[0, len("word0 word1"), "links"]],
     )  # fmt: skip
     page = opened.open(audit)
     page.difference()
@@ -311,7 +311,7 @@ def test_what_took_no_part_is_grey_whatever_the_characters_before_it(opened):
     kept = audit.kept("https://a.example/1", text=text)
     audit.drop(
         "https://a.example/2", kept, text=text.replace("out", "off"),
-        omitted=[[text.index("中"), len(text) - 5, "named"], [start, start + 8, "clock"]],
+        omitted=[[text.index("中"), len(text) - 5, "named"], [start, start + 8, "links"]],
     )  # fmt: skip
     page = opened.open(audit)
     page.difference()

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.reports.crawldiff import CHANGED, GONE, NEW, UNCHANGED, Comparison, PageText
-from scrapy_neardup.reports.crawldiff import page_lines as lines_of
+from scrapy_neardup.reports.crawldiff import (
+    CHANGED,
+    GONE,
+    NEW,
+    UNCHANGED,
+    Comparison,
+    PageText,
+    page_lines,
+)
 
 LINES = st.lists(st.sampled_from(["one", "two", "three", "four"]), max_size=6)
 CRAWLS = st.dictionaries(st.sampled_from("abcd"), LINES, max_size=4)
@@ -58,6 +65,5 @@ def test_without_texts_fingerprints_are_compared():
     assert found["b"].line() == {"page": "b", "change": CHANGED}
 
 
-def test_what_says_when_a_page_was_made_has_no_part_in_it():
-    assert lines_of("a\n12:30\n  b ", [[2, 7, "clock"]]) == ("a", "b")
-    assert lines_of("a\nb", [[0, 1, "links"], "junk", [1, 0, "clock"]]) == ("a", "b")
+def test_lines_are_those_that_are_not_empty():
+    assert page_lines("a\n12:30 \n\n  b ") == ("a", "12:30", "b")

@@ -1,7 +1,6 @@
 """The compiled walk finds what the walk in Python finds."""
 
 import pytest
-from clocklike import clocklike
 from hostile_trees import DEEP, hostile_tree
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from mutated_pages import pages
 from scrapy_neardup import _speed
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.text import Extractor, parse_html, walking
-from scrapy_neardup.text.clocks import _CLOCK
 from scrapy_neardup.text.walk import walk
 
 compiled = walking._compiled
@@ -29,11 +27,6 @@ def test_the_walks_agree(html, furniture):
     found = compiled.walk(root, furniture=furniture)
     assert found is not None
     assert found == walk(root, furniture=furniture)
-
-
-@given(clocklike)
-def test_no_line_with_a_clock_is_passed_over(line):
-    assert compiled.may_hold_clock_in(line) or _CLOCK.search(line) is None
 
 
 @pytest.mark.parametrize("depth", [10, 255, 2000])

@@ -36,7 +36,7 @@ PAGES = {
     "long names": lambda n: f"<div class='{'nav-' * n}' id='{'Ad' * n}'>x</div>" * 8,
     "cells": lambda n: "<table><tr>" + "<td>x" * n,
     "lists in lists": lambda n: "<ul><li>" * (n // 50) + "<b>x </b>" * n,
-    "clocks": lambda n: "<p>" + "12:30<br>" * n,
+    "lines": lambda n: "<p>" + "12:30<br>" * n,
     "digits": lambda n: "<p>" + "1" * (10 * n) + "x " + "1." * (10 * n),
     "marks": lambda n: "<p>a" + "\u0301\u0316" * n,
     "media": lambda n: "<object>" * (n // 25) + "<img src=x>" * n,
