@@ -4,7 +4,7 @@
 
 cdef enum:
     # The kinds of `scrapy_neardup.text.tags.Kind`; `check_kinds` holds them to it.
-    BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, FURNITURE, ENDS, PLAIN, HEADING, TITLE,
+    BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING, TITLE,
     SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG
 
 cdef enum:
@@ -13,7 +13,7 @@ cdef enum:
 
 cdef enum:
     # The forms of `scrapy_neardup.text.walk.Form`.
-    CONTENT, LINKS, NAMED, OF_FURNITURE
+    CONTENT, LINKS, NAMED, OF_BOILERPLATE
 
 cdef struct Tag:
     const char* name
@@ -33,10 +33,10 @@ _kept = []  # the bytes that `tags` points to
 cdef check_kinds(kind, form):
     """Raise unless kinds and forms are numbered here as they are in Python."""
     kinds = (
-        BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, FURNITURE, ENDS, PLAIN, HEADING,
+        BLOCK, INLINE, LINK, BREAK, SKIPPED, IGNORED, BOILERPLATE, ENDS, PLAIN, HEADING,
         TITLE, SCRIPT, MEDIA, NOSCRIPT, TEMPLATE, SVG,
     )
-    forms = CONTENT, LINKS, NAMED, OF_FURNITURE
+    forms = CONTENT, LINKS, NAMED, OF_BOILERPLATE
     if kinds != tuple(kind) or forms != tuple(form):
         raise ValueError("compiled from another list of kinds")
 
@@ -175,7 +175,7 @@ cdef void forget_names() noexcept:
 
 
 cdef const Name* find_name(const char* value) except NULL:
-    """Return what is known of a class or id: whether it names furniture, its step to a place.
+    """Return what is known of a class or id: whether it names boilerplate, its step of a DOM path.
 
     What was found out of up to half of `NAMES` values is remembered.
     """

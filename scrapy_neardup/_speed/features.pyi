@@ -15,7 +15,7 @@ def parted(
     tokens: Hashes,
     counts: NDArray[np.int64],
     forms: bytes,
-    places: array[int],
+    block_paths: array[int],
     joined: bytes,
     size: int,
     feature_bins: int,

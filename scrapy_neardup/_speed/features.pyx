@@ -257,7 +257,7 @@ def parted(
     const uint64_t[::1] tokens,
     const int64_t[::1] counts,
     const uint8_t[::1] forms,
-    const uint32_t[::1] places,
+    const uint32_t[::1] block_paths,
     const uint8_t[::1] joined,
     Py_ssize_t size,
     Py_ssize_t feature_bins,
@@ -278,15 +278,15 @@ def parted(
     cdef uint64_t[::1] hashes, of_rows, minima, raw
     cdef uint8_t[::1] paths, of_row_paths
     cdef int[MAX_PATHS] touching
-    if not forms.shape[0] == places.shape[0] == joined.shape[0] == blocks:
-        raise ValueError("each block has a form, a place and a row")
+    if not forms.shape[0] == block_paths.shape[0] == joined.shape[0] == blocks:
+        raise ValueError("each block has a form, a DOM path and a row")
     for block in range(blocks):
         if forms[block] > NAMED_FORM:
             raise ValueError(f"{forms[block]!r} is of no stream")
         start += counts[block]
     if start != total:
         raise ValueError("each token is in a block")
-    known = Paths(counts, forms, places, total)
+    known = Paths(counts, forms, block_paths, total)
     pairs = pairs_of(total + 1)
     text = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))
     named = <uint64_t*>malloc((total + 1) * sizeof(uint64_t))

@@ -57,7 +57,7 @@ cdef class Paths:
         self,
         const int64_t[::1] counts,
         const uint8_t[::1] forms,
-        const uint32_t[::1] places,
+        const uint32_t[::1] block_paths,
         Py_ssize_t total,
     ):
         cdef Py_ssize_t blocks = counts.shape[0], i, j, text = 0
@@ -77,17 +77,17 @@ cdef class Paths:
         try:
             if self.of_blocks == NULL or known == NULL or names == NULL:
                 raise MemoryError
-            for i in range(blocks):  # `named_places`
+            for i in range(blocks):  # `short_paths`
                 if forms[i] != NAMED_FORM:
-                    entry = find_path(known, room, places[i])
+                    entry = find_path(known, room, block_paths[i])
                     if not entry.first:
-                        entry.name, entry.first = places[i], i + 1
+                        entry.name, entry.first = block_paths[i], i + 1
                     entry.last = i + 1
             for i in range(blocks):
                 if forms[i] != NAMED_FORM:
-                    entry = find_path(known, room, places[i])
+                    entry = find_path(known, room, block_paths[i])
                     names[i] = (
-                        places[i]
+                        block_paths[i]
                         + (0x5A5B if entry.first == i + 1 else 0)
                         + (0x3C1D if entry.last == i + 1 else 0)
                     ) & 0xFFFF or 1

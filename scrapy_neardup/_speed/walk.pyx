@@ -60,13 +60,13 @@ def set_up(tags, walk):
 include "walker.pxi"
 
 
-def walk(_Element root not None, *, bint furniture):
+def walk(_Element root not None, *, bint boilerplate):
     """Return what a page says, or None where the Python code has to read it."""
     if root._c_node == NULL or root._c_node.type != 1:
         return None
     if root._c_node.doc.type == 9 and root._c_node.doc.intSubset != NULL:
         return None  # a DTD of XML may give attributes that no element has
-    cdef Walker walker = Walker(furniture)
+    cdef Walker walker = Walker(boilerplate)
     try:
         return walker.walk(root._c_node)
     except (_Unusual, UnicodeDecodeError):

@@ -6,28 +6,28 @@
 cdef struct Around:
     int depth
     int form
-    uint32_t place
+    uint32_t path
     bint in_section
 
 
 cdef class Walker:
     """One pass over one tree; `scrapy_neardup.text.walk._Walker` says what its fields are."""
 
-    cdef bint furniture, in_section, joins, in_row, has_furniture
+    cdef bint boilerplate, in_section, joins, in_row, has_boilerplate
     cdef int form, link_depth, heading_depth, svg_depth
-    cdef uint32_t place
+    cdef uint32_t path
     cdef size_t linked, characters
     cdef Around* around
     cdef size_t around_count, around_room
     cdef Buffer parts, link, heading, run
-    cdef Buffer forms, places, joined  # of the blocks
+    cdef Buffer forms, paths, joined  # of the blocks
     cdef list texts, headings
     cdef set sources, data
     cdef str title
     cdef int linked_days
 
-    def __cinit__(self, bint furniture):
-        self.furniture = furniture
+    def __cinit__(self, bint boilerplate):
+        self.boilerplate = boilerplate
         self.texts, self.headings = [], []
         self.sources, self.data = set(), set()
         self.title = ""
@@ -39,7 +39,7 @@ cdef class Walker:
         free(self.heading.data)
         free(self.run.data)
         free(self.forms.data)
-        free(self.places.data)
+        free(self.paths.data)
         free(self.joined.data)
 
     cdef object walk(self, const xmlNode* root):
@@ -74,13 +74,13 @@ cdef class Walker:
             self.flush()
         return Walked(
             self.blocks(), self.title, self.headings, self.sources, self.data, self.linked_days,
-            self.has_furniture,
+            self.has_boilerplate,
         )
 
     cdef object blocks(self):
-        places = array("I")
-        places.frombytes(contents(&self.places))
-        return Blocks(tuple(self.texts), contents(&self.forms), places, contents(&self.joined))
+        paths = array("I")
+        paths.frombytes(contents(&self.paths))
+        return Blocks(tuple(self.texts), contents(&self.forms), paths, contents(&self.joined))
 
     # ---- elements ----
 
@@ -115,13 +115,13 @@ cdef class Walker:
             self.flush()
             self.around_count -= 1
             last = &self.around[self.around_count]
-            self.form, self.place, self.in_section = last.form, last.place, last.in_section
+            self.form, self.path, self.in_section = last.form, last.path, last.in_section
         if self.link_depth == depth:
             self.link_depth = 0
             self.linked_days += self.is_day()
         elif self.heading_depth == depth:
             self.heading_depth = 0
-            if self.form != OF_FURNITURE:
+            if self.form != OF_BOILERPLATE:
                 heading = PyUnicode_DecodeUTF8(self.heading.data, self.heading.size, NULL)
                 self.headings.append(" ".join(heading[:max_title].split()))
         elif self.svg_depth == depth:
@@ -148,13 +148,13 @@ cdef class Walker:
             elif name[0] == c"r" and strcmp(name, b"role") == 0:
                 roles = value_of(attribute)
             attribute = attribute.next
-        if roles != NULL and roles[0] or tag.kind == FURNITURE or tag.kind == ENDS:
+        if roles != NULL and roles[0] or tag.kind == BOILERPLATE or tag.kind == ENDS:
             if roles != NULL:
                 role = role_of(roles)
             in_section = in_section or role & SECTION_ROLE
             own = tag.kind == ENDS and not (self.in_section or depth > max_depth)
-            if tag.kind == FURNITURE or role & LANDMARK or own:
-                form = OF_FURNITURE if self.furniture else CONTENT
+            if tag.kind == BOILERPLATE or role & LANDMARK or own:
+                form = OF_BOILERPLATE if self.boilerplate else CONTENT
                 if tag.flags & BESIDE or role & BESIDE_ROLE:
                     form = NAMED
         if form == CONTENT and tag.kind != PLAIN and tag.kind != HEADING:
@@ -180,23 +180,23 @@ cdef class Walker:
             self.around, self.around_room = around, 2 * self.around_room + 64
         around = &self.around[self.around_count]
         around.depth, around.form = depth, self.form
-        around.place, around.in_section = self.place, self.in_section
+        around.path, around.in_section = self.path, self.in_section
         self.around_count += 1
         self.form = max(self.form, form)
         self.joins = tag.flags & CELL
         if not self.joins:
             self.in_row = False
         name = find_name(classes)
-        step = crc(~self.place, b"/", 1)
+        step = crc(~self.path, b"/", 1)
         step = crc(step, <const char*>element.name, strlen(<const char*>element.name))
         step = crc(step, b".", 1)
-        self.place = ~crc(step, name.value + name.size, name.step_size)
+        self.path = ~crc(step, name.value + name.size, name.step_size)
         return 0
 
     cdef bint special(self, const xmlNode* element, const Tag* tag, int depth) except -1:
         """Open an element of one of the rarer kinds; return whether what it holds is read."""
         cdef const char* value
-        if tag.kind == FURNITURE or tag.kind == ENDS:
+        if tag.kind == BOILERPLATE or tag.kind == ENDS:
             self.block(element, tag, depth)
             return True
         if tag.kind == HEADING:
@@ -221,14 +221,14 @@ cdef class Walker:
             if not (self.title or self.svg_depth):
                 self.title = " ".join(strings(element, &self.run)[:max_title].split())
         elif tag.kind == SCRIPT:
-            if self.form != OF_FURNITURE:
+            if self.form != OF_BOILERPLATE:
                 add_data(element, &self.run, self.data)
         elif tag.kind == MEDIA:
             put(&self.parts, b"\n", 1)
-            if self.form != OF_FURNITURE:
+            if self.form != OF_BOILERPLATE:
                 add_sources(element, self.sources)
                 add_sources_within(element, SHOWS, self.sources)
-        elif tag.kind == NOSCRIPT and self.form != OF_FURNITURE:
+        elif tag.kind == NOSCRIPT and self.form != OF_BOILERPLATE:
             add_sources_within(element, IMAGE, self.sources)
         return False
 
@@ -272,15 +272,15 @@ cdef class Walker:
         """End the block that is being read, if there is one."""
         cdef int form = self.form
         cdef char form_byte, joined_byte
-        if self.characters and form == OF_FURNITURE:
-            self.has_furniture = self.in_row = True
+        if self.characters and form == OF_BOILERPLATE:
+            self.has_boilerplate = self.in_row = True
         elif self.characters:
             if form == CONTENT and self.linked >= link_share * self.characters:
                 form = LINKS
             form_byte, joined_byte = form, self.joins and self.in_row
             self.texts.append(PyUnicode_DecodeUTF8(self.parts.data, self.parts.size, NULL))
             put(&self.forms, &form_byte, 1)
-            put(&self.places, <const char*>&self.place, sizeof(self.place))
+            put(&self.paths, <const char*>&self.path, sizeof(self.path))
             put(&self.joined, &joined_byte, 1)
             self.in_row = True
         self.characters = self.linked = 0

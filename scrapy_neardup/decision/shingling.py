@@ -117,7 +117,7 @@ def shingled(
     O(tokens log tokens + blocks + feature_bins).
     """
     *text, least, simhash, rows, named_rows, paths = parted(
-        tokens, counts, blocks.forms, blocks.places, blocks.joined, size, feature_bins
+        tokens, counts, blocks.forms, blocks.paths, blocks.joined, size, feature_bins
     )
     found = {path: DomPath(*at) for path, *at in paths}
     return Shingled(Text(*text), least, simhash, rows, named_rows, found)
@@ -128,20 +128,19 @@ def bits_of(paths: Sequence[int], known: Collection[int]) -> int:
     return sum([1 << number for number, path in enumerate(paths) if path in known])
 
 
-def named_places(places: Sequence[int]) -> list[int]:
+def short_paths(block_paths: Sequence[int]) -> list[int]:
     """Return the DOM path of each block, 16 bits, not 0: first and last block of one path apart.
 
     What a template puts above or below the content often stands in the same kind of element.
     """
     first: dict[int, int] = {}
     last: dict[int, int] = {}
-    for number, place in enumerate(places):
-        first.setdefault(place, number)
-        last[place] = number
+    for number, path in enumerate(block_paths):
+        first.setdefault(path, number)
+        last[path] = number
     return [
-        (place + (number == first[place]) * 0x5A5B + (number == last[place]) * 0x3C1D) & 0xFFFF
-        or 1
-        for number, place in enumerate(places)
+        (path + (number == first[path]) * 0x5A5B + (number == last[path]) * 0x3C1D) & 0xFFFF or 1
+        for number, path in enumerate(block_paths)
     ]
 
 
@@ -240,7 +239,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     tokens: NDArray[np.uint64],
     counts: NDArray[np.int64],
     forms: bytes,
-    places: array[int],
+    block_paths: array[int],
     joined: bytes,
     size: int,
     feature_bins: int,
@@ -255,7 +254,7 @@ def parted(  # noqa: PLR0917  (as the compiled twin takes them)
     )
 
     in_text = np.flatnonzero(~is_named)
-    names = named_places([places[block] for block in in_text])
+    names = short_paths([block_paths[block] for block in in_text])
     told = told_apart(names, counts[in_text].tolist(), len(tokens))
     bit_of = np.zeros(len(counts), np.uint8)
     for number, path in enumerate(told):

@@ -1,9 +1,9 @@
 """What a walk over a page finds: blocks of text, and what stands beside them.
 
-A *block* is a run of text that no element separates, with the place where it stands and its form.
-The *place* is the path of tags and classes that leads to it, as a number: what a site's template
-puts into one place of its pages has the same one on all of them. Digits in classes count as one
-digit, since they number pages and positions.
+A *block* is a run of text that no element separates, with its DOM path and its form. The *DOM
+path* is the tags and classes that lead to it, as a number: what a site's template puts into one
+place of its pages has the same one on all of them. Digits in classes count as one digit, since
+they number pages and positions.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Form(IntEnum):
     """Four fifths of its characters stand in links."""
     NAMED = 2
     """In an element whose class or id says that it is not content (`names`)."""
-    FURNITURE = 3
-    """In an element whose tag or role says that it is furniture of the page."""
+    BOILERPLATE = 3
+    """In an element whose tag or role says that it is boilerplate."""
 
 
 class Block(NamedTuple):
@@ -33,8 +33,8 @@ class Block(NamedTuple):
 
     text: str
     form: Form
-    place: int
-    """32 bits."""
+    path: int
+    """The DOM path, 32 bits."""
     joined: bool = False
     """Whether it goes on in the row of the block before: cells of a table, a term and what it
     means."""
@@ -52,28 +52,28 @@ class Blocks:
         The text of each.
     forms, joined
         A byte each.
-    places
-        32 bits each.
+    paths
+        The DOM path of each, 32 bits.
     """
 
     texts: tuple[str, ...]
     forms: bytes
-    places: array[int] = field(hash=False)
+    paths: array[int] = field(hash=False)
     joined: bytes
 
     @classmethod
     def of(cls, blocks: Collection[Block]) -> Self:
         """Return these blocks in columns."""
-        texts, forms, places, joined = zip(*blocks, strict=True) if blocks else [()] * 4
-        return cls(texts, bytes(forms), array("I", places), bytes(joined))
+        texts, forms, paths, joined = zip(*blocks, strict=True) if blocks else [()] * 4
+        return cls(texts, bytes(forms), array("I", paths), bytes(joined))
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def __iter__(self) -> Iterator[Block]:
-        columns = zip(self.texts, self.forms, self.places, self.joined, strict=True)
-        for text, form, place, joined in columns:
-            yield Block(text, Form(form), place, bool(joined))
+        columns = zip(self.texts, self.forms, self.paths, self.joined, strict=True)
+        for text, form, path, joined in columns:
+            yield Block(text, Form(form), path, bool(joined))
 
     def without(self, form: Form) -> Self:
         """Return the blocks of other forms."""
@@ -81,14 +81,14 @@ class Blocks:
         return type(self)(
             tuple(compress(self.texts, others)),
             bytes(compress(self.forms, others)),
-            array("I", compress(self.places, others)),
+            array("I", compress(self.paths, others)),
             bytes(compress(self.joined, others)),
         )
 
 
 @dataclass(slots=True)
 class Walked:
-    """What one pass over a tree finds, without the page's furniture.
+    """What one pass over a tree finds, without the page's boilerplate.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Walked:
         JSON scripts and framework state, white space collapsed.
     linked_days
         Number of links named by the number of a day, 1 to 31.
-    has_furniture
+    has_boilerplate
         Whether text was left out.
     """
 
@@ -114,4 +114,4 @@ class Walked:
     sources: set[str] = field(default_factory=set)
     data: set[str] = field(default_factory=set)
     linked_days: int = 0
-    has_furniture: bool = False
+    has_boilerplate: bool = False

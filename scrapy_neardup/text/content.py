@@ -27,7 +27,7 @@ from scrapy_neardup.text.walking import walk
 MIN_MAIN_TOKENS = 5
 """Minimum tokens of the main view; with fewer, the full view counts."""
 
-OMITTED = {Form.LINKS: "links", Form.NAMED: "named as furniture"}
+OMITTED = {Form.LINKS: "links", Form.NAMED: "named as boilerplate"}
 """Form of a block -> why it isn't judged, or isn't judged as content."""
 
 
@@ -174,9 +174,9 @@ class Extractor:
             root.tail = None  # copied along, but no part of it
             for element in self._find_ignored(root):
                 element.tag = IGNORED_TAG
-        walked = walk(root, furniture=self.mode == "main")
-        if walked.has_furniture and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS):
-            walked = walk(root, furniture=False)
+        walked = walk(root, boilerplate=self.mode == "main")
+        if walked.has_boilerplate and not has_tokens(walked.blocks.texts, MIN_MAIN_TOKENS):
+            walked = walk(root, boilerplate=False)
         return Content(
             title=walked.title,
             images=tuple(sorted(walked.sources)),

@@ -22,8 +22,8 @@ class Kind(IntEnum):
     """Not shown, with all of its content."""
     IGNORED = 5
     """Left out by ``NEARDUP_IGNORE``; separates words."""
-    FURNITURE = 6
-    """Furniture of the page by its tag."""
+    BOILERPLATE = 6
+    """Boilerplate by its tag."""
     ENDS = 7
     """A header or footer: boilerplate where it is the page's own."""
     PLAIN = 8
@@ -54,7 +54,7 @@ KINDS: Final[dict[str, Kind]] = {
     **_kinds(Kind.BREAK, "br hr"),
     **_kinds(Kind.SKIPPED, "base link meta noembed noframes rp style"),
     **_kinds(Kind.IGNORED, IGNORED_TAG),
-    **_kinds(Kind.FURNITURE, "nav aside search"),
+    **_kinds(Kind.BOILERPLATE, "nav aside search"),
     **_kinds(Kind.ENDS, "header footer"),
     **_kinds(Kind.PLAIN, "html body main article p pre h2 h3 h4 h5 h6"),
     **_kinds(Kind.HEADING, "h1"),

@@ -35,28 +35,28 @@ _MAX_DEPTH = 64
 """Number of elements around a header or footer from which it isn't the page's own."""
 
 
-def walk(root: HtmlElement, *, furniture: bool) -> Walked:
+def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
     """Return what a page says.
 
     Parameters
     ----------
     root
         Root of a tree as lxml.html or parsel build it from HTML.
-    furniture
-        Whether tags and roles say that an element is furniture, which is left out; if not, it is
+    boilerplate
+        Whether tags and roles say that an element is boilerplate, which is left out; if not, it is
         content.
 
     Notes
     -----
     O(size of the tree).
     """
-    return _Walker(furniture=furniture).walk(root)
+    return _Walker(boilerplate=boilerplate).walk(root)
 
 
 _INLINE, _BLOCK, _PLAIN, _LINK, _BREAK = (
     Kind.INLINE, Kind.BLOCK, Kind.PLAIN, Kind.LINK, Kind.BREAK,
 )  # fmt: skip
-_CONTENT, _FURNITURE = Form.CONTENT, Form.FURNITURE
+_CONTENT, _BOILERPLATE = Form.CONTENT, Form.BOILERPLATE
 _NAMED_INLINE = frozenset({"ins", "span"})
 """Elements within text whose names are read: advertisements stand in them."""
 
@@ -70,21 +70,21 @@ _BESIDE, _BESIDE_ROLES = frozenset({"aside", "header"}), frozenset({"banner", "c
 class _Walker:
     """One pass over one tree.
 
-    What the elements around a place say of it (form, place, whether it is in a section) is in
+    What the elements around a block say of it (form, DOM path, whether in a section) is in
     three attributes; an element that changes them leaves their old values on the stack.
     """
 
     __slots__ = (
-        "_around", "_blocks", "_characters", "_form", "_found", "_furniture", "_heading",
+        "_around", "_blocks", "_boilerplate", "_characters", "_form", "_found", "_heading",
         "_heading_depth", "_in_row", "_in_section", "_joins", "_link", "_link_depth", "_linked",
-        "_parts", "_place", "_svg_depth",
+        "_parts", "_path", "_svg_depth",
     )  # fmt: skip
 
-    def __init__(self, *, furniture: bool) -> None:
-        self._furniture = furniture
+    def __init__(self, *, boilerplate: bool) -> None:
+        self._boilerplate = boilerplate
         self._found = Walked()
         self._blocks: list[Block] = []
-        self._form, self._place, self._in_section = _CONTENT, 0, False
+        self._form, self._path, self._in_section = _CONTENT, 0, False
         self._around: list[tuple[int, Form, int, bool]] = []  # depth of an element, ...
         self._parts: list[str] = []  # of the block that is being read
         self._linked = self._characters = 0
@@ -149,13 +149,13 @@ class _Walker:
         """Close the element at this depth."""
         if self._around and self._around[-1][0] == depth:
             self._flush()
-            _, self._form, self._place, self._in_section = self._around.pop()
+            _, self._form, self._path, self._in_section = self._around.pop()
         if self._link_depth == depth:
             self._link_depth = 0
             self._found.linked_days += _is_day("".join(self._link))
         elif self._heading_depth == depth:
             self._heading_depth = 0
-            if self._form is not _FURNITURE:
+            if self._form is not _BOILERPLATE:
                 heading = " ".join("".join(self._heading)[:MAX_TITLE].split())
                 self._found.headings.append(heading)
         elif self._svg_depth == depth:
@@ -165,13 +165,13 @@ class _Walker:
         """Open an element that separates words."""
         form, names, in_section = _CONTENT, element.get("class") or "", tag in SECTIONS
         role = element.get("role")
-        if role or kind is Kind.FURNITURE or kind is Kind.ENDS:
+        if role or kind is Kind.BOILERPLATE or kind is Kind.ENDS:
             roles = (role or "").lower().split(None, 1)
             role = roles[0] if roles else ""
             in_section = in_section or role in SECTION_ROLES
             own = kind is Kind.ENDS and not (self._in_section or depth > _MAX_DEPTH)
-            if kind is Kind.FURNITURE or role in LANDMARKS or own:
-                form = _FURNITURE if self._furniture else _CONTENT
+            if kind is Kind.BOILERPLATE or role in LANDMARKS or own:
+                form = _BOILERPLATE if self._boilerplate else _CONTENT
                 if tag in _BESIDE or role in _BESIDE_ROLES:
                     form = Form.NAMED
         if form is _CONTENT and kind is not _PLAIN and _named(names, element.get("id") or ""):
@@ -183,19 +183,19 @@ class _Walker:
         """Begin a block, and what holds until the element ends."""
         if self._parts:
             self._flush()
-        self._around.append((depth, self._form, self._place, self._in_section))
+        self._around.append((depth, self._form, self._path, self._in_section))
         self._form = max(self._form, form)
         self._joins = tag in _CELLS
         if not self._joins:
             self._in_row = False
-        self._place = crc32(_step(tag, names[:MAX_LENGTH]), self._place)
+        self._path = crc32(_step(tag, names[:MAX_LENGTH]), self._path)
 
     def _special(  # noqa: C901  (a table: one line or two for each kind)
         self, element: HtmlElement, tag: str, depth: int, kind: Kind
     ) -> bool:
         """Open an element of one of the rarer kinds; return whether its content is read."""
         match kind:
-            case Kind.FURNITURE | Kind.ENDS:
+            case Kind.BOILERPLATE | Kind.ENDS:
                 self._block(element, tag, depth, kind)
                 return True
             case Kind.HEADING:
@@ -228,7 +228,7 @@ class _Walker:
         return False
 
     def _script(self, element: HtmlElement) -> None:
-        if self._form is _FURNITURE:
+        if self._form is _BOILERPLATE:
             return
         code = element.text or ""
         if "json" in (element.get("type") or "").lower() or (
@@ -238,7 +238,7 @@ class _Walker:
 
     def _media(self, element: HtmlElement) -> None:
         if (
-            self._form is _FURNITURE
+            self._form is _BOILERPLATE
             or _is_dot(element.get("width"))
             or _is_dot(element.get("height"))
         ):
@@ -267,11 +267,11 @@ class _Walker:
             form = self._form
             if form is _CONTENT and self._linked >= _LINK_SHARE * self._characters:
                 form = Form.LINKS
-            if form is _FURNITURE:
-                self._found.has_furniture = True
+            if form is _BOILERPLATE:
+                self._found.has_boilerplate = True
             else:
                 joined = self._joins and self._in_row
-                self._blocks.append(Block("".join(self._parts), form, self._place, joined))
+                self._blocks.append(Block("".join(self._parts), form, self._path, joined))
             self._in_row = True
             self._characters = self._linked = 0
         self._parts.clear()
@@ -281,7 +281,7 @@ class _Walker:
 
 @lru_cache(maxsize=8192)
 def _step(tag: str, names: str) -> bytes:
-    """Return a step on the path to a place."""
+    """Return a step of a DOM path."""
     names = " ".join(_DIGITS.sub("0", names).split())
     return f"/{tag}.{names}".encode("utf-8", "surrogatepass")
 

@@ -31,13 +31,13 @@ _EXAMPLE: Final = """\
 """What both walks are compared on when they are imported."""
 
 
-def walk(root: HtmlElement, *, furniture: bool) -> Walked:
+def walk(root: HtmlElement, *, boilerplate: bool) -> Walked:
     """Walk a page's tree; see `scrapy_neardup.text.walk.walk`."""
     if _compiled is not None:
-        found: Walked | None = _compiled.walk(root, furniture=furniture)
+        found: Walked | None = _compiled.walk(root, boilerplate=boilerplate)
         if found is not None:  # a tree that HTML makes
             return found
-    return pure.walk(root, furniture=furniture)
+    return pure.walk(root, boilerplate=boilerplate)
 
 
 def _load() -> ModuleType | None:
@@ -57,8 +57,8 @@ def _load() -> ModuleType | None:
     elif not compiled.is_laid_out_as_built(known, known[0], known[1]):
         why = f"the trees of lxml {compiled.BUILT_WITH}, for which it was built, are other ones"
     elif any(
-        compiled.walk(root, furniture=furniture) != pure.walk(root, furniture=furniture)
-        for furniture in (True, False)
+        compiled.walk(root, boilerplate=boilerplate) != pure.walk(root, boilerplate=boilerplate)
+        for boilerplate in (True, False)
     ):
         why = "it finds something else on a page"
     else:

@@ -85,7 +85,7 @@ def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
     assert with_text["headings"] == ["One", "Two"]
     said = unpack_text(with_text["text"])
     assert [(said[start:end], why) for start, end, why in with_text["omitted"]] == [
-        ("next", "links"), ("ad", "named as furniture"),
+        ("next", "links"), ("ad", "named as boilerplate"),
     ]  # fmt: skip
     assert with_text.keys() - without.keys() == {"text", "omitted"}
 

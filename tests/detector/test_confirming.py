@@ -81,7 +81,7 @@ def test_what_only_fingerprints_take_for_alike_is_kept(uri, parameters):
 
 
 def test_a_page_is_no_repetition_for_what_its_names_leave_out():
-    """A restaurant's menu may be its page: much that only this page has is no furniture."""
+    """A restaurant's menu may be its page: much that only this page has is no boilerplate."""
     body = "<div class=menu>{}</div><p>{}</p>"
     text = " ".join(words(1, 100))
     pages = [body.format(" ".join(words(seed, 100)), text) for seed in (2, 3)]
@@ -90,7 +90,7 @@ def test_a_page_is_no_repetition_for_what_its_names_leave_out():
     assert decisions[-2:] == [Decision.NEW, Decision.NEW]
 
 
-def test_named_furniture_alone_is_no_reason_to_drop():
+def test_named_boilerplate_alone_is_no_reason_to_drop():
     body = "<div class=menu>{}</div><p>{}</p>"
     menu = " ".join(words(1, 1000))
     pages = [body.format(menu, " ".join(words(seed, 40))) for seed in (2, 3)]
@@ -98,7 +98,7 @@ def test_named_furniture_alone_is_no_reason_to_drop():
     assert [v.decision for v in judged(BEST, *contents)] == [Decision.NEW, Decision.NEW]
 
 
-def test_furniture_that_no_name_gives_away_is_learnt():
+def test_boilerplate_that_no_name_gives_away_is_learnt():
     static = words(0, 1000)
     texts = [[*static, *words(seed, 300 if seed < 13 else 40)] for seed in range(1, 40)]
     pages = [Content(" ".join(text), title="A page") for text in texts]
@@ -127,7 +127,7 @@ def test_the_first_pages_of_a_site_have_to_be_equal():
     assert judged(BEST, *KNOWN, *last)[-1].is_duplicate
 
 
-def test_next_to_nothing_but_furniture_must_agree():
+def test_next_to_nothing_but_boilerplate_must_agree():
     static = words(0, 300)
     known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
     short = [*static, *words(11, 15)]
@@ -139,7 +139,7 @@ def test_next_to_nothing_but_furniture_must_agree():
 
 
 @pytest.mark.parametrize("titled", [True, False])
-def test_a_few_words_among_furniture_are_told_apart_by_title_or_text(titled):
+def test_a_few_words_among_boilerplate_are_told_apart_by_title_or_text(titled):
     static = words(0, 300)
     known = [[*static, *words(seed, 100)] for seed in range(1, 10)]
     short = [

@@ -93,7 +93,7 @@ def test_content_that_ends_a_page_is_not_taken_for_what_changes(parameters, time
 
 
 def site():
-    """A crawl from which every rule learns: furniture, places that change, titles, editions."""
+    """A crawl that teaches all that is learnt: boilerplate, DOM paths that change, titles."""
     menu = words("menu", 100)
     for number in range(12):
         for visit in range(3):

@@ -95,7 +95,7 @@ def test_a_page_that_cannot_be_read_is_no_duplicate(truth):
 
 def page(*blocks, **said):
     return Content(
-        blocks=[Block(text, form, place) for place, (text, form) in enumerate(blocks, 1)], **said
+        blocks=[Block(text, form, path) for path, (text, form) in enumerate(blocks, 1)], **said
     )
 
 
@@ -129,7 +129,7 @@ def test_what_says_almost_nothing_of_its_own_is_equal_only_word_for_word(truth):
     assert found.nearest.tolist() == [-1] * 10 + [3]
 
 
-def test_furniture_by_name_does_not_count_unless_it_alone_names_the_page(truth):
+def test_boilerplate_by_name_does_not_count_unless_it_alone_names_the_page(truth):
     text = prose(40)
     one, two = prose(40), prose(40)
     assert truth(

@@ -77,10 +77,10 @@ _blocks = st.tuples(
 
 def page_of(seed, blocks, mask=(1 << 64) - 1):
     """Tokens and columns of a page, as both twins take them."""
-    counts, forms, places, joined = zip(*blocks, strict=True) if blocks else [()] * 4
+    counts, forms, paths, joined = zip(*blocks, strict=True) if blocks else [()] * 4
     tokens = random_hashes(seed, sum(counts), mask)
-    places = array("I", [place << 14 for place in places])  # some have lower bits in common
-    return tokens, np.array(counts, np.int64), bytes(forms), places, bytes(joined)
+    paths = array("I", [path << 14 for path in paths])  # some have lower bits in common
+    return tokens, np.array(counts, np.int64), bytes(forms), paths, bytes(joined)
 
 
 @given(

@@ -19,30 +19,30 @@ LONG = 500_000
 
 
 @given(pages, st.booleans())
-def test_the_walks_agree(html, furniture):
+def test_the_walks_agree(html, boilerplate):
     try:
         root = parse_html(html)
     except InputError:
         return
-    found = compiled.walk(root, furniture=furniture)
+    found = compiled.walk(root, boilerplate=boilerplate)
     assert found is not None
-    assert found == walk(root, furniture=furniture)
+    assert found == walk(root, boilerplate=boilerplate)
 
 
 @pytest.mark.parametrize("depth", [10, 255, 2000])
 def test_a_deep_tree(depth):
     root = parse_html("<div>" * depth + "x" + "</div>y" * 3)
-    assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 
 
 def test_hostile_trees_are_read_alike():
     """``make stress`` tries more of them, and all that is made of each."""
     for seed in range(200):
         root, is_html = hostile_tree(seed) or (None, False)
-        for furniture in (True, False) if root is not None else ():
-            found = compiled.walk(root, furniture=furniture)
+        for boilerplate in (True, False) if root is not None else ():
+            found = compiled.walk(root, boilerplate=boilerplate)
             assert found is not None or not is_html, seed
-            assert found in (None, walk(root, furniture=furniture)), seed
+            assert found in (None, walk(root, boilerplate=boilerplate)), seed
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_hostile_trees_are_read_alike():
 )
 def test_what_is_very_long(html):
     root = parse_html(html)
-    assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 
 
 def test_more_names_than_are_remembered():
     html = "".join(f"<div class='c{number:x}y'>w{number}</div>" for number in range(5_000))
     root = parse_html(html)
     for _ in range(2):
-        assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+        assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 
 
 @pytest.mark.parametrize(
@@ -80,18 +80,18 @@ def test_more_names_than_are_remembered():
 def test_what_html_does_not_make_is_left_to_python(xml):
     parser = etree.XMLParser(resolve_entities=False, attribute_defaults=False)
     root = etree.fromstring(xml, parser)
-    assert compiled.walk(root, furniture=True) is None
-    assert walking.walk(root, furniture=True) == walk(root, furniture=True)
+    assert compiled.walk(root, boilerplate=True) is None
+    assert walking.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 
 
 def test_neighbouring_texts_are_one():
     root = etree.fromstring("<html>a <![CDATA[ b]]> <p> c<!-- --> <?x?> d</p></html>")
-    assert compiled.walk(root, furniture=True) == walk(root, furniture=True)
+    assert compiled.walk(root, boilerplate=True) == walk(root, boilerplate=True)
 
 
 def test_nothing_is_no_tree():
     with pytest.raises(TypeError):
-        compiled.walk(None, furniture=True)
+        compiled.walk(None, boilerplate=True)
 
 
 def test_other_trees_are_refused(monkeypatch, caplog):
@@ -102,7 +102,7 @@ def test_other_trees_are_refused(monkeypatch, caplog):
 
 
 def test_a_walk_that_differs_is_refused(monkeypatch, caplog):
-    monkeypatch.setattr(compiled, "walk", lambda root, furniture: None)
+    monkeypatch.setattr(compiled, "walk", lambda root, boilerplate: None)
     assert walking._load() is None
     assert "it finds something else on a page" in caplog.text
 

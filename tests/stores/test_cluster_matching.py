@@ -179,7 +179,7 @@ def test_a_feature_of_many_pages_leads_to_the_first_ones():
 
 @pytest.mark.parametrize("matching", [BY_FEATURES, BOTH], ids=str)
 def test_of_a_flood_of_equal_pages_one_is_kept_and_found(matching):
-    """However many are pending at once: what is furniture is decided by what is kept."""
+    """However many are pending at once: what is boilerplate is decided by what is kept."""
 
     async def scenario(uri: str) -> None:
         async with store_of(uri, matching) as one, store_of(uri, matching) as two:

@@ -84,7 +84,7 @@ async def test_title_and_content_together_contradict(store):
 
 @on_store(matching=BY_FEATURES)
 async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
-    """Pages that have nothing but furniture in common are kept, and so is what is their own."""
+    """Pages that have nothing but boilerplate in common are kept, and so is what is their own."""
     pages = [
         page(number, number << 20, features=(5, 6, 100 + number), title=number, content=number)
         for number in range(1, 150)

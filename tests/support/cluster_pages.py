@@ -120,7 +120,7 @@ class Pages:
         chance, other = self._chance, self._page()
         near = self._flip(page.fingerprint, chance.randint(0, K))
         count = len(page.features)
-        # Furniture, if any, is the last of them.
+        # Boilerplate, if any, is the last of them.
         others = max(count - 1, 0)
         least = min(self._matching.shared_features, others)
         shared = chance.sample(range(others), chance.randint(least, others))

@@ -103,7 +103,7 @@ class Findings:
     refused: int = 0
     """Pairs of candidates that were both kept, as a crawler said no."""
     excepted: int = 0
-    """Pairs that were both kept, as they had nothing in common but furniture."""
+    """Pairs that were both kept, as they had nothing in common but boilerplate."""
 
     @property
     def wrong(self) -> int:
@@ -301,7 +301,7 @@ def judge(storm: Storm, runs: list[Run]) -> Findings:
         said = [rule.repeats(a.crawler, a.page, b.page) for a, b in ((one, two), (two, one))]
         if kept and all(said):
             links = rule.links(one.page, two.page)
-            if links is not None and all(_is_furniture(alike[key], one, two) for key in links):
+            if links is not None and all(_is_boilerplate(alike[key], one, two) for key in links):
                 findings.excepted += 1
             else:
                 findings.both_kept.append((one, two))
@@ -322,7 +322,7 @@ def _kept_for(rule: Pages, run: Run, by_id: dict[int, list[Run]]) -> bool:
     )
 
 
-def _is_furniture(having: list[Run], one: Run, two: Run) -> bool:
+def _is_boilerplate(having: list[Run], one: Run, two: Run) -> bool:
     """Whether so many others that have the feature may have been kept when the later was."""
     judged = max(one.start, two.start), max(one.end, two.end)
     kept = sum(_overlap(run.possibly_live(), judged) for run in having)

@@ -74,7 +74,7 @@ def test_a_name_is_a_form_and_leaves_the_text_as_it_is(name, mode):
         "<b class=ad>x</b>",
     ],
 )
-def test_names_that_are_no_furniture(html):
+def test_names_that_are_no_boilerplate(html):
     assert form(html) is Form.CONTENT
 
 
@@ -91,11 +91,11 @@ def test_names_that_are_no_furniture(html):
     ],
 )
 @pytest.mark.parametrize("mode", ["main", "full"])
-def test_headers_and_asides_are_text_beside_the_core(html, mode):
+def test_headers_and_asides_are_text_beside_the_main_content(html, mode):
     assert form(html, mode) is Form.NAMED
 
 
-def test_furniture_holds_its_form_for_all_that_stands_in_it():
+def test_boilerplate_holds_its_form_for_all_that_stands_in_it():
     assert blocks("<nav>a<div class=ad>b</div><a href=x>c</a><time>d</time></nav>") == []
     assert form("<nav>a<p>b</p></nav>", "full") is Form.CONTENT
 
@@ -134,11 +134,11 @@ def test_the_form_around_an_element_returns_after_it():
     ]
 
 
-def places(html):
-    return [block.place for block in blocks(html)]
+def paths(html):
+    return [block.path for block in blocks(html)]
 
 
-def test_a_place_is_a_path_of_tags_and_classes():
+def test_a_dom_path_is_made_of_tags_and_classes():
     for same in (
         "<ul class=a><li>x<li>y</ul>",
         "<div class='a b'>x</div><div class=' a  b '>y</div>",
@@ -146,7 +146,7 @@ def test_a_place_is_a_path_of_tags_and_classes():
         "<div id=one>x</div><div id=two>y</div>",
         "<div>x<p></p>y</div>",
     ):
-        one, two = places(same)
+        one, two = paths(same)
         assert one == two, same
     for apart in (
         "<p>x</p><div>y</div>",
@@ -155,14 +155,14 @@ def test_a_place_is_a_path_of_tags_and_classes():
         "<div class=page-1>x</div><div class=page-x>y</div>",
         "<p>x<span class=ad>y</span>",
     ):
-        one, two = places(apart)
+        one, two = paths(apart)
         assert one != two, apart
 
 
-def test_what_stands_before_a_place_does_not_move_it():
-    alone, after = (places(f"{before}<div class=a>x</div>") for before in ("", "<p>y</p>" * 9))
+def test_what_stands_before_a_block_does_not_change_its_path():
+    alone, after = (paths(f"{before}<div class=a>x</div>") for before in ("", "<p>y</p>" * 9))
     assert alone == after[-1:]
-    assert all(0 <= place < 2**32 for place in after)
+    assert all(0 <= path < 2**32 for path in after)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_what_is_text(shown, mode):
 
 
 @pytest.mark.parametrize(
-    "furniture",
+    "boilerplate",
     [
         "<nav>x</nav>",
         "<search>x</search>",
@@ -75,11 +75,11 @@ def test_what_is_text(shown, mode):
         "<nav><aside>x</aside></nav>",
     ],
 )
-def test_furniture(furniture):
+def test_boilerplate(boilerplate):
     """Left out of the main view, and part of the full one; its neighbours stay apart."""
-    assert added(furniture) == ""
-    assert added(furniture, "full") == "x"
-    assert added(f"a{furniture}b") == "a b"
+    assert added(boilerplate) == ""
+    assert added(boilerplate, "full") == "x"
+    assert added(f"a{boilerplate}b") == "a b"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_furniture(furniture):
         "<figure><figcaption>x</figcaption></figure>",
     ],
 )
-def test_no_furniture(content):
+def test_no_boilerplate(content):
     assert added(content) == "x"
 
 

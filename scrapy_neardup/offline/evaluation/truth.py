@@ -195,7 +195,7 @@ def _read(content: Content) -> tuple[list[bool], Hashes, list[int]]:
     lines = [
         (line, block.form is Form.NAMED)
         for block in content.blocks
-        for line in ([block.text] if block.place else block.text.splitlines())
+        for line in ([block.text] if block.path else block.text.splitlines())
     ]
     tokens, counts = token_hashes_of_each([line for line, _ in lines])
     words = [set(tokens[start:stop].tolist()) for start, stop in _bounds(counts)]
