@@ -1,7 +1,7 @@
 """Page to fingerprint and evidence.
 
-Rule of this room: no Scrapy, no files, no clock, no store. `Analyser` is pure and picklable, so
-that a batch job can run it in other processes.
+`Analyser` knows no Scrapy, file, clock or store; it is pure and picklable, so that a batch job can
+run it in other processes.
 
 The way of a page::
 

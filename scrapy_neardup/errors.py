@@ -1,7 +1,6 @@
-"""One small tree of exceptions.
+"""The exceptions that the package raises on purpose.
 
-Rule of this room: every message names the setting, option or file that is wrong
-and says what to do about it. Nothing here imports anything else of the package.
+Every message names the setting, option or file that is wrong and says what to do about it.
 """
 
 

@@ -1,7 +1,7 @@
 """What this package does with URLs: redact them, name their site, tell pages apart.
 
-Rule of this room: pure functions on strings; no network (the list of public suffixes
-is the one that tldextract carries).
+Pure functions on strings, without network: the list of public suffixes is the one that
+tldextract carries.
 """
 
 from __future__ import annotations

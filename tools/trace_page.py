@@ -73,9 +73,9 @@ class Tracer:
 
     def enter(self, file: str) -> None:
         """Note that the page is in a package, or module, from now on."""
-        room = file.partition("/")[0]
-        if not self.stays or self.stays[-1] != room:
-            self.stays.append(room)
+        owner = file.partition("/")[0]
+        if not self.stays or self.stays[-1] != owner:
+            self.stays.append(owner)
 
 
 def file_of(frame: FrameType) -> str | None:

@@ -1,6 +1,6 @@
 """Processes that `compare` starts: the site's server, a Redis server and the crawls.
 
-Rule of this file: whatever it starts has ended when its caller goes on.
+Whatever is started here has ended when its caller goes on.
 """
 
 from __future__ import annotations

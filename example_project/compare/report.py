@@ -1,6 +1,6 @@
 """Tallies side by side, as lines of text.
 
-Rule of this file: pure, and every number comes out of a `Tally`.
+It is pure, and every number comes out of a `Tally`.
 """
 
 from __future__ import annotations

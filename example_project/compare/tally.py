@@ -1,6 +1,6 @@
 """What a crawl has found, counted against the truth.
 
-Rule of this file: pure. A journal's records go in, numbers come out.
+It is pure: a journal's records go in, numbers come out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A website that every Python carries, with the traps that make duplicates in the wild.
 
-Rule of this package: standard library only, no network, no clock. The same Python gives
-the same site, page by page and link by link.
+It needs the standard library only, no network and no clock. The same Python gives the same site,
+page by page and link by link.
 
 - `dump`: pydoc's HTML for the standard library, printed by an interpreter of its own
 - `library`: that documentation, rendered once and cached

@@ -1,6 +1,6 @@
 """Print the documentation of the standard library as JSON lines, one module a line.
 
-Rule of this file: it runs in an interpreter of its own (`docsite.library` starts it), as
+It runs in an interpreter of its own (`docsite.library` starts it), as
 pydoc imports what it documents; it uses nothing but the standard library, and what it
 prints is the same on every run of one Python, on every machine.
 

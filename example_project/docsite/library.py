@@ -1,6 +1,6 @@
 """The documentation that every Python carries, rendered once and cached.
 
-Rule of this file: `load` is the only door; nothing else knows where the cache lies.
+`load` is the only way in; nothing else knows where the cache lies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Modules that say the same although they are different pages.
 
-Rule of this file: exact, and independent of the plugin. It reads the pages its own way,
-so that the plugin isn't judged by its own idea of a text.
+It is exact, and independent of the plugin: it reads the pages its own way, so that the plugin
+isn't judged by its own idea of a text.
 """
 
 from __future__ import annotations

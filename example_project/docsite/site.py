@@ -1,6 +1,6 @@
 """The site: which URL shows what, and how its pages link to each other.
 
-Rule of this file: everything follows from the URL. Chance is drawn from a hash of the
+Everything follows from the URL. Chance is drawn from a hash of the
 page's own URL and the link's target, so that two crawls meet the same site. `Site.locate`
 is the truth about a URL: the server and the report use it, the crawler never sees it.
 

@@ -1,6 +1,6 @@
 """Calendars without end: their empty months, of which two years are enough.
 
-Rule of this module: a month is empty if its page says nothing but its date. Its address names a
+A month is empty if its page says nothing but its date. Its address names a
 year and a month; its text holds the days of that month in a row, with no word between them and
 none of them a link; and all other numbers are those of the address, or next to them, as in links
 to the months around. Such a page is read without its numbers, and looked up, as the same month of

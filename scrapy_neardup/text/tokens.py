@@ -1,7 +1,7 @@
 """Text to tokens: the definition of a word.
 
-Rule of this room: one definition of a token, by character class, the same on every
-machine; everything that reads text reads it through `normalize`.
+There is one definition of a token, by character class, the same on every machine; everything
+that reads text reads it through `normalize`.
 
 ================  =====================================================================
 character         what becomes of it

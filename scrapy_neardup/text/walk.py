@@ -1,6 +1,6 @@
 """HTML tree to blocks: one pass over the tree, in time linear in its size.
 
-Rule of this module: a tree is read and never changed, and nothing here recurses.
+A tree is read and never changed, and nothing here recurses.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ def test_public_names_are_lazy():
         scrapy_neardup.nonsense  # noqa: B018
 
 
-def test_lower_rooms_import_neither_scrapy_nor_redis_nor_click():
-    rooms = ("text", "fingerprints", "tables", "stores", "detector")
-    modules = imported_by("import " + ", ".join(f"scrapy_neardup.{room}" for room in rooms))
+def test_lower_packages_import_neither_scrapy_nor_redis_nor_click():
+    packages = ("text", "fingerprints", "tables", "stores", "detector")
+    modules = imported_by("import " + ", ".join(f"scrapy_neardup.{name}" for name in packages))
     assert not modules & {"scrapy", "twisted", "redis", "click", "sqlite3", "tldextract"}
 
 

@@ -97,8 +97,8 @@ def test_the_files_that_are_named_are_there(page):
     named = re.findall(r"`((?:[\w-]+/)*[\w-]+(?:\.py|\.lua|/))`", (DOCS / page).read_text())
     assert len(named) > 10
     for name in named:
-        rooms = ("", "..", "stores", "settings", "stores/redis/lua")
-        assert any((package / room / name).exists() for room in rooms), name
+        folders = ("", "..", "stores", "settings", "stores/redis/lua")
+        assert any((package / folder / name).exists() for folder in folders), name
 
 
 def test_the_code_that_decides_is_where_the_trail_says():
