@@ -16,7 +16,7 @@ MAX_BYTES = 24 << 20
 """Maximum bytes of packed texts in a report."""
 
 MAX_OMITTED = 2_000
-"""Maximum number of ranges of one text that are shown as left out of the judgement."""
+"""Maximum number of ranges of one text that are shown as not judged as content."""
 
 
 def lines_with_texts(
@@ -54,7 +54,7 @@ def lines_with_texts(
 
 
 def text_of(entry: Entry) -> dict[str, Any]:
-    """Return a line's packed text, and the ranges left out of the judgement."""
+    """Return a line's packed text, and the ranges that aren't judged as content."""
     omitted = []
     for part in (entry.get("omitted") or ())[:MAX_OMITTED]:
         match part:

@@ -260,7 +260,7 @@ class Crawling(_Checked):
         "best",
         "Defaults of other options: best finds candidates by fingerprints and by eight min-wise"
         " features and confirms them by sketches of 350 bytes; compact does so with three features"
-        " and 174 bytes; exact drops what is equal but for places that change with each response;"
+        " and 174 bytes; exact drops what is equal but for text that changes with each response;"
         " paper decides by fingerprints alone.",
     )
     action: str = _option(kinds.one_of(*ACTIONS), DROP, "What is done about a near-duplicate.")

@@ -58,7 +58,7 @@ class Parameters(Judging):
 
     @property
     def is_exact(self) -> bool:
-        """Whether only equal pages are near-duplicates, but for places that change."""
+        """Whether only equal pages are near-duplicates, but for text that changes."""
         return self.min_resemblance >= 1
 
     def schema(self) -> dict[str, str | int | float]:
@@ -77,7 +77,7 @@ class Parameters(Judging):
             "scope": _name(self.scope) + " (detected)" * self.detect_language,
         }
         if self.is_exact:
-            recorded["equal"] = "but for changing places"  # clocks are part of these fingerprints
+            recorded["equal"] = "but for changing places"  # an empty month keeps its year
         if self.permutations != "one" and self.method != "simhash":
             recorded["permutations"] = self.permutations
         return recorded

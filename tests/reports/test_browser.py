@@ -174,8 +174,8 @@ def test_colours_mean_the_same_everywhere_and_are_explained(opened):
         tint = list(map(int, page.run(hue % "backgroundColor", mark)))
         assert (bar[0] > bar[1]) == (tint[0] > tint[1]) == (kind == "repeated")
     assert page.text(".texts .legend") == (
-        "only in the kept page only in the page that repeats it left out of the judgement other,"
-        " and left out"
+        "only in the kept page only in the page that repeats it not judged as content other,"
+        " and not judged as content"
     )
     assert "keptrepeat anothernot judged; a full bar is 2 pages." in page.text("section > .legend")
     assert "the highest bar is 1 page in" in page.text(".timeline figcaption")
@@ -317,7 +317,7 @@ def test_what_took_no_part_is_grey_whatever_the_characters_before_it(opened):
     page.difference()
     assert [e.text for e in page.find(".side .omitted")] == ["left", "off", "中文"]
     assert [e.text for e in page.find(".side ins.omitted")] == ["off"]
-    assert "3 words in grey took no part in the judgement" in page.text(".texts > p")
+    assert "Not judged as content: 3 words in grey." in page.text(".texts > p")
 
 
 def test_texts_in_another_order_are_not_said_to_be_others(opened):

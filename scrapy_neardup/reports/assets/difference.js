@@ -3,7 +3,7 @@
 const MOST_EDITS = 1500; // beyond it texts aren't aligned (reordered.js)
 const WORD = /\S+/gu;
 
-// The words of a text and the form under which each was left out of the judgement, if it was.
+// The words of a text and why each isn’t judged as content, if it isn’t.
 function words(text, omitted) {
   const found = [];
   let range = 0, seen = 0, pairs = 0;
@@ -105,7 +105,7 @@ function wordNodes(part, kind) {
       stretch.push(cut(part[to].word, LONGEST_WORD));
     }
     const tag = { gone: "del", come: "ins" }[kind] ?? "span";
-    const title = form && `left out of the judgement: ${plain(form)}`;
+    const title = form && `not judged as content: ${plain(form)}`;
     nodes.push(make(tag, { class: form && "omitted", title }, signed(stretch.join(" "))), " ");
   }
   return nodes;
@@ -125,8 +125,8 @@ function row(left, right) {
 function marks(omitted) {
   return make("div", { class: "legend" },
     make("del", {}, "only in the kept page"), " ", make("ins", {}, "only in the page that repeats it"),
-    omitted ? [" ", make("span", { class: "omitted" }, "left out of the judgement"), " ",
-      make("ins", { class: "omitted" }, "other, and left out")] : null);
+    omitted ? [" ", make("span", { class: "omitted" }, "not judged as content"), " ",
+      make("ins", { class: "omitted" }, "other, and not judged as content")] : null);
 }
 
 // A button that gives way to the equal words it stands for.
@@ -188,6 +188,6 @@ function difference(textA, omittedA, textB, omittedB) {
     : "The texts are equal, word by word.";
   const apart = changed.some(([, fromA, toA, fromB, toB]) => judged(a.slice(fromA, toA)) !== judged(b.slice(fromB, toB)));
   const same = changed.length && !apart ? " All differ in case or punctuation alone, which isn’t judged." : "";
-  const grey = omitted ? ` ${counted(omitted, "word")} in grey took no part in the judgement.` : "";
+  const grey = omitted ? ` Not judged as content: ${counted(omitted, "word")} in grey.` : "";
   return [make("p", { class: "soft" }, summary + same + grey), changed.length ? marks(leftOut) : null, table].filter(Boolean);
 }
