@@ -1,10 +1,10 @@
 """What an embedded store knows of its entries: columns, one row an entry.
 
 Rows are filled, taken, and released; nothing here decides, and nothing
-here finds an entry (`candidates.py`).
+here finds an entry (`finding.py`).
 
-An entry takes 36 bytes in six columns, 8 for each of its features, and its evidence
-(`sketches.py`). A row that has no features holds 0 for each.
+An entry takes 28 bytes in four columns, 8 for each of its features, and its evidence
+(`heaps.py`). A row that has no features holds 0 for each.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Entries:
 
     Attributes
     ----------
-    keys, page_ids, tags, titles, contents, duplicates
-        As in `records.ENTRY`, by row.
+    keys, page_ids, tags, duplicates
+        As in `entryformat.ENTRY`, by row.
     features
         One column for each feature.
     sketches
@@ -74,19 +74,10 @@ class Entries:
         self.keys = array("Q")
         self.page_ids = array("Q")
         self.tags = array("Q")
-        self.titles = array("I")
-        self.contents = array("I")
         self.duplicates = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
         self.sketches = SketchHeap(matching.evidence_sizes)
-        self._columns = (
-            self.keys,
-            self.page_ids,
-            self.tags,
-            self.titles,
-            self.contents,
-            self.duplicates,
-        )
+        self._columns = (self.keys, self.page_ids, self.tags, self.duplicates)
         self._record = Struct(f"{ENTRY.format}{matching.features}Q")
         self._capacity = 0
         self._next = 0
@@ -102,22 +93,16 @@ class Entries:
         """Return whether the entry is of the page's partition."""
         return self.tags[row] == arrived.tag
 
-    def candidate(self, row: int, distance: int, page: Page) -> Candidate:
-        """Return what a decision about `page` sees of the entry."""
-        return Candidate(
-            self.page_ids[row],
-            distance,
-            self.sketches.get(row),
-            self.titles[row] == page.title,
-            self.contents[row] == page.content,
-        )
+    def candidate(self, row: int, distance: int) -> Candidate:
+        """Return what a decision sees of the entry."""
+        return Candidate(self.page_ids[row], distance, self.sketches.get(row))
 
     def distance(self, row: int, arrived: Arrival) -> int:
         """Return the Hamming distance of the entry's key and the page's."""
         return (self.keys[row] ^ arrived.key).bit_count()
 
     def record(self, row: int) -> bytes:
-        """Return the entry at `row` as it is written: `records.record_dtype`, then sketches."""
+        """Return the entry at `row` as it is written: `record_dtype`, then its evidence."""
         values = [column[row] for column in (*self._columns, *self.features)]
         return self._record.pack(*values) + self.sketches.get(row)
 
@@ -125,12 +110,9 @@ class Entries:
         """Fill the row that is free next, all but its sketches, and return it."""
         row = self._free[-1] if self._free else self._next
         self.grow(row + 1)
-        page = arrived.page
         self.keys[row] = arrived.key
-        self.page_ids[row] = page.id
+        self.page_ids[row] = arrived.page.id
         self.tags[row] = arrived.tag
-        self.titles[row] = page.title
-        self.contents[row] = page.content
         self.duplicates[row] = 0
         if self.features:
             features = arrived.features or (0,) * len(self.features)
