@@ -1,7 +1,6 @@
-"""What an embedded store knows of its entries: columns, one row an entry.
+"""The entries of an embedded store in columns, one row an entry.
 
-Rows are filled, taken, and released; nothing here decides, and nothing
-here finds an entry (`finding.py`).
+Rows are filled, taken, and released. `finding.py` finds them, `entryindex.py` decides.
 
 An entry takes 28 bytes in four columns, 8 for each of its features, and its evidence
 (`heaps.py`). A row that has no features holds 0 for each.

@@ -1,8 +1,7 @@
-"""A store's entries in memory: what the memory and SQLite stores share.
+"""The index of the memory and SQLite stores: entries (`entries.py`), found by `finding.py`.
 
 All of it is synchronous, and so atomic for the tasks of one event loop, and without I/O. Where a
-call fails (MemoryError), the index is as it was before. An entry is a row (`entries.py`), which
-`finding.py` finds.
+call fails (MemoryError), the index is as it was before.
 """
 
 from __future__ import annotations

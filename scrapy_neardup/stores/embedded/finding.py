@@ -1,9 +1,6 @@
-"""What leads from a page to the entries that it may repeat.
+"""The search for candidates: all entries that are within k of a page or share enough features.
 
-It finds and doesn't choose. It finds all entries that are within k or share
-enough features, up to the limits of `stores.base` on entries that are alike.
-
-These structures lead to a row::
+Of entries that are alike it finds as many as `stores.base` sets. These structures lead to a row::
 
     key ── HammingIndex ──> keys within k ── RowMap of keys ──> rows
     each feature ───────────────────── RowMap of that feature ──> rows

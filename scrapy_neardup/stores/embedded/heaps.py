@@ -1,4 +1,4 @@
-"""What entries have besides columns, by row, in compact growing heaps: evidence, and URLs."""
+"""The evidence and the URLs of entries by row, each in a compact heap that grows."""
 
 from __future__ import annotations
 

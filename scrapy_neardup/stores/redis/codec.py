@@ -1,7 +1,4 @@
-"""What travels between a crawler and Redis: pages, questions, answers.
-
-Pure; plain values, as scripts take and return them.
-"""
+"""The encoding of pages, questions and answers, as scripts take and return them. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The text of the scripts for a layout: their parts, with values in place of constants' names.
-
-Pure.
-"""
+"""The text of the scripts for a layout: their parts, with values in place of constants. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The file behind ``sqlite:PATH``: how it is opened, read and written.
 
 Blocking calls, all from one thread; nothing is written before the
-file is known to be ours, whole (`guard.py`), and made with the same parameters
+file is known to be ours, whole (`safety.py`), and made with the same parameters
 (`schema.py`).
 """
 

@@ -1,7 +1,4 @@
-"""What a cluster's store knows of pages and of attempts to keep them.
-
-Pure; values as `clusterstore.py` exchanges them.
-"""
+"""The values of a cluster's store: pages, attempts to keep them, entries as seen. Pure."""
 
 from __future__ import annotations
 
