@@ -61,14 +61,14 @@ class Chunk(NamedTuple):
         Shape (n,), uint32, ascending.
     records
         Shape (n,), `record_dtype`.
-    sketches
+    evidence
         The evidence of each entry's page (`scrapy_neardup.decision.evidence`); empty where nobody
         has any.
     """
 
     rows: NDArray[np.uint32]
     records: NDArray[np.void]
-    sketches: Sequence[bytes] = ()
+    evidence: Sequence[bytes] = ()
 
 
 class Partition(NamedTuple):

@@ -15,7 +15,7 @@ from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
-from scrapy_neardup.stores.embedded.heaps import SketchHeap
+from scrapy_neardup.stores.embedded.heaps import EvidenceHeap
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
@@ -77,8 +77,8 @@ def chunks(
         part = rows[start : start + size]
         records = [index.record(row) for row in part]
         joined = b"".join(record[: dtype.itemsize] for record in records)
-        sketches = [record[dtype.itemsize :] for record in records]
-        found.append(Chunk(np.array(part, np.uint32), np.frombuffer(joined, dtype), sketches))
+        evidence = [record[dtype.itemsize :] for record in records]
+        found.append(Chunk(np.array(part, np.uint32), np.frombuffer(joined, dtype), evidence))
     return found
 
 
@@ -162,7 +162,7 @@ def test_what_goes_leaves_no_evidence_behind():
         assert outcome.is_new
         if outcome.withdrawn >= 0:
             index.release(outcome.withdrawn)
-        sizes.append(index._entries.sketches.nbytes)
+        sizes.append(index._entries.evidence.nbytes)
     # Two entries stand side by side for a moment.
     assert sizes[5] == sizes[-1]
 
@@ -264,7 +264,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
         elif step == "evidence":
-            patch.setattr(SketchHeap, "set", fail)
+            patch.setattr(EvidenceHeap, "set", fail)
         else:
             rowmap = {
                 "key": ways._by_key,

@@ -55,7 +55,7 @@ class Candidates:
         if self._max_distance:
             max_bucket = max(4096, 16 * expected_pages // 65536)
             self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
-        # Without sketches no more entries have one key: the rule itself sees to it.
+        # Without evidence no more entries have one key: the rule itself sees to it.
         self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
