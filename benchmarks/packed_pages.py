@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 from harness import arguments
 from redis_store import TEXTS, evidence_of
-from scrapy_neardup.stores.records import PACKED
 
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.stores.packed import SHAPE, PackedPages
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.tables.packed import (
@@ -64,14 +64,14 @@ class MadeUp:
 
     def record(self, number: int) -> bytes:
         evidence = evidence_of(PARAMETERS)[number % TEXTS]
-        return PACKED.pack(int(self.fingerprints[number]), 1, 2) + evidence
+        return PACKED.pack(int(self.fingerprints[number])) + evidence
 
     def page(self, kind: str, number: int, features: Sequence[int]) -> Page:
         """Return a page of a kind, made from page `number`."""
         others = tuple((feature + 1) % 2**64 for feature in features)
         fingerprint = int(self.fingerprints[number])
         evidence = evidence_of(PARAMETERS)
-        near = {"title": 1, "content": 2, "evidence": evidence[number % TEXTS]}
+        near = {"evidence": evidence[number % TEXTS]}
         if kind == "the same":
             features = tuple(features)
             return Page(

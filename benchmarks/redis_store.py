@@ -36,15 +36,15 @@ from functools import cache
 import numpy as np
 from harness import arguments
 from redis_servers import RedisServer, running_cluster
-from scrapy_neardup.stores.redis.clustercalls import ClusterCalls
-from scrapy_neardup.stores.redis.layout import Layout
-from scrapy_neardup.stores.redis.single import RedisStore
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import StoreOptions
-from scrapy_neardup.stores.redis.cluster import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
+from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
+from scrapy_neardup.stores.redis.keyspace import Layout
+from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decision, Page
 

@@ -78,9 +78,6 @@ class Page:
         exact page is a match.
     scope
         Pages are compared only within one scope (``""``, a host, a domain, a language).
-    title, content
-        32-bit digests (0: there is none) of the title and headings, and of image sources and
-        embedded data.
     url
         URL that explains a drop, or None to store nothing.
     tokens
@@ -90,15 +87,14 @@ class Page:
         for an exact page, or where pages aren't looked up by features.
     evidence
         What a store keeps to confirm that another page repeats this one
-        (`scrapy_neardup.decision.evidence`); ``b""`` where nothing has to be confirmed.
+        (`scrapy_neardup.decision.evidence`). A page without, as of the preset ``paper`` or made by
+        hand, repeats whatever was found for it: where it has no features, distance alone decides.
     """
 
     id: int
     fingerprint: int
     exact: bool = False
     scope: str = ""
-    title: int = 0
-    content: int = 0
     url: str | None = None
     tokens: int = 0
     features: tuple[int, ...] = ()
@@ -113,9 +109,6 @@ class Candidate(NamedTuple):
     """Hamming distance of the fingerprints, in bits."""
     evidence: bytes = b""
     """See `Page.evidence`; ``b""`` where the store has lost it."""
-    same_title: bool = True
-    same_content: bool = True
-    """Whether the digests of `Page.title` and of `Page.content` are equal."""
 
 
 class Decided(NamedTuple):

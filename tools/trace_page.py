@@ -172,7 +172,7 @@ def main() -> None:
     )
     parser.add_argument("--functions", action="store_true", help="list all functions and stays")
     parser.add_argument(
-        "--decides", default="evidence/decision.py", help="the file whose first function decides"
+        "--decides", default="decision/comparison.py", help="the file whose first function decides"
     )
     options = parser.parse_args()
     found = trace(options.decides)

@@ -24,9 +24,9 @@ from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import RETRIEVED_FAST, RETRIEVED_SMALL, packed_design
 from scrapy_neardup.tables.packed.checked import PAGE
 
-_ENTRY = 47
-"""Bytes of an entry in memory besides its tables: six columns and two maps (measured)."""
-_ROW = 54
+_ENTRY = 39
+"""Bytes of an entry in memory besides its tables: four columns and two maps (measured)."""
+_ROW = 46
 """Bytes of an entry in an SQLite file (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
@@ -194,16 +194,16 @@ def _store(
 def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return the bytes of a page in Redis: an entry in each table, and one by page id.
 
-    See `scrapy_neardup.stores.redis.keyspace`: an entry has six bytes in a table, eight more
-    (the page id) in the first one, and 21 in the tree of page ids, or 28 where that leads to
-    features and sketches; these follow the page id. A feature has six bytes in a tree.
+    See ``stores/redis/lua/single/pages.lua``: an entry has six bytes in a table, eight more (the
+    page id) in the first one, and 26 in the tree of page ids, or 30 where that leads to features
+    and sketches; these follow the page id. A feature has six bytes in a tree.
     """
     matching = layout.matching
     first, *others = (6 + 8, *[6] * (len(layout.design.tables) - 1))
     splits = layout.design.prefix_bits > 16
     tables = [_tree_bytes(width, pages, layout.split if splits else None)
               for width in (first, *others)]  # fmt: skip
-    identity = _tree_bytes(28 if layout.has_bodies else 21, pages, layout.split)
+    identity = _tree_bytes(30 if layout.has_bodies else 26, pages, layout.split)
     bodies = 0.0
     if layout.has_bodies:
         bodies = pages * (8 + 8 * matching.features + _evidence_bytes(matching))
@@ -233,7 +233,7 @@ def _tree_bytes(width: int, pages: int, split: int | None) -> float:
     value = width * entries / filled
     field = packed * 6 + (1 - packed) * (40 + 8 / filled + value / 8)
     marks = 48 * ((1 << 16 + halvings) - (1 << 16))  # of buckets that were cut
-    return width * pages + fields * field + marks + 256 * -expm1(-pages / 256) * 200
+    return width * pages + fields * field + marks + 256 * -expm1(-pages / 256) * 160
 
 
 _DESIGN_HEAD = ("", "design", "tables", "p", "look-ups", "retrieved", "bytes/page", "memory")

@@ -106,7 +106,6 @@ def scan(
     features      K,S,R -> its min-wise features, 16 hexadecimal digits each; none of a short page
     path          its address without parameters, as another feature
     sketch        BINSxBITS -> the sketch by which a store confirms duplicates, in base64
-    evidence      digests of its title, and of its pictures and data
     schema        parameters of the fingerprint
     holds         --containment: pages that it contains, {"page": ..., "containment": share}
 

@@ -333,10 +333,13 @@ def deciding(
     text: Text | None = None,
     excluded: Excluded | None = None,
 ) -> Decide:
-    """Return the function that compares `page` with candidates."""
+    """Return the function that compares `page` with candidates.
+
+    A page without evidence repeats whatever was found.
+    """
     sizes = matching.sketch
     if sizes is None or not page.evidence:
-        return _within_k
+        return _repeat_all
     comparison: Comparison | None = None
 
     def decide(candidate: Candidate) -> Decided:
@@ -348,7 +351,5 @@ def deciding(
     return decide
 
 
-def _within_k(candidate: Candidate) -> Decided:
-    if candidate.same_title or candidate.same_content:
-        return Decided(is_same=True, rule=Rule.WITHIN_K)
-    return Decided(is_same=False, rule=Refusal.OTHER_MEDIA)
+def _repeat_all(_candidate: Candidate) -> Decided:
+    return Decided(is_same=True, rule=Rule.WITHIN_K)

@@ -29,24 +29,17 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
 
-ENTRY: Final = Struct("<QQQIII")
-"""Layout of key, page id, tag, title, content and duplicates: 36 bytes."""
+ENTRY: Final = Struct("<QQQI")
+"""Layout of key, page id, tag and duplicates: 28 bytes."""
 
 ENTRY_DTYPE: Final = np.dtype(
-    [
-        ("key", "<u8"),
-        ("page_id", "<u8"),
-        ("tag", "<u8"),
-        ("title", "<u4"),
-        ("content", "<u4"),
-        ("duplicates", "<u4"),
-    ]
+    [("key", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4")]
 )
 """The same layout for numpy."""
 
-PACKED: Final = Struct("<QII")
-"""Layout of fingerprint, title and content at the start of a page's record in a packed base; its
-evidence follows (`scrapy_neardup.decision.evidence`)."""
+PACKED: Final = Struct("<Q")
+"""Layout of the fingerprint at the start of a page's record in a packed base; its evidence follows
+(`scrapy_neardup.decision.evidence`)."""
 
 EXACT_BIT: Final = 1
 """Bit that is set in the tags of exact pages."""
@@ -68,14 +61,14 @@ class Chunk(NamedTuple):
         Shape (n,), uint32, ascending.
     records
         Shape (n,), `record_dtype`.
-    sketches
+    evidence
         The evidence of each entry's page (`scrapy_neardup.decision.evidence`); empty where nobody
         has any.
     """
 
     rows: NDArray[np.uint32]
     records: NDArray[np.void]
-    sketches: Sequence[bytes] = ()
+    evidence: Sequence[bytes] = ()
 
 
 class Partition(NamedTuple):

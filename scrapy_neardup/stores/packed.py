@@ -1,7 +1,7 @@
 """The pages of a packed file as entries that are kept for good: found, and never changed.
 
-A page's record (`records.PACKED`) is what an entry of a store says of its page. Candidates are the
-rows within k bits and those that share enough features.
+A page's record (`entryformat.PACKED`) is what an entry of a store says of its page. Candidates are
+the rows within k bits and those that share enough features.
 Of a packed file without records fingerprints and page ids are all that is known: there whatever is
 within k bits is repeated. Where pages are compared by host or domain, a row's is that of its URL.
 """
@@ -29,13 +29,11 @@ class PackedEntry(NamedTuple):
 
     Parameters
     ----------
-    fingerprint, title, content, evidence
+    fingerprint, evidence
         As those of a `Page`.
     """
 
     fingerprint: int
-    title: int
-    content: int
     evidence: bytes
 
 
@@ -89,30 +87,25 @@ class PackedPages:
             A part of the file that is read for this page is damaged.
         """
         own = self._index.find_id(page.id)
-        if match := self._first(page, self._own(page, own), decide):
+        if match := self._first(self._own(page, own), decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
-        if match := self._first(page, self._find(page, own)[:MAX_COMPARED], decide):
+        if match := self._first(self._find(page, own)[:MAX_COMPARED], decide):
             return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
         return None
 
-    def _first(
-        self, page: Page, rows: Iterable[tuple[int, int, int]], decide: Decide
-    ) -> Match | None:
+    def _first(self, rows: Iterable[tuple[int, int, int]], decide: Decide) -> Match | None:
         """Return the first of some rows, each with its distance and page id, that is repeated."""
         for distance, page_id, row in rows:
-            candidate = self._candidate(page, distance, page_id, row)
+            candidate = self._candidate(distance, page_id, row)
             if (decided := decide(candidate)).is_same:
                 url = self._index.url(row)
                 return Match(page_id=page_id, distance=distance, url=url, decided=decided)
         return None
 
-    def _candidate(self, page: Page, distance: int, page_id: int, row: int) -> Candidate:
-        """Return what a decision about `page` sees of a row."""
-        if self._index.records is None:
-            return Candidate(page_id, distance)
-        kept = self._kept(row)
-        same_title, same_content = kept.title == page.title, kept.content == page.content
-        return Candidate(page_id, distance, kept.evidence, same_title, same_content)
+    def _candidate(self, distance: int, page_id: int, row: int) -> Candidate:
+        """Return what a decision sees of a row."""
+        evidence = b"" if self._index.records is None else self._kept(row).evidence
+        return Candidate(page_id, distance, evidence)
 
     def _own(self, page: Page, rows: list[int]) -> Iterator[tuple[int, int, int]]:
         """Yield the page's own rows, those that it may repeat, as candidates."""
@@ -180,8 +173,7 @@ class PackedPages:
     def _read(self, row: int) -> PackedEntry:
         assert self._index.records is not None  # noqa: S101  (for the type checker)
         record = self._index.records[row]
-        fingerprint, title, content = PACKED.unpack_from(record)
-        return PackedEntry(fingerprint, title, content, record[PACKED.size :])
+        return PackedEntry(PACKED.unpack_from(record)[0], record[PACKED.size :])
 
 
 def _check(

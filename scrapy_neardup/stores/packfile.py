@@ -31,8 +31,9 @@ from scrapy_neardup.errors import InputError
 from scrapy_neardup.tables.packed import Checked, Encoded, Opened, PackedIndex, checksums
 
 MAGIC = b"\x93NEARDUP"
-VERSION = 2
-"""Of the format. Version 1 had neither records nor page ids in order."""
+VERSION = 3
+"""Of the format. Version 1 had neither records nor page ids in order; records of version 2 had the
+digests of title and media that are in the evidence now."""
 _HEAD = struct.Struct("<8sII")
 _TAIL = struct.Struct("<QII8s")
 _ALIGN = 8

@@ -76,7 +76,7 @@ def test_what_scan_prints_of_a_page_is_packed_too(call, rows, site, options):
         assert {key: known[key] for key in row if key != "page_id"} == {
             key: row[key] for key in row if key != "page_id"
         }
-        assert {"evidence", "features", "path", "sketch", "schema"} <= row.keys()
+        assert {"features", "path", "sketch", "schema"} <= row.keys()
     call("pack", "base.pack", "--output", "again.pack")
     assert rows(call("unpack", "again.pack", "--format", "jsonl").stdout) == found
     call("pack", "base.pack", "scan.jsonl", "--output", "twice.pack")
@@ -212,3 +212,13 @@ def test_pairs_that_share_features(call, rows, site, tmp_path):
     assert "--shared can't be combined" in call("pairs", scanned, "--shared", 2, status=2).stderr
     paper = call("scan", site, "--preset", "paper").stdout
     assert call("pairs", "-", "--by", "features", stdin=paper).stdout == ""
+
+
+def test_lines_of_an_earlier_version_are_refused(call, rows, site):
+    call("scan", "site", "--output", "scan.jsonl")
+    earlier = [row | {"evidence": "0" * 16} for row in rows(Path("scan.jsonl").read_text())]
+    Path("earlier.jsonl").write_text("".join(json.dumps(row) + "\n" for row in earlier))
+    for command in (("pack", "--output", "x"), ("load", "--scanned", "--store", "sqlite:seen.db")):
+        result = call(*command, "earlier.jsonl", status=2)
+        assert "earlier.jsonl, line 1: " in result.stderr
+        assert "an earlier version printed it: scan the pages again" in result.stderr

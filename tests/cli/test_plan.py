@@ -174,9 +174,9 @@ def test_what_a_preset_adds_is_what_the_stores_take(call, tmp_path, preset):
 
 
 def test_redis_is_estimated_for_many_pages(call):
-    """Against measured bytes of four tables, and of the page ids."""
+    """Against measured bytes of tables and page ids: between Valkey 9.1 and Redis 6.2."""
     store = planned(call, "--pages", "1M", "--preset", "paper")["stores"][-1]
-    assert store["memory_bytes_per_page"] == pytest.approx(47 + 26, rel=0.1)
+    assert store["memory_bytes_per_page"] == pytest.approx((72.0 + 81.4) / 2, rel=0.1)
 
 
 def test_a_store_that_does_not_take_the_distance_is_left_out(call):

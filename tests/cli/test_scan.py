@@ -19,7 +19,7 @@ from scrapy_neardup.text import parse_html
 
 KEYS = [
     "page", "verdict", "of", "distance", "resemblance", "reason", "rule", "fingerprint",
-    "tokens", "evidence", "features", "path", "sketch", "schema",
+    "tokens", "features", "path", "sketch", "schema",
 ]  # fmt: skip
 
 

@@ -360,7 +360,7 @@ def test_forms_and_places_do_not_reach_it():
 def test_it_keeps_and_learns_nothing_else():
     analyser = Analyser(PAPER)
     page = analyser.page(Content(words(1, 100), "A title"), page_id=1, url="http://a.example/")
-    assert (page.evidence, page.features, page.title) == (b"", (), 0)
+    assert (page.evidence, page.features) == (b"", ())
     again = crawl([*((str(n), Content(words(n, 100))) for n in range(9))], PAPER)
     assert {verdict.decision for verdict in again} == {Decision.NEW}
 

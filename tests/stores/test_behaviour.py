@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 import pytest
+from deciders import by_tokens
 from full_buckets import check_full_buckets
 from store_registry import EVERYTHING, SOMETHING, on_store, outcome, page
 
@@ -80,12 +81,11 @@ async def test_the_nearest_wins_and_then_the_smallest_page_id(store):
     assert await outcome(store, page(22, 0b000111 << 6)) == (Decision.DUPLICATE, 7)
 
 
-@on_store()
+@on_store(by_tokens)
 async def test_of_two_entries_with_one_fingerprint_the_smallest_page_id_wins(store):
-    await store.check_and_add(page(9, SOMETHING, title=1, content=1))
-    await store.check_and_add(page(5, SOMETHING, title=2, content=2))
-    between = page(20, SOMETHING, title=1, content=2)
-    assert await outcome(store, between) == (Decision.DUPLICATE, 5)
+    await store.check_and_add(page(9, SOMETHING))
+    assert await outcome(store, page(5, SOMETHING, tokens=1)) == (Decision.NEW, None)
+    assert await outcome(store, page(20, SOMETHING)) == (Decision.DUPLICATE, 5)
 
 
 @on_store()
@@ -141,17 +141,15 @@ async def test_a_changed_page_replaces_its_entry(store):
     assert await outcome(store, page(4, 0)) == (Decision.NEW, None)
 
 
-@on_store()
-async def test_an_entry_that_is_no_candidate_is_replaced_at_any_distance(store):
-    original = page(1, SOMETHING, title=1, content=1)
-    for number, change in enumerate(
-        ({"title": 2, "content": 2}, {"exact": True}, {"scope": "a.example"}), 2
-    ):
+@on_store(by_tokens)
+async def test_an_entry_that_is_not_repeated_is_replaced_at_any_distance(store):
+    original = page(1, SOMETHING)
+    for number, change in enumerate(({"tokens": 2}, {"exact": True}, {"scope": "a.example"}), 2):
         await store.check_and_add(original)
         verdict = await store.check_and_add(replace(original, **change))
         assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
         assert (await store.stats()).pages == 1
-        again = replace(original, id=number)
+        again = replace(original, id=number, tokens=change.get("tokens", 0))
         assert await outcome(store, again) == (Decision.NEW, None)
         await store.forget(1)
         await store.forget(number)

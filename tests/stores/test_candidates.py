@@ -6,6 +6,7 @@ import asyncio
 import random
 
 import pytest
+from deciders import by_tokens
 from store_registry import EVERYTHING, SOMETHING, check_refusal, on_store, outcome, page
 
 from scrapy_neardup.stores import open_store
@@ -79,32 +80,26 @@ async def test_exact_and_other_pages_never_meet(store):
         assert await outcome(store, other) == (Decision.NEW, None)
 
 
-@on_store()
-async def test_title_and_content_together_contradict(store):
-    await store.check_and_add(page(1, SOMETHING, title=1, content=1))
-    await store.confirm(1)
-    assert await outcome(store, page(2, SOMETHING, title=2, content=1)) == (Decision.DUPLICATE, 1)
-    assert await outcome(store, page(3, SOMETHING, title=1, content=2)) == (Decision.DUPLICATE, 1)
-    # Equal keys side by side, each found by its own evidence.
-    assert await outcome(store, page(4, SOMETHING, title=4, content=4)) == (Decision.NEW, None)
-    assert await outcome(store, page(5, SOMETHING ^ 1, title=5, content=5)) == (Decision.NEW, None)
-    assert await outcome(store, page(6, SOMETHING, title=4, content=0)) == (Decision.DUPLICATE, 4)
-    assert await outcome(store, page(7, SOMETHING, title=0, content=5)) == (Decision.DUPLICATE, 5)
-    # None on both sides is the same, not a contradiction; none against one is another.
-    assert await outcome(store, page(8, SOMETHING)) == (Decision.NEW, None)
-    assert await outcome(store, page(9, SOMETHING)) == (Decision.DUPLICATE, 8)
-    # One of the twins goes, the others stay.
-    assert await store.forget(4) == 1
-    assert await outcome(store, page(10, SOMETHING, title=4, content=4)) == (Decision.NEW, None)
-    assert await outcome(store, page(11, SOMETHING, title=1, content=1)) == (Decision.DUPLICATE, 1)
-
-
-@on_store()
-async def test_every_digest_of_a_title_is_one(store):
-    digests = (3, 2**16 - 1, 2 * 2**16, 3 * 2**16 + 2, 2**32 - 2)
-    for number, title in enumerate(digests):
-        new = page(number, SOMETHING ^ 1 << number, title=title, content=number)
+@on_store(by_tokens)
+async def test_equal_keys_side_by_side_each_found_by_what_repeats_it(store):
+    for number, fingerprint in ((1, SOMETHING), (2, SOMETHING), (3, SOMETHING ^ 1)):
+        new = page(number, fingerprint, tokens=number)
         assert await outcome(store, new) == (Decision.NEW, None)
+    await store.confirm(1)
+    for number in (1, 2, 3):
+        repeated = page(10 + number, SOMETHING, tokens=number)
+        assert await outcome(store, repeated) == (Decision.DUPLICATE, number)
+    # One of the twins goes, the others stay.
+    assert await store.forget(2) == 1
+    assert await outcome(store, page(20, SOMETHING, tokens=2)) == (Decision.NEW, None)
+    assert await outcome(store, page(21, SOMETHING, tokens=1)) == (Decision.DUPLICATE, 1)
+
+
+@on_store()
+async def test_a_page_without_evidence_repeats_whatever_is_near(store):
+    await store.check_and_add(page(1, SOMETHING, evidence=b"1"))
+    other = page(2, SOMETHING ^ 0b111, evidence=b"2")
+    assert await outcome(store, other) == (Decision.DUPLICATE, 1)
 
 
 # Whatever the values
@@ -112,14 +107,12 @@ async def test_every_digest_of_a_title_is_one(store):
 
 @on_store(max_distance=6)
 async def test_the_largest_and_the_smallest_values(store):
-    wide = 2**32 - 1
     for number, fingerprint in ((0, 0), (EVERYTHING, EVERYTHING)):
-        extreme = page(number, fingerprint, title=wide, content=wide, tokens=10**9)
+        extreme = page(number, fingerprint, tokens=10**9)
         assert await outcome(store, extreme) == (Decision.NEW, None)
-    same = page(1, 63, title=wide, content=wide)
-    assert await outcome(store, same) == (Decision.DUPLICATE, 0)
-    same = page(2, EVERYTHING - 63, title=wide, content=wide)
-    assert await outcome(store, same) == (Decision.DUPLICATE, EVERYTHING)
+    assert await outcome(store, page(1, 63)) == (Decision.DUPLICATE, 0)
+    same = await outcome(store, page(2, EVERYTHING - 63))
+    assert same == (Decision.DUPLICATE, EVERYTHING)
     await store.confirm(EVERYTHING)
     await store.confirm(0)
     assert (await store.stats()).pending == 0

@@ -217,7 +217,7 @@ def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself():
             before = held()
             await store._calls.call(
                 "begin", store._attempts.entry_key(mine), *mine.words, 3,
-                last.id.to_bytes(8, "big"), arrived.digests, 1000, arrived.body,
+                last.id.to_bytes(8, "big"), arrived.tag, 1000, arrived.body,
             )  # fmt: skip
             assert held() == before
 

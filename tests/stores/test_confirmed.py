@@ -110,17 +110,14 @@ async def test_an_entry_whose_page_repeats_another_now_is_withdrawn(store):
 
 @on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
 async def test_candidates_are_asked_about_with_what_is_stored_of_them(store):
-    near = page(1, FAR[0], features=(1, 2, 100), title=1, content=1, **like(ZEROS))
-    here = page(2, FAR[1], features=(3, 4, 200), title=1, content=2, **like("2" * 16))
+    near = page(1, FAR[0], features=(1, 2, 100), **like(ZEROS))
+    here = page(2, FAR[1], features=(3, 4, 200), **like("2" * 16))
     for each in (near, here):
         assert await outcome(store, each) == (Decision.NEW, None)
         assert store.asked == []
-    arrived = page(4, FAR[0] ^ 1, features=(7, 4, 300), title=2, content=2, **like("4" * 16))
+    arrived = page(4, FAR[0] ^ 1, features=(7, 4, 300), **like("4" * 16))
     assert await outcome(store, arrived) == (Decision.NEW, None)
-    assert store.asked == [
-        Candidate(1, 1, near.evidence, same_title=False, same_content=False),
-        Candidate(2, 7, here.evidence, same_title=False, same_content=True),
-    ]
+    assert store.asked == [Candidate(1, 1, near.evidence), Candidate(2, 7, here.evidence)]
     elsewhere = replace(arrived, id=5, scope="a.example")
     assert await outcome(store, elsewhere) == (Decision.NEW, None)
     assert store.asked == []

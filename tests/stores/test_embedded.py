@@ -15,16 +15,16 @@ from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
-from scrapy_neardup.stores.embedded.heaps import SketchHeap
+from scrapy_neardup.stores.embedded.heaps import EvidenceHeap
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
 from scrapy_neardup.tables import HammingIndex
-from scrapy_neardup.verdict import Page, Reason
+from scrapy_neardup.verdict import Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=64, named_bits=64)
 
 
 def check(index: EmbeddedIndex, page: Page) -> IndexOutcome:
-    """Return what follows if equal evidence is repeated, and titles and contents contradict."""
+    """Return what follows if equal evidence is repeated, and tokens contradict."""
     return index.check_and_add(page, by_evidence(Matching())(page))
 
 
@@ -44,8 +44,7 @@ def random_page(
         rng.choice(centres) ^ flips,
         exact=exact,
         scope=rng.choice(("", "a.example")),
-        title=rng.randrange(3),
-        content=rng.randrange(3),
+        tokens=rng.choice((0, 0, 0, 1, 2, 3)),
         **more,
     )
 
@@ -78,8 +77,8 @@ def chunks(
         part = rows[start : start + size]
         records = [index.record(row) for row in part]
         joined = b"".join(record[: dtype.itemsize] for record in records)
-        sketches = [record[dtype.itemsize :] for record in records]
-        found.append(Chunk(np.array(part, np.uint32), np.frombuffer(joined, dtype), sketches))
+        evidence = [record[dtype.itemsize :] for record in records]
+        found.append(Chunk(np.array(part, np.uint32), np.frombuffer(joined, dtype), evidence))
     return found
 
 
@@ -108,11 +107,11 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
     matching = Matching(by_distance=False, features=2)
 
     def each(number: int) -> Page:
-        return page(number, 0, title=number, content=number, features=(7, number + 1))
+        return page(number, 0, features=(7, number + 1))
 
     index = EmbeddedIndex(3, 1000, matching)
     for number in range(1000):
-        assert check(index, each(number)).is_new
+        assert index.check_and_add(each(number), nothing(each(number))).is_new
     common, own = index._candidates._by_feature
     assert sorted(common.rows(7)) == list(range(MAX_UNDER_FEATURE))
     assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
@@ -123,10 +122,10 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
     assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
     # One that goes makes room for the next, and one that isn't there goes as well.
     for number in (3, 900):
-        changed = page(number, 0, title=9999, content=number, features=(8 + number, 5000 + number))
-        assert check(loaded, changed).reason is Reason.CHANGED
+        changed = page(number, 0, features=(8 + number, 5000 + number))
+        assert loaded.check_and_add(changed, nothing(changed)).reason is Reason.CHANGED
     assert len(common.rows(7)) == MAX_UNDER_FEATURE - 1
-    check(loaded, each(5000))
+    loaded.check_and_add(each(5000), nothing(each(5000)))
     assert len(common.rows(7)) == MAX_UNDER_FEATURE
 
 
@@ -163,7 +162,7 @@ def test_what_goes_leaves_no_evidence_behind():
         assert outcome.is_new
         if outcome.withdrawn >= 0:
             index.release(outcome.withdrawn)
-        sizes.append(index._entries.sketches.nbytes)
+        sizes.append(index._entries.evidence.nbytes)
     # Two entries stand side by side for a moment.
     assert sizes[5] == sizes[-1]
 
@@ -226,16 +225,17 @@ def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
 def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_number(k, flip):
     def shell(number: int) -> Page:
         bit = flip << number % 64
-        return page(number, 5 ^ bit, title=number + 1, content=number + 1)
+        return page(number, 5 ^ bit)
 
     index = EmbeddedIndex(k, 1000)
     for number in range(MAX_EQUAL + 4):
-        assert check(index, shell(number)).is_new
+        assert index.check_and_add(shell(number), nothing(shell(number))).is_new
     assert (index.stats(0).pages, index.stats(0).overflowed) == (MAX_EQUAL + 4, 0)
     asked = []
     index.check_and_add(page(9000, 5), lambda each: asked.append(each) or nothing(None)(each))
     assert len(asked) == MAX_COMPARED
-    assert check(index, page(9001, 5, title=7, content=0)).candidate.page_id == 6
+    sixth = lambda each: Decided(is_same=each.page_id == 6, rule="")
+    assert index.check_and_add(page(9001, 5), sixth).candidate.page_id == 6
     assert check(index, shell(6)).reason is Reason.SAME_PAGE
 
 
@@ -264,7 +264,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
         elif step == "near":
             patch.setattr(HammingIndex, "add", fail)
         elif step == "evidence":
-            patch.setattr(SketchHeap, "set", fail)
+            patch.setattr(EvidenceHeap, "set", fail)
         else:
             rowmap = {
                 "key": ways._by_key,

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from deciders import Asking, everything
+from deciders import Asking, by_tokens, everything
 from matching_pages import BY_BOTH, BY_FEATURES, BY_TWO, CONFIRMED, FAR, SIZES, ZEROS, like
 from store_registry import on_store, outcome, page
 
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
-from scrapy_neardup.verdict import Decision, Reason
+from scrapy_neardup.verdict import Decided, Decision, Reason
 
 
 @on_store(matching=BY_FEATURES)
@@ -70,35 +70,36 @@ async def test_scopes_never_meet(store):
         assert await outcome(store, new) == (Decision.DUPLICATE, number)
 
 
-@on_store(matching=BY_FEATURES)
-async def test_title_and_content_together_contradict(store):
+@on_store(by_tokens, matching=BY_FEATURES)
+async def test_of_entries_under_one_feature_the_one_that_is_repeated_is_found(store):
     features = (1, 2, 3)
-    await store.check_and_add(page(1, FAR[0], title=1, content=1, features=features))
-    other = page(2, FAR[0], title=2, content=2, features=features)
+    await store.check_and_add(page(1, FAR[0], features=features))
+    other = page(2, FAR[0], tokens=2, features=features)
     assert await outcome(store, other) == (Decision.NEW, None)
-    other = page(3, FAR[0], title=2, content=1, features=features)
-    assert await outcome(store, other) == (Decision.DUPLICATE, 1)
-    changed = page(1, FAR[0], title=3, content=3, features=features)
+    for number in (1, 2):
+        repeated = page(3, FAR[0], tokens=number, features=features)
+        assert await outcome(store, repeated) == (Decision.DUPLICATE, number)
+    changed = page(1, FAR[0], tokens=3, features=features)
     assert (await store.check_and_add(changed)).reason is Reason.CHANGED
 
 
-@on_store(matching=BY_FEATURES)
+@on_store(
+    lambda page: lambda each: Decided(is_same=each.page_id == page.tokens, rule=""),
+    matching=BY_FEATURES,
+)
 async def test_features_that_a_whole_site_shares_lead_nowhere_in_the_end(store):
     """Pages that have nothing but boilerplate in common are kept, and so is what is their own."""
-    pages = [
-        page(number, number << 20, features=(5, 6, 100 + number), title=number, content=number)
-        for number in range(1, 150)
-    ]
+    pages = [page(number, number << 20, features=(5, 6, 100 + number)) for number in range(1, 150)]
     for each in pages:
         assert await outcome(store, each) == (Decision.NEW, None)
     for each in pages[:10] + pages[-10:]:
-        found = replace(each, id=each.id + 10_000, features=(0, 0, each.features[2]))
+        found = page(each.id + 10_000, 0, features=(0, 0, each.features[2]), tokens=each.id)
         assert await outcome(store, found) == (Decision.DUPLICATE, each.id)
     # Of two entries both features lead to the first ones.
     await store.confirm(1)
-    other = page(9000, 0, features=(5, 6, 0), title=2, content=0)
+    other = page(9000, 0, features=(5, 6, 0), tokens=2)
     assert await outcome(store, other) == (Decision.DUPLICATE, 2)
-    other = page(9001, 0, features=(5, 6, 0), title=149, content=0)
+    other = page(9001, 0, features=(5, 6, 0), tokens=149)
     assert await outcome(store, other) == (Decision.NEW, None)
     # To withdraw those that it doesn't lead to is no error, and makes room for nobody else's.
     for each in pages[1:]:

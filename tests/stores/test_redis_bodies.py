@@ -18,7 +18,7 @@ from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
 from scrapy_neardup.stores.redis import codec
 from scrapy_neardup.stores.redis import store as redis
-from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
+from scrapy_neardup.stores.redis.codec import TAG_BYTES
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.store import RedisStore
 from scrapy_neardup.verdict import Decision, Page, Reason
@@ -58,8 +58,7 @@ class Site:
             fingerprint=rng.choice(self.prints) ^ flips,
             exact=exact,
             scope=rng.choice(("", "", "", "a.example")),
-            title=rng.randrange(3),
-            content=rng.randrange(2),
+            tokens=rng.choice((0, 0, 0, 1, 2, 3)),
             features=() if exact else tuple(rng.choices(self.features, k=matching.features)),
             evidence=self._evidence(exact=exact),
         )
@@ -137,7 +136,7 @@ def entries(tree: dict[bytes, dict[bytes, bytes]], width: int) -> list[bytes]:
 def check_structure(server: RedisServer) -> int:
     """Each body is an entry's or free, features lead to entries; return how many there are."""
     held = trees(server)
-    records = entries(held.get("page", {}), 6 + 16 + DIGEST_BYTES)
+    records = entries(held.get("page", {}), 6 + 16 + TAG_BYTES)
     places = {record[-4:]: record[:8] for record in records}
     places.pop(NO_BODY, None)
     assert {entry[4:] for entry in entries(held.get("f", {}), 6)} <= set(places)

@@ -80,7 +80,7 @@ def test_what_was_confirmed_is_there_again(tmp_path):
             await add(store, page(1, 0, url=url), page(2, EVERYTHING, url=url))
             await store.confirm(1)
             await add(store, page(3, 1), page(4, 2), page(5, EVERYTHING))
-            await add(store, page(6, 0xFF, exact=True, scope="a.example", title=3, content=4))
+            await add(store, page(6, 0xFF, exact=True, scope="a.example"))
             await store.confirm(6)
         assert set(kept(path)) == {1, 6}
         assert kept(path)[1] == (0, 2, url)
@@ -92,7 +92,7 @@ def test_what_was_confirmed_is_there_again(tmp_path):
             # Nobody had processed page 2.
             assert await add(store, page(8, EVERYTHING)) == [Decision.NEW]
             assert await add(store, page(1, 1)) == [Decision.SEEN]
-            exact = page(9, 0xFF, exact=True, scope="a.example", title=3)
+            exact = page(9, 0xFF, exact=True, scope="a.example")
             assert await add(store, exact) == [Decision.DUPLICATE]
         # Counts of what was there before are brought up to date.
         assert kept(path)[1] == (0, 3, url)

@@ -234,10 +234,10 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
             chunks = list(file.entries(matching))
             rows = np.concatenate([chunk.rows for chunk in chunks]).tolist()
             records = np.concatenate([chunk.records for chunk in chunks])
-            sketches = [sketch for chunk in chunks for sketch in chunk.sketches]
+            evidence = [each for chunk in chunks for each in chunk.evidence]
             ids = records["page_id"].tolist()
             urls = list(map(file.url, rows, ids))
-            return rows, records.tobytes(), sketches, file.notices(), urls
+            return rows, records.tobytes(), evidence, file.notices(), urls
         finally:
             file.close()
 

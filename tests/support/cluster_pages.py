@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from deciders import by_tokens
 from matching_pages import own_evidence
 from store_model import Entry, ModelStore
 
@@ -29,9 +30,11 @@ _PAGES_OF_BOILERPLATE = 60
 
 def decide_as(crawler: int, page: Page, matching: Matching) -> Decide:
     """Return how a crawler of this number decides about a page: by what it knows of the site."""
+    if not matching.sketch:
+        return by_tokens(page)
     chance = random.Random(f"{crawler} {page.id}")
     context = NOTHING_KNOWN
-    if matching.sketch and chance.random() < 0.3:
+    if chance.random() < 0.3:
         context = Context(knowledge=_Known(chance.getrandbits(32)))
     return deciding(page, matching, context)
 
@@ -93,7 +96,7 @@ class Pages:
             case "chain":
                 for _ in range(chance.randint(2, 5)):
                     prints.append(self._flip(prints[-1], K))
-        return [Page(id=self._id(), fingerprint=one, **self._digests()) for one in prints]
+        return [Page(id=self._id(), fingerprint=one, tokens=self._tokens()) for one in prints]
 
     def _variants(self) -> list[Page]:
         chance, base = self._chance, self._page()
@@ -111,7 +114,7 @@ class Pages:
                 fingerprint=self._chance.getrandbits(64),
                 features=tuple(features),
                 evidence=self._evidence(),
-                **self._digests(),
+                tokens=self._tokens(),
             )
         )
 
@@ -159,11 +162,8 @@ class Pages:
             text[-1] ^= 0x11  # two bits
         return bytes(text)
 
-    def _digests(self) -> dict[str, int]:
-        return {
-            "title": self._chance.choice((0, 1, 1, 2)),
-            "content": self._chance.choice((0, 0, 1)),
-        }
+    def _tokens(self) -> int:
+        return self._chance.choice((0, 0, 0, 1, 2, 3))
 
     def _flip(self, fingerprint: int, bits: int) -> int:
         for bit in self._chance.sample(range(64), bits):

@@ -72,9 +72,8 @@ class ToyStore(Store):
             return "new"
         for is_another, distance, identity in sorted(candidates):
             old = self.pages[identity]
-            same_title, same_content = old.title == page.title, old.content == page.content
-            found = Candidate(identity, distance, old.evidence, same_title, same_content)
-            if not (decided := decide(found)).is_same:
+            decided = decide(Candidate(identity, distance, old.evidence))
+            if not decided.is_same:
                 continue
             url = 7 if self.ways.get("lie") == "match" else old.url
             match = Match(page_id=identity, distance=distance, url=url, decided=decided)

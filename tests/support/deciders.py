@@ -21,21 +21,30 @@ def nothing(_page: Page) -> Decide:
     return lambda _candidate: Decided(is_same=False, rule="nothing")
 
 
+def by_tokens(page: Page) -> Decide:
+    """A page that has tokens repeats only what has a page id equal to their number modulo 3."""
+
+    def decide(candidate: Candidate) -> Decided:
+        is_same = not page.tokens or page.tokens % 3 == candidate.page_id % 3
+        return Decided(is_same=is_same, rule="tokens")
+
+    return decide
+
+
 def by_evidence(matching: Matching, least: float = 0.75) -> DecideFor:
     """Repeated is what has this share of the bytes of its text's sketch in common with the page.
 
-    Of short pages, titles must be equal; title and content together contradict. Without evidence
-    a page repeats any candidate.
+    Of short pages, titles must be equal. Without evidence `by_tokens` decides.
     """
     sizes = matching.sketch
 
     def decide_for(page: Page) -> Decide:
         def decide(candidate: Candidate) -> Decided:
             ours, theirs = page.evidence, candidate.evidence
-            if not (candidate.same_title or candidate.same_content):
-                return Decided(is_same=False, rule="other")
-            if not ours or not sizes:
-                return Decided(is_same=ours in (b"", theirs), rule="equal")
+            if not ours:
+                return by_tokens(page)(candidate)
+            if not sizes:
+                return Decided(is_same=ours == theirs, rule="equal")
             if len(ours) != len(theirs):
                 return Decided(is_same=False, rule="other")
             if len(ours) == HEAD_SIZE:

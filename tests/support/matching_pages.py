@@ -74,8 +74,7 @@ class Site:
             fingerprint=(other if rng.random() < 0.2 else centre).fingerprint ^ flips,
             exact=exact,
             scope=rng.choice(("", "", "a.example")),
-            title=rng.choices((0, 1, 2), (3, 5, 2))[0],
-            content=rng.randrange(2),
+            tokens=rng.choice((0, 0, 0, 1, 2, 3)),
             features=() if exact else self._features(centre, other),
             evidence=self._evidence(centre, exact=exact),
         )

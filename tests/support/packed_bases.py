@@ -19,7 +19,7 @@ def index_of(pages, matching, schema=SCHEMA, **options):
 
     def record(number):
         page = pages[number]
-        return record_of(page.fingerprint, Stored(page.title, page.content, (), page.evidence))
+        return record_of(page.fingerprint, Stored((), page.evidence))
 
     shape = {key: getattr(matching, key) for key in SHAPE}
     return opened(

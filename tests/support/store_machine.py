@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 
+from deciders import by_tokens
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -31,10 +32,8 @@ pages = st.builds(
     fingerprint=clustered | st.integers(0, (1 << 64) - 1),
     exact=st.booleans(),
     scope=st.sampled_from(["", "", "a.example", "b.example"]),
-    title=st.sampled_from([0, 0, 7, 9]),
-    content=st.sampled_from([0, 0, 8]),
     url=st.none() | st.sampled_from(["https://a.example/", "https://b.example/ü"]),
-    tokens=st.integers(0, 9),
+    tokens=st.sampled_from([0, 0, 0, 1, 2, 3]),
 )
 
 
@@ -51,12 +50,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @initialize(max_distance=st.integers(0, 8))
     def start(self, max_distance: int) -> None:
-        self.model = ModelStore(min(max_distance, self.place.most_distance))
+        most = self.place.most_distance
+        self.model = ModelStore(min(max_distance, most), decide=by_tokens)
         self.open()
 
     @rule(page=pages)
     def check_and_add(self, page: Page) -> None:
-        verdict = self.runner.run(self.store.check_and_add(page))
+        verdict = self.runner.run(self.store.check_and_add(page, by_tokens(page)))
         assert verdict == self.model.check_and_add(page)
 
     @rule(page_id=page_ids)

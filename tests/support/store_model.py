@@ -120,14 +120,7 @@ class ModelStore:
 
     @staticmethod
     def _candidate(entry: Entry, page: Page) -> Candidate:
-        other = entry.page
-        return Candidate(
-            other.id,
-            _distance(entry, page),
-            other.evidence,
-            other.title == page.title,
-            other.content == page.content,
-        )
+        return Candidate(entry.page.id, _distance(entry, page), entry.page.evidence)
 
 
 def deciding_by(matching: Matching) -> DecideFor:

@@ -195,8 +195,8 @@ def scanned_lines(path: str, *, stored: bool = False) -> ArraySource:
 
 
 def _spool(spool: Spool, fingerprint: int, row: Mapping[str, Any], where: str) -> None:
-    if row.get("evidence") is None:  # of another program, or an earlier release
-        return spool.add(fingerprint, Stored(0, 0, (), b""))
+    if not row.keys() & {"evidence", "sketch"}:  # of another program
+        return spool.add(fingerprint, Stored((), b""))
     try:
         return spool.add(fingerprint, read_stored(row))
     except (ValueError, TypeError, KeyError, AttributeError) as error:

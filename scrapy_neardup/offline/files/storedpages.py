@@ -3,8 +3,6 @@
 =============  ==================================================================================
 key of a line  value, null if the page has none
 =============  ==================================================================================
-``evidence``   digests of title and headings, and of pictures and embedded data: 8 hexadecimal
-               digits each
 ``features``   {"K,S,R": its min-wise features, 16 hexadecimal digits each}
 ``path``       its address without parameters, as another feature
 ``sketch``     {"TEXTxNAMED": base64 of what `scrapy_neardup.decision.evidence` says}
@@ -41,8 +39,6 @@ class Stored(NamedTuple):
     this page tells.
     """
 
-    title: int
-    content: int
     features: tuple[int, ...]
     evidence: bytes
     shape: Mapping[str, int] = MappingProxyType({})
@@ -51,9 +47,9 @@ class Stored(NamedTuple):
 def printed(page: Page | None, parameters: Parameters) -> dict[str, Any]:
     """Return the keys of a line on this page; None stands for one that wasn't judged."""
     if page is None:
-        return dict.fromkeys(("evidence", "features", "path", "sketch"))
+        return dict.fromkeys(("features", "path", "sketch"))
     return spelt_out(
-        Stored(page.title, page.content, page.features, page.evidence),
+        Stored(page.features, page.evidence),
         Filter(*parameters.features) if parameters.method != "simhash" else None,
         parameters.sketch if parameters.min_resemblance else None,
     )
@@ -73,7 +69,6 @@ def spelt_out(
     """
     digits = [f"{feature:016x}" for feature in stored.features]
     return {
-        "evidence": f"{stored.title:08x}{stored.content:08x}",
         "features": {spelt(kind): digits[: kind.features]} if digits and kind else None,
         "path": digits[-1] if digits and sketch else None,
         "sketch": {f"{sketch[0]}x{sketch[1]}": b64encode(stored.evidence).decode()}
@@ -84,7 +79,8 @@ def spelt_out(
 
 def read_stored(line: Mapping[str, Any]) -> Stored:
     """Return what the keys of a line say, or raise any error if they say something else."""
-    digests = int(line["evidence"], 16)
+    if "evidence" in line:
+        raise ValueError("an earlier version printed it: scan the pages again")
     shape: dict[str, int] = {}
     features: list[int] = []
     evidence, sketch = b"", line.get("sketch")
@@ -108,9 +104,9 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
     if line.get("path"):
         features.append(int(line["path"], 16))
         shape |= {"features": len(features), "feature_size": shape.get("feature_size", 0)}
-    if not 0 <= max(digests, *features, 0) < 1 << 64 or min(digests, *features, 0) < 0:
-        raise ValueError("evidence or a feature is out of its range")
-    return Stored(digests >> 32, digests & 0xFFFFFFFF, tuple(features), evidence, shape)
+    if not 0 <= max(*features, 0, 0) < 1 << 64 or min(*features, 0, 0) < 0:
+        raise ValueError("a feature is out of its range")
+    return Stored(tuple(features), evidence, shape)
 
 
 class Spool:
@@ -172,7 +168,7 @@ class Spool:
 
 def record_of(fingerprint: int, stored: Stored) -> bytes:
     """Return the record of a page in a packed file."""
-    return PACKED.pack(fingerprint, stored.title, stored.content) + stored.evidence
+    return PACKED.pack(fingerprint) + stored.evidence
 
 
 def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
@@ -191,10 +187,8 @@ def packed_lines(index: PackedIndex) -> Callable[[int], dict[str, Any]]:
         kind = Filter(shape["features"] - bool(sketch), size, shape["shared_features"])
 
     def line(row: int) -> dict[str, Any]:
-        record = records[row]
-        _, title, content = PACKED.unpack_from(record)
         features = tuple(int(column[row]) for column in columns)
-        stored = Stored(title, content, features if any(features) else (), record[PACKED.size :])
+        stored = Stored(features if any(features) else (), records[row][PACKED.size :])
         return spelt_out(stored, kind, sketch) | {"schema": index.schema}
 
     return line

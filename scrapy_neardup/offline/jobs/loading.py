@@ -83,8 +83,9 @@ def scanned_pages(rows: Iterable[Row], parameters: Parameters) -> Generator[Anal
     schema = parameters.schema()
     for where, line in rows:
         with _explained(where):
+            stored = read_stored(line)
             _compare(line["schema"], schema, where)
-            page = line["page"], _page(line, parameters)
+            page = line["page"], _page(line, stored, parameters)
         yield page
 
 
@@ -98,9 +99,9 @@ def _explained(where: str) -> Iterator[None]:
         ) from error
 
 
-def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
+def _page(row: Mapping[str, Any], stored: Stored, parameters: Parameters) -> Page:
     name, tokens = row["page"], row["tokens"]
-    fingerprint, stored = int(row["fingerprint"], 16), read_stored(row)
+    fingerprint = int(row["fingerprint"], 16)
     if type(tokens) is not int or not 0 <= fingerprint < 1 << 64:
         raise ValueError("tokens or fingerprint is out of its range")
     exact = tokens < parameters.min_tokens
@@ -110,8 +111,6 @@ def _page(row: Mapping[str, Any], parameters: Parameters) -> Page:
         fingerprint=fingerprint,
         exact=exact,
         scope=scope_of(name, parameters.scope, ""),
-        title=stored.title,
-        content=stored.content,
         url=redact(name),
         tokens=tokens,
         features=stored.features,

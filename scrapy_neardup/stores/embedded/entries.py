@@ -1,10 +1,9 @@
-"""What an embedded store knows of its entries: columns, one row an entry.
+"""The entries of an embedded store in columns, one row an entry.
 
-Rows are filled, taken, and released; nothing here decides, and nothing
-here finds an entry (`candidates.py`).
+Rows are filled, taken, and released. `finding.py` finds them, `entryindex.py` decides.
 
-An entry takes 36 bytes in six columns, 8 for each of its features, and its evidence
-(`sketches.py`). A row that has no features holds 0 for each.
+An entry takes 28 bytes in four columns, 8 for each of its features, and its evidence
+(`heaps.py`). A row that has no features holds 0 for each.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.stores.embedded.heaps import SketchHeap
+from scrapy_neardup.stores.embedded.heaps import EvidenceHeap
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk, partition
 from scrapy_neardup.verdict import Candidate, Page
 
@@ -58,15 +57,15 @@ class Entries:
     Parameters
     ----------
     matching
-        How many features there are, and how long a sketch is.
+        How many features there are, and how long evidence is.
 
     Attributes
     ----------
-    keys, page_ids, tags, titles, contents, duplicates
-        As in `records.ENTRY`, by row.
+    keys, page_ids, tags, duplicates
+        As in `entryformat.ENTRY`, by row.
     features
         One column for each feature.
-    sketches
+    evidence
         By row.
     """
 
@@ -74,19 +73,10 @@ class Entries:
         self.keys = array("Q")
         self.page_ids = array("Q")
         self.tags = array("Q")
-        self.titles = array("I")
-        self.contents = array("I")
         self.duplicates = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
-        self.sketches = SketchHeap(matching.evidence_sizes)
-        self._columns = (
-            self.keys,
-            self.page_ids,
-            self.tags,
-            self.titles,
-            self.contents,
-            self.duplicates,
-        )
+        self.evidence = EvidenceHeap(matching.evidence_sizes)
+        self._columns = (self.keys, self.page_ids, self.tags, self.duplicates)
         self._record = Struct(f"{ENTRY.format}{matching.features}Q")
         self._capacity = 0
         self._next = 0
@@ -96,41 +86,32 @@ class Entries:
     def nbytes(self) -> int:
         """Bytes of memory held."""
         columns = (*self._columns, *self.features)
-        return sum(column.itemsize * len(column) for column in columns) + self.sketches.nbytes
+        return sum(column.itemsize * len(column) for column in columns) + self.evidence.nbytes
 
     def fits(self, row: int, arrived: Arrival) -> bool:
         """Return whether the entry is of the page's partition."""
         return self.tags[row] == arrived.tag
 
-    def candidate(self, row: int, distance: int, page: Page) -> Candidate:
-        """Return what a decision about `page` sees of the entry."""
-        return Candidate(
-            self.page_ids[row],
-            distance,
-            self.sketches.get(row),
-            self.titles[row] == page.title,
-            self.contents[row] == page.content,
-        )
+    def candidate(self, row: int, distance: int) -> Candidate:
+        """Return what a decision sees of the entry."""
+        return Candidate(self.page_ids[row], distance, self.evidence.get(row))
 
     def distance(self, row: int, arrived: Arrival) -> int:
         """Return the Hamming distance of the entry's key and the page's."""
         return (self.keys[row] ^ arrived.key).bit_count()
 
     def record(self, row: int) -> bytes:
-        """Return the entry at `row` as it is written: `records.record_dtype`, then sketches."""
+        """Return the entry at `row` as it is written: `record_dtype`, then its evidence."""
         values = [column[row] for column in (*self._columns, *self.features)]
-        return self._record.pack(*values) + self.sketches.get(row)
+        return self._record.pack(*values) + self.evidence.get(row)
 
     def fill(self, arrived: Arrival) -> int:
-        """Fill the row that is free next, all but its sketches, and return it."""
+        """Fill the row that is free next, all but its evidence, and return it."""
         row = self._free[-1] if self._free else self._next
         self.grow(row + 1)
-        page = arrived.page
         self.keys[row] = arrived.key
-        self.page_ids[row] = page.id
+        self.page_ids[row] = arrived.page.id
         self.tags[row] = arrived.tag
-        self.titles[row] = page.title
-        self.contents[row] = page.content
         self.duplicates[row] = 0
         if self.features:
             features = arrived.features or (0,) * len(self.features)
@@ -138,9 +119,9 @@ class Entries:
                 column[row] = feature
         return row
 
-    def take(self, row: int, sketches: bytes) -> None:
-        """Take the row that was filled; `sketches` are its page's evidence."""
-        self.sketches.set(row, sketches)
+    def take(self, row: int, evidence: bytes) -> None:
+        """Take the row that was filled; `evidence` is its page's evidence."""
+        self.evidence.set(row, evidence)
         if self._free:
             self._free.pop()
         else:
@@ -148,12 +129,12 @@ class Entries:
 
     def release(self, row: int) -> None:
         """Let a row that was taken be used again."""
-        self.sketches.remove(row)
+        self.evidence.remove(row)
         self._free.append(row)
 
     def load(self, chunks: Iterable[Chunk]) -> NDArray[np.uint32]:
         """Fill empty columns; return the rows, ascending over all chunks, that are taken."""
-        for rows, records, sketches in chunks:
+        for rows, records, evidence in chunks:
             first, self._next = self._next, int(rows[-1]) + 1
             if self._next - first > len(rows):
                 self._free += sorted(set(range(first, self._next)).difference(rows.tolist()))
@@ -162,7 +143,7 @@ class Entries:
                 np.frombuffer(column, column.typecode)[rows] = records[name]
             for place, column in enumerate(self.features):
                 np.frombuffer(column, np.uint64)[rows] = records["features"][:, place]
-            self.sketches.load(rows, sketches)
+            self.evidence.load(rows, evidence)
         taken = np.ones(self._next, np.bool_)
         taken[self._free] = False
         return np.flatnonzero(taken).astype(np.uint32)
@@ -174,5 +155,5 @@ class Entries:
         capacity = -(-rows // _BLOCK) * _BLOCK
         for column in (*self._columns, *self.features):
             column.frombytes(bytes((capacity - len(column)) * column.itemsize))
-        self.sketches.grow(capacity)
+        self.evidence.grow(capacity)
         self._capacity = capacity

@@ -1,8 +1,7 @@
-"""A store's entries in memory: what the memory and SQLite stores share.
+"""The index of the memory and SQLite stores: entries (`entries.py`), found by `finding.py`.
 
 All of it is synchronous, and so atomic for the tasks of one event loop, and without I/O. Where a
-call fails (MemoryError), the index is as it was before. An entry is a row (`entries.py`), which
-`candidates.py` finds.
+call fails (MemoryError), the index is as it was before.
 """
 
 from __future__ import annotations
@@ -138,14 +137,14 @@ class EmbeddedIndex:
         arrived = arrival(page, self._key)
         entries, own = self._entries, self._candidates.own(arrived)
         if own >= 0 and self._candidates.is_candidate(own, arrived):
-            candidate = entries.candidate(own, entries.distance(own, arrived), page)
+            candidate = entries.candidate(own, entries.distance(own, arrived))
             if (decided := decide(candidate)).is_same:
                 return IndexOutcome(Reason.SAME_PAGE, own, candidate, decided)
         found = self._candidates.find(arrived)
         if own >= 0:
             found = [each for each in found if each[2] != own]
         for distance, _, row in found[:MAX_COMPARED]:
-            candidate = entries.candidate(row, distance, page)
+            candidate = entries.candidate(row, distance)
             if (decided := decide(candidate)).is_same:
                 return self._repeat(page, own, row, candidate, decided)
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and

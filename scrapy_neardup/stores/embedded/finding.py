@@ -1,9 +1,6 @@
-"""What leads from a page to the entries that it may repeat.
+"""The search for candidates: all entries that are within k of a page or share enough features.
 
-It finds and doesn't choose. It finds all entries that are within k or share
-enough features, up to the limits of `stores.base` on entries that are alike.
-
-These structures lead to a row::
+Of entries that are alike it finds as many as `stores.base` sets. These structures lead to a row::
 
     key ── HammingIndex ──> keys within k ── RowMap of keys ──> rows
     each feature ───────────────────── RowMap of that feature ──> rows
@@ -58,7 +55,7 @@ class Candidates:
         if self._max_distance:
             max_bucket = max(4096, 16 * expected_pages // 65536)
             self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
-        # Without sketches no more entries have one key: the rule itself sees to it.
+        # Without evidence no more entries have one key: the rule itself sees to it.
         self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]

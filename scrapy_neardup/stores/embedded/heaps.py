@@ -1,4 +1,4 @@
-"""What entries have besides columns, by row, in compact growing heaps: evidence, and URLs."""
+"""The evidence and the URLs of entries by row, each in a compact heap that grows."""
 
 from __future__ import annotations
 
@@ -73,17 +73,17 @@ class UrlHeap:
         self._holes = 0
 
 
-class SketchHeap:
-    """A growing map from row numbers to sketches.
+class EvidenceHeap:
+    """A growing map from row numbers to evidence.
 
     Parameters
     ----------
     sizes
-        Bytes that a sketch may have. Empty if nothing is to be kept.
+        Bytes that evidence may have. Empty if nothing is to be kept.
 
     Notes
     -----
-    All methods but `load` cost O(bytes of a row). A row takes 4 bytes and those of its sketch;
+    All methods but `load` cost O(bytes of a row). A row takes 4 bytes and those of its evidence;
     those of a removed one are used again for the next of its length.
     """
 
@@ -108,27 +108,27 @@ class SketchHeap:
             self._places.frombytes(bytes(4 * (rows - len(self._places))))
 
     def get(self, row: int) -> bytes:
-        """Return the sketch of `row`; ``b""`` where there is none."""
+        """Return the evidence of `row`; ``b""`` where there is none."""
         if not self._sizes or not (place := self._places[row]):
             return b""
         slot, kind = divmod(place - 1, len(self._sizes))
         start = slot * (size := self._sizes[kind])
         return bytes(self._heaps[kind][start : start + size])
 
-    def set(self, row: int, sketch: bytes) -> None:
-        """Keep a sketch for a row that has none.
+    def set(self, row: int, evidence: bytes) -> None:
+        """Keep evidence for a row that has none.
 
         Raises
         ------
         MemoryError
             Nothing is kept.
         """
-        if not sketch or not self._sizes:
+        if not evidence or not self._sizes:
             return
-        kind = self._kinds[size := len(sketch)]
+        kind = self._kinds[size := len(evidence)]
         heap, free = self._heaps[kind], self._free[kind]
         slot = free[-1] if free else len(heap) // size
-        heap[slot * size : (slot + 1) * size] = sketch
+        heap[slot * size : (slot + 1) * size] = evidence
         self._places[row] = 1 + kind + len(self._sizes) * slot
         if free:
             free.pop()
@@ -140,12 +140,12 @@ class SketchHeap:
             self._free[kind].append(slot)
             self._places[row] = 0
 
-    def load(self, rows: NDArray[np.uint32], sketches: Sequence[bytes]) -> None:
-        """Keep the sketches of many rows that have none, all at once."""
-        lengths = np.fromiter(map(len, sketches), np.int64, len(sketches))
+    def load(self, rows: NDArray[np.uint32], evidence: Sequence[bytes]) -> None:
+        """Keep the evidence of many rows that have none, all at once."""
+        lengths = np.fromiter(map(len, evidence), np.int64, len(evidence))
         for size, kind in self._kinds.items():
             heap, chosen = self._heaps[kind], np.flatnonzero(lengths == size)
             slots = np.arange(len(chosen)) + len(heap) // size
-            heap += b"".join([sketches[place] for place in chosen.tolist()])
+            heap += b"".join([evidence[place] for place in chosen.tolist()])
             places = np.frombuffer(self._places, np.uint32)
             places[rows[chosen]] = 1 + kind + len(self._sizes) * slots

@@ -1,7 +1,6 @@
 """The notice board of an embedded store: what `Store.exchange` posts and reads.
 
-Values as they came; bounded, so that a member that posts under ever new
-names doesn't fill the memory.
+It is bounded, so that a member that posts under ever new names doesn't fill the memory.
 """
 
 from __future__ import annotations

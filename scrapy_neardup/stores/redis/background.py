@@ -1,4 +1,4 @@
-"""What a Redis store does while no page waits for it: renew leases, remove what has expired.
+"""The background tasks of a Redis store: they renew leases and remove what has expired.
 
 A loop ends because it is told to. It is cancelled as well, so that it
 ends at once, but nothing depends on that: a client may lose a cancellation that coincides with

@@ -100,7 +100,7 @@ class Scripts:
         Raises
         ------
         StoreError
-            As `client.explained`.
+            As `connection.explained`.
         """
         if self._closed:
             raise self._was_closed()

@@ -1,7 +1,4 @@
-"""What travels between a crawler and Redis: pages, questions, answers.
-
-Pure; plain values, as scripts take and return them.
-"""
+"""The encoding of pages, questions and answers, as scripts take and return them. Pure."""
 
 from __future__ import annotations
 
@@ -48,9 +45,7 @@ class Question(NamedTuple):
 
     def candidate(self) -> Candidate:
         """Return the candidate as the decision sees it."""
-        seen = self.seen
-        page_id = int.from_bytes(self.page_id, "big")
-        return Candidate(page_id, seen[0], seen[2:], bool(seen[1] & 1), bool(seen[1] & 2))
+        return Candidate(int.from_bytes(self.page_id, "big"), self.seen[0], self.seen[1:])
 
     def answer(self, kind: bytes) -> bytes:
         """Return an answer about the candidate as it was seen."""
@@ -78,14 +73,14 @@ class Answers:
 
 def page_words(page: Page, answers: bytes, layout: Layout, store_key: bytes) -> bytes:
     """Return a page and the answers to earlier questions about it, as the script takes them."""
-    key, digests = key_and_digests(page, store_key)
+    key, tag = key_and_tag(page, store_key)
     features = feature_keys(page, layout.matching, store_key)
     compared = evidence(page, layout.matching)
     return b"".join(
         (
             bytes((layout.limit(page) + 1, body_kind(compared, bool(features), layout.matching))),
             id_bytes(page.id),
-            digests,
+            tag,
             *layout.permuted(key),
             *features,
             compared,
@@ -116,21 +111,13 @@ def read_count(reply: bytes) -> tuple[int, bytes]:
 
 
 TAG_BYTES: Final = 8
-_DIGESTS: Final = Struct(">QHH")
-DIGEST_BYTES: Final = _DIGESTS.size
 _MULTIPLIER, _STEP = 0x9E37_79B9_7F4A_7C15, 0xD1B5_4A32_D192_ED03  # both odd, so one to one
 
 
-def key_and_digests(page: Page, key: bytes) -> tuple[int, bytes]:
-    """Return the key of `page` in tables, and its digests; `key` is the namespace's.
-
-    The digests are 12 bytes: the partition's tag, and two each of title and of content. One in
-    65,536 pairs of different titles has equal digests; such a page is judged as if it had the
-    other's title. A title never has the digest of none.
-    """
+def key_and_tag(page: Page, key: bytes) -> tuple[int, bytes]:
+    """Return the key of `page` in tables, and its partition's tag; `key` is the namespace's."""
     tag, mask = partition(page.scope, page.exact, key)
-    title = page.title & 0xFFFF or min(page.title, 1)
-    return page.fingerprint ^ mask, _DIGESTS.pack(tag, title, page.content & 0xFFFF)
+    return page.fingerprint ^ mask, tag.to_bytes(TAG_BYTES, "big")
 
 
 def id_bytes(page_id: int) -> bytes:

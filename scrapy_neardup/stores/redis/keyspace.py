@@ -1,7 +1,6 @@
-"""How a namespace lies in Redis: its keys and its tables.
+"""The keys and the tables of a namespace in Redis, as the stored format has them. Pure.
 
-Pure; what is fixed here is fixed in the stored format. The buckets
-and what they hold are described in ``lua/buckets.lua``.
+The buckets and what they hold are described in ``lua/buckets.lua``.
 """
 
 from __future__ import annotations

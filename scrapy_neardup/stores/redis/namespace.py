@@ -1,4 +1,4 @@
-"""What a namespace has beside its pages: the record of its parameters, counts, notices.
+"""A namespace's record of its parameters, its counters and its notice board.
 
 The first crawl writes the record; a later one adopts the table design
 that it names and refuses to work with other parameters. Counters are kept by the scripts;

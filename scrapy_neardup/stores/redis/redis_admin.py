@@ -20,7 +20,7 @@ from redis.asyncio import Redis
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.admin import BusyBucket, NamespaceReport
 from scrapy_neardup.stores.keys import FIELDS
-from scrapy_neardup.stores.redis.codec import DIGEST_BYTES
+from scrapy_neardup.stores.redis.codec import TAG_BYTES
 from scrapy_neardup.stores.redis.connection import connect, connect_cluster, disconnect, explaining
 from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.stores.redis.namespace import DIGEST, URLS, cluster_counts, counts
@@ -115,13 +115,11 @@ class RedisAdmin:
         if batch:
             yield batch
 
-    def _width(self, table: int, *, has_bodies: bool) -> int:
+    def _width(self, table: int) -> int:
         """Return the bytes of an entry of a table."""
         if self._clustered:
-            return 25 + DIGEST_BYTES if table == 1 else 10
-        if table > 1:
-            return 6
-        return 14 if has_bodies else 14 + DIGEST_BYTES
+            return 25 + TAG_BYTES if table == 1 else 10
+        return 14 if table == 1 else 6
 
     async def _weigh(
         self, key: bytes, table: int, parameters: Mapping[str, str]
@@ -145,7 +143,7 @@ class RedisAdmin:
             lengths.update(zip(buckets[1::2], buckets[::2], strict=True))
             if cursor == b"0":
                 break
-        width = self._width(table, has_bodies=bool(matching.features or matching.sketch))
+        width = self._width(table)
         first = key.decode().strip("{}").rpartition(":")[2]
         return weights, [
             BusyBucket(table=table, prefix=first + name[1:].hex(), entries=lengths[name] // width)
@@ -168,7 +166,7 @@ async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
     Raises
     ------
     StoreError
-        As `client.explained`.
+        As `connection.explained`.
     """
     clustered = uri.partition(":")[0].lower().endswith("+cluster")
     client: Any = connect_cluster(uri) if clustered else connect(uri, Redis)

@@ -1,7 +1,4 @@
-"""The text of the scripts for a layout: their parts, with values in place of constants' names.
-
-Pure.
-"""
+"""The text of the scripts for a layout: their parts, with values in place of constants. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from typing import Final
 
 from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
-from scrapy_neardup.stores.redis.codec import DIGEST_BYTES, TAG_BYTES
+from scrapy_neardup.stores.redis.codec import TAG_BYTES
 from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
 
 _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
@@ -71,7 +68,6 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
         "FEATURES": layout.matching.features,
         "SHARED_FEATURES": layout.matching.shared_features,
         "TAG_BYTES": TAG_BYTES,
-        "DIGEST_BYTES": DIGEST_BYTES,
         "EVIDENCE_HEAD": HEAD_SIZE,
         "SKETCH_BYTES": stored_size(sketch) - HEAD_SIZE if sketch else 0,
     }

@@ -266,7 +266,7 @@ class RedisStore(SharedStore):
         StoreMismatchError
             Another crawl came first, with other parameters.
         StoreError
-            As `client.explained`.
+            As `connection.explained`.
         """
         agreed = self._agreed
         try:

@@ -1,7 +1,7 @@
 """The file behind ``sqlite:PATH``: how it is opened, read and written.
 
 Blocking calls, all from one thread; nothing is written before the
-file is known to be ours, whole (`guard.py`), and made with the same parameters
+file is known to be ours, whole (`safety.py`), and made with the same parameters
 (`schema.py`).
 """
 
@@ -140,9 +140,9 @@ class SQLiteFile:
                 if unknown := sizes - known:
                     raise damaged(self._path, f"a record with evidence of {unknown.pop()} bytes")
                 joined = b"".join(entry[: dtype.itemsize] for entry in entries)
-                sketches = [entry[dtype.itemsize : -SUM_BYTES] for entry in entries]
+                evidence = [entry[dtype.itemsize : -SUM_BYTES] for entry in entries]
                 rows = (np.array([place for place, _ in chunk]) - first).astype(np.uint32)
-                yield Chunk(rows, np.frombuffer(joined, dtype), sketches)
+                yield Chunk(rows, np.frombuffer(joined, dtype), evidence)
 
     def notices(self) -> list[tuple[str, str, bytes]]:
         """Return topic, member and value of all that is posted, in the order of posting."""

@@ -1,4 +1,4 @@
-"""What comes before a SQLite file is written to: it must be ours, whole, and free.
+"""The checks of a SQLite file before it is written to: it must be ours, whole, and free.
 
 Nothing here changes a file. Every error says what to do.
 

@@ -1,12 +1,12 @@
 """The format of a SQLite file: its tables, its version, and what its namespaces were made with.
 
 Statements on a connection that the caller has opened, and checked the
-file of (`guard.py`).
+file of (`safety.py`).
 
 One table holds the kept pages of all namespaces, and another, if anything was posted, their
 notice boards; ``application_id`` and ``user_version`` in SQLite's header say whose file it is
 and which version of the format. What follows the record of an entry is a matter of its
-namespace's parameters. Every row ends with a checksum (`sums.py`).
+namespace's parameters. Every row ends with a checksum.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ CREATE: Final = (
     )""",
     """CREATE TABLE page (
         place INTEGER PRIMARY KEY,  -- namespace number << 32 | row
-        entry BLOB NOT NULL,  -- records.record_dtype, evidence (decision.evidence), checksum
+        entry BLOB NOT NULL,  -- entryformat.record_dtype, evidence (decision.evidence), checksum
         url TEXT,
         sum INTEGER  -- of the URL
     )""",

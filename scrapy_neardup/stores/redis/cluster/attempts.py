@@ -1,4 +1,4 @@
-"""The calls on what a Redis Cluster stores of attempts (`clustervalues.py`).
+"""The calls on what a Redis Cluster stores of attempts (`values.py`).
 
 Table 1 holds the entry of an attempt, the only place where its fate is decided; the other
 tables, and the lists of those that have a feature, hold claims, which only say where to look.
@@ -70,7 +70,7 @@ class Attempts:
         tables = list(enumerate(others, 2)) if arrived.limit > 0 else []
         features = list(arrived.features)
         name = id_bytes(arrived.page.id)
-        begin = (first, mine.token, arrived.limit, name, arrived.digests, int(lease * 1000))
+        begin = (first, mine.token, arrived.limit, name, arrived.tag, int(lease * 1000))
         *replies, pointer = await asyncio.gather(
             self._call("begin", self.entry_key(mine), *begin, arrived.body),
             *(

@@ -88,7 +88,7 @@ class ClusterCalls:
         Raises
         ------
         StoreError
-            As `client.explained`.
+            As `connection.explained`.
         """
         if self._closed:
             raise self._was_closed()

@@ -24,7 +24,7 @@ from scrapy_neardup.stores.redis.cluster.values import (
     Features,
     separate,
 )
-from scrapy_neardup.stores.redis.codec import TAG_BYTES, id_bytes
+from scrapy_neardup.stores.redis.codec import id_bytes
 from scrapy_neardup.verdict import Candidate, Decided
 
 MAX_LOOKED_AT = MAX_EQUAL + MAX_COMPARED
@@ -193,18 +193,12 @@ class Rivals:
         """
         if other in self._rivals:  # of which nothing is asked for again
             return self._rivals[other][0]
-        ours, its, distance = self._arrived.digests, entry.digests, self._distance(other)
+        distance = self._distance(other)
         shared = len(self._arrived.features & separate(entry.features))
         is_found = distance <= self._arrived.limit or shared >= self._matching.shared_features
-        if ours[:TAG_BYTES] != its[:TAG_BYTES] or not is_found:
+        if entry.tag != self._arrived.tag or not is_found:
             return None
-        return Candidate(
-            page_id=int.from_bytes(entry.page_id, "big"),
-            distance=distance,
-            evidence=entry.evidence,
-            same_title=ours[-4:-2] == its[-4:-2],
-            same_content=ours[-2:] == its[-2:],
-        )
+        return Candidate(int.from_bytes(entry.page_id, "big"), distance, entry.evidence)
 
     @staticmethod
     def _rank_of(attempt: Attempt, page_id: bytes) -> tuple[int, int, bytes]:

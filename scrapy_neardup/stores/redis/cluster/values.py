@@ -1,7 +1,4 @@
-"""What a cluster's store knows of pages and of attempts to keep them.
-
-Pure; values as `clusterstore.py` exchanges them.
-"""
+"""The values of a cluster's store: pages, attempts to keep them, entries as seen. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from scrapy_neardup.stores.redis.codec import (
     body_kind,
     evidence,
     feature_keys,
-    key_and_digests,
+    key_and_tag,
     url_bytes,
 )
 from scrapy_neardup.stores.redis.keyspace import Layout
@@ -56,7 +53,7 @@ class Attempt:
 
 
 Features = frozenset[bytes]
-"""Some of a page's features, as they are looked up; see `values.feature_keys`."""
+"""Some of a page's features, as they are looked up; see `codec.feature_keys`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,8 @@ class ClusterPage:
     ----------
     decide
         Says whether the page repeats a candidate.
-    key, digests
-        See `values.key_and_digests`.
+    key, tag
+        See `codec.key_and_tag`.
     features
         All features of the page.
     limit
@@ -80,7 +77,7 @@ class ClusterPage:
     page: Page
     decide: Decide
     key: int
-    digests: bytes
+    tag: bytes
     features: Features
     limit: int
     body: bytes
@@ -96,7 +93,7 @@ class ClusterPage:
     ) -> Self:
         """Return what a namespace of this layout and key stores of `page`."""
         decide = decide or deciding(page, layout.matching)
-        key, digests = key_and_digests(page, store_key)
+        key, tag = key_and_tag(page, store_key)
         features = b"".join(feature_keys(page, layout.matching, store_key))
         compared = evidence(page, layout.matching)
         head = bytes([body_kind(compared, bool(features), layout.matching)])
@@ -105,7 +102,7 @@ class ClusterPage:
             page,
             decide,
             key,
-            digests,
+            tag,
             separate(features),
             layout.limit(page),
             body and head + body,
@@ -125,7 +122,7 @@ class Seen(NamedTuple):
 
     @classmethod
     def read(cls, words: bytes) -> Self:
-        """Return what follows an attempt: page id, digests, state."""
+        """Return what follows an attempt: page id, tag, state."""
         return cls(words[:8], words[-1:] == b"p")
 
 
@@ -151,7 +148,7 @@ class AttemptEntry(NamedTuple):
     state: bytes
     """``gone``, ``pending`` or ``kept``."""
     page_id: bytes = b""
-    digests: bytes = b""
+    tag: bytes = b""
     features: bytes = b""
     """Features of an attempt that this call ended, or, if the body was asked for, of any."""
     evidence: bytes = b""

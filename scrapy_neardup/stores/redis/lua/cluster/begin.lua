@@ -1,8 +1,8 @@
 -- Claim a place in table 1: the entry is pending from here on.
 --
--- ARGV: key, attempt, limit (bits; -1: no page finds it by its key), page id, digests,
+-- ARGV: key, attempt, limit (bits; -1: no page finds it by its key), page id, tag,
 --       lease (ms), body or ''
--- Reply: {'full'} | {'gone'} | {'claimed', key and attempt .. page id .. digests .. state of each
+-- Reply: {'full'} | {'gone'} | {'claimed', key and attempt .. page id .. tag .. state of each
 --        other entry near it}
 
 local f, attempt, limit, body = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[7]
@@ -13,7 +13,7 @@ end
 local entry = ARGV[4] .. ARGV[5] .. 'p' .. u(NOW_MS + tonumber(ARGV[6]), 6)
 local reply = { 'claimed' }
 if limit >= 0 then
-  reply = claim(KEY, WIDTH, f, attempt, limit, entry, 9 + DIGEST_BYTES)
+  reply = claim(KEY, WIDTH, f, attempt, limit, entry, 9 + TAG_BYTES)
   if reply[1] == 'full' then return reply end
 elseif not locate(f, attempt) then
   local s, name, level = bucket(KEY, f)

@@ -2,7 +2,7 @@
 -- decided. docs/cluster.md proves what follows from it.
 --
 -- An entry is known by its key and its attempt; both together are its name (12 bytes).
--- Record: key suffix 6, attempt 4, page id 8, digests, state 1, time 6
+-- Record: key suffix 6, attempt 4, page id 8, tag 8, state 1, time 6
 --   'p'  pending: undecided; its attempt fails when someone asks after the time (ms)
 --   'l'  kept, not confirmed; counts until the time (ms)
 --   'k'  kept and confirmed; last seen at the time (ms)
@@ -16,9 +16,9 @@
 --   'P', 'L', 'D', 'O'  pages, those not confirmed, dropped, overflowed
 
 local KEY = KEYS[1]
-local WIDTH = 25 + DIGEST_BYTES
-local STATE = 19 + DIGEST_BYTES
-local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, protocol.py)
+local WIDTH = 25 + TAG_BYTES
+local STATE = 19 + TAG_BYTES
+local TOMBSTONE_MS = 600000 -- an attempt gives up long before (ATTEMPT_LIMIT, clusterstore.py)
 
 local clock = call('TIME')
 local NOW_MS = tonumber(clock[1]) * 1000 + floor(tonumber(clock[2]) / 1000)

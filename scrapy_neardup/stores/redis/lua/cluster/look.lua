@@ -4,7 +4,7 @@
 -- ARGV: key, attempt, retention (ms), 'wound' or '', 'body' or ''
 --       wound: end it if it is still pending; an entry whose time is over is ended anyway
 --       body: return its features and its evidence
--- Reply: {'gone', features} | {'pending' or 'kept', page id, digests, features, evidence}
+-- Reply: {'gone', features} | {'pending' or 'kept', page id, tag, features, evidence}
 
 local f, attempt = ARGV[1], ARGV[2]
 local s, o = locate(f, attempt)

@@ -1,7 +1,7 @@
 -- What a page's record has no room for, features and evidence, and the tree that finds a body by a
 -- feature. Scripts have this part only where pages have such.
 --
--- A body is a page's id, its features and its evidence (evidence/layout.py). Its kind V is 0 for a
+-- A body is a page's id, its features and its evidence (decision/evidence.py). Its kind V is 0 for a
 -- page without evidence, 1 for a short page, which has no features, and 2 for any other. Bodies of
 -- one kind have one size and lie side by side in chunks, strings of CHUNK_BYTES at most, so that a
 -- write costs one body; in a packed bucket it would cost the bucket, in the server's log and on

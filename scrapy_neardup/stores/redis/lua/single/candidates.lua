@@ -1,7 +1,7 @@
 -- The page at hand, and the candidates that it is to be compared with: for probe_and_add.lua.
 
 local RETENTION = tonumber(ARGV[3])
-local KEYS_AT = 11 + DIGEST_BYTES
+local KEYS_AT = 11 + TAG_BYTES
 local FEATURES_AT = KEYS_AT + 8 * TABLES
 local ANSWER = 25 -- bytes
 local p -- the page at hand
@@ -44,7 +44,7 @@ local function read(words)
     words = words,
     limit = byte(words, 1) - 1,
     id = sub(words, 3, 10),
-    digests = sub(words, 11, KEYS_AT - 1),
+    tag = sub(words, 11, KEYS_AT - 1),
     key = sub(words, KEYS_AT, KEYS_AT + 7),
     found = {}, -- page id -> candidate, or false once it was compared or is to be
     nearest = 65, -- distance of the nearest other candidate, in bits
@@ -77,18 +77,12 @@ end
 -- What is seen of an entry when the page is compared with it. Without evidence if the server has
 -- evicted that.
 local function seen_of(entry, r)
-  local ours, its, stored = p.digests, r.digests, entry.stored
-  local same = 3
-  if ours ~= its then
-    local title, content = TAG_BYTES + 1, TAG_BYTES + 3
-    same = (sub(ours, title, title + 1) == sub(its, title, title + 1) and 1 or 0)
-      + (sub(ours, content) == sub(its, content) and 2 or 0)
-  end
+  local stored = entry.stored
   if HAS_BODIES and not stored then
     local body, v = body_of(entry.id, r)
     stored = body and evidence_in(body, v)
   end
-  return char(entry.d, same) .. (stored or '')
+  return char(entry.d) .. (stored or '')
 end
 
 local function is_answered(other, seen)
@@ -96,9 +90,7 @@ local function is_answered(other, seen)
   return answer and answer.digest == sub(redis.sha1hex(seen), 1, 16)
 end
 
-local function is_of_partition(r)
-  return r.digests == p.digests or sub(r.digests, 1, TAG_BYTES) == sub(p.digests, 1, TAG_BYTES)
-end
+local function is_of_partition(r) return r.tag == p.tag end
 
 -- Let the page be compared with a candidate, unless it was refused as it is.
 local function ask(entry, r)
@@ -126,29 +118,14 @@ local function meet(other, d, r, stored)
   end
 end
 
--- What table 1 says of the entry at an offset, beside its page id; nil if only its record tells.
-local function listed_at(s, o)
-  if not HAS_BODIES then return { digests = sub(s, o + 7 + ID, o + 6 + LISTED) } end
-end
-
 -- All entries of a key, which is d bits away.
 local function meet_key(key, d)
   local s, suffix = bucket(table_hash(1, key), key), sub(key, 3, 8)
-  local o = offset_of(s, 6 + LISTED, suffix)
+  local o = offset_of(s, 6 + ID, suffix)
   while o and sub(s, o + 1, o + 6) == suffix do
-    meet(sub(s, o + 7, o + 14), d, listed_at(s, o))
-    o = o + 6 + LISTED
+    meet(sub(s, o + 7, o + 14), d)
+    o = o + 6 + ID
   end
-end
-
--- The record of an entry that was met; nil if the server has evicted it. Where the record has nothing
--- to say that matters, it isn't read.
-local function entry_record(entry)
-  local known = entry.r
-  if known and (known.seen or RETENTION == 0) then return known end
-  local r = record_of(entry.id)
-  if r and known then r.digests = known.digests end
-  return r
 end
 
 -- Ask about the living candidates that are fewer than `below` bits away, nearest first, the one of
@@ -170,7 +147,7 @@ local function ask_nearest(below)
   if #order > 1 then table.sort(order, is_nearer) end
   for _, entry in ipairs(order) do
     if p.questions and #p.questions == most then return end
-    local r = entry_record(entry)
+    local r = entry.r or record_of(entry.id) -- nil if the server has evicted it
     if r and is_of_partition(r) then
       if not alive(entry.id, r, RETENTION) then
         drop(entry.id)
@@ -178,7 +155,7 @@ local function ask_nearest(below)
         p.compared = p.compared + 1
         ask(entry, r)
       else -- Exact pages are found by nothing else.
-        local is_exact = byte(p.digests, TAG_BYTES) % 2 == 1
+        local is_exact = byte(p.tag, TAG_BYTES) % 2 == 1
         p.crowded, p.unlisted = true, entry.d <= p.limit and not (is_exact and #order < MAX_EQUAL)
         return
       end

@@ -3,18 +3,10 @@
 local MAX_BODIES = 2 ^ 28
 local FEATURE_DEPTH = 16 -- levels: the bits in the start of a feature, less two bytes
 
-local function payload_of(r)
-  return HAS_BODIES and r.start .. r.digests .. r.seen .. r.place or r.start .. r.seen
-end
+local function payload_of(r) return r.key .. r.tag .. r.seen .. r.place end
 
 -- What follows a page's key in table i.
-local function listed(i, id, digests)
-  return i > 1 and '' or HAS_BODIES and id or id .. digests
-end
-
-local function record(key, digests, place)
-  return payload_of({ start = sub(key, 1, START), digests = digests, seen = u(now(), 4), place = place })
-end
+local function listed(i, id) return i == 1 and id or '' end
 
 -- Write a record that was changed.
 local function rewrite(id, r)
@@ -59,15 +51,10 @@ local function withdraw(id)
     call('ZREM', PENDING, id)
     return 0
   end
-  local key, is_listed = key_of(id, r)
-  if HAS_BODIES then
-    is_listed = select(3, place_at(r.place))
-  elseif key and not is_listed then
-    call('HDEL', PREFIX .. 'unlisted', id)
-  end
-  for i = 1, key and is_listed and tables_of(r.digests) or 0 do
-    local f = permuted(i, key)
-    remove(table_hash(i, f), f, listed(i, id, r.digests), DEPTH)
+  local is_listed = not HAS_BODIES or select(3, place_at(r.place)) -- if unknown, it is looked for
+  for i = 1, is_listed and tables_of(r.tag) or 0 do
+    local f = permuted(i, r.key)
+    remove(table_hash(i, f), f, listed(i, id), DEPTH)
   end
   remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
   local body, v

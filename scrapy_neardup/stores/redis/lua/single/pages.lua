@@ -1,21 +1,16 @@
 -- One Redis holds all of a namespace, so a script can reach every entry.
 --
---   PREFIX t1:XX   key -> page id and digests
---   PREFIX tN:XX   permuted key          PREFIX page:XX    page id -> record: start of the key, seen 4
+--   PREFIX t1:XX   key -> page id        PREFIX page:XX    page id -> record: key 8, tag 8, seen 4
+--   PREFIX tN:XX   permuted key
 --   PREFIX pending page id -> end of its lease (ms)    PREFIX url:XX    page id -> URL
 --   PREFIX collapsed  page id -> pages dropped for it  PREFIX counters  confirmed, overflowed
---   PREFIX unlisted   page id -> key and digests of a page that no table lists
 --
--- Where pages have features or evidence (HAS_BODIES), the digests stand in the record, behind the key;
--- a record ends with the place of its body, 4 bytes (bodies.lua); there is no `unlisted`; and
+-- Where pages have features or evidence (HAS_BODIES), a record ends with the place of its body, 4 bytes
+-- (bodies.lua), and
 --   PREFIX f:XX    feature -> place
 
 local ID = 8 -- bytes
--- Bytes of the key at the start of a record: five hold the longest prefix; eight save a look-up where
--- pages are found by features.
-local START = HAS_BODIES and 8 or 5
-local RECORD = START + (HAS_BODIES and DIGEST_BYTES + 8 or 4)
-local LISTED = HAS_BODIES and ID or ID + DIGEST_BYTES -- bytes behind a key in table 1
+local RECORD = 12 + TAG_BYTES + (HAS_BODIES and 4 or 0)
 
 local PREFIX = ARGV[1]
 local PENDING = PREFIX .. 'pending'
@@ -76,15 +71,13 @@ end
 
 local function now() return floor(now_ms() / 1000) end
 
--- The record at an offset: start of the key, seen; and digests and place, where it has such.
+-- The record at an offset; its place is '' where pages have no bodies.
 local function record_at(s, o)
-  o = o + 6 + START
-  local start = sub(s, o - START + 1, o)
-  if not HAS_BODIES then return { start = start, seen = sub(s, o + 1, o + 4) } end
   return {
-    start = start, digests = sub(s, o + 1, o + DIGEST_BYTES),
-    seen = sub(s, o + DIGEST_BYTES + 1, o + DIGEST_BYTES + 4),
-    place = sub(s, o + DIGEST_BYTES + 5, o + DIGEST_BYTES + 8),
+    key = sub(s, o + 7, o + 14),
+    tag = sub(s, o + 15, o + 14 + TAG_BYTES),
+    seen = sub(s, o + 15 + TAG_BYTES, o + 18 + TAG_BYTES),
+    place = sub(s, o + 19 + TAG_BYTES, o + 6 + RECORD),
   }
 end
 
@@ -95,28 +88,6 @@ local function record_of(id)
   local s, name, level = bucket(key, id)
   local o = offset_of(s, 6 + RECORD, sub(id, 3, 8))
   return o and record_at(s, o), key, s, name, level, o
-end
-
--- The whole key of a page. Table 1 has it, among the keys with its start, and the digests, which join
--- the record; keys with one start share a bucket, as no prefix is longer than the start. nil if the
--- server has evicted that bucket. Without bodies the second value is whether tables list the page.
-local function key_of(id, r)
-  if HAS_BODIES then return r.start end
-  local s = bucket(hash('t1', r.start), r.start)
-  local same = sub(r.start, 3, 5)
-  local o = lower_bound(s, 6 + LISTED, number(same, 1, 3), 0)
-  while o < #s and sub(s, o + 1, o + 3) == same do
-    if sub(s, o + 7, o + 6 + ID) == id then
-      r.digests = sub(s, o + 7 + ID, o + 6 + LISTED)
-      return sub(r.start, 1, 2) .. sub(s, o + 1, o + 6), true
-    end
-    o = o + 6 + LISTED
-  end
-  local unlisted = call('HGET', PREFIX .. 'unlisted', id)
-  if unlisted then
-    r.digests = sub(unlisted, 9)
-    return sub(unlisted, 1, 8), false
-  end
 end
 
 -- Whether any lease has lapsed and wasn't cleared away, asked for once: few crawlers die.
@@ -137,8 +108,7 @@ local function alive(id, r, retention)
   return not lease or tonumber(lease) >= now_ms()
 end
 
--- Number of tables that list a page with these digests. The lowest bit of the tag marks exact
--- pages, which are always found by their keys.
-local function tables_of(digests)
-  return (BY_DISTANCE or byte(digests, TAG_BYTES) % 2 == 1) and TABLES or 0
+-- Number of tables that list a page with this tag. Its lowest bit marks exact pages, which are always found by their keys.
+local function tables_of(tag)
+  return (BY_DISTANCE or byte(tag, TAG_BYTES) % 2 == 1) and TABLES or 0
 end

@@ -4,7 +4,7 @@
 -- ARGV: prefix, lease (ms), retention (s, 0: none), pages. A page is one string:
 --   limit + 1 (limit in bits; 0: no entry is near enough), 1 byte
 --   2 * the kind of its evidence (buckets.lua), + 1 if it has features, 1 byte
---   page id 8, digests (DIGEST_BYTES), the key in the order of each table, 8 each
+--   page id 8, tag 8, the key in the order of each table, 8 each
 --   features, 8 each, and evidence
 --   length of the answers 2, and the answers: page id 8, digest 16 of what was seen of the entry, and
 --     'r' it was refused, 'c' refused although the page had been counted for it, 'a' it is repeated
@@ -15,8 +15,7 @@
 --   'g' that entry is gone, or changed
 --   'q' the page is to be compared with candidates, nearest first: 1 if nothing is left to do where it
 --       repeats the first one, pages dropped for that one 4, length of its URL 4, URL, candidates
---       A candidate is its page id 8, and with its length 2 what is seen of it: distance 1, whether
---       titles (1) and contents (2) have equal digests 1, evidence.
+--       A candidate is its page id 8, and with its length 2 what is seen of it: distance 1, evidence.
 -- What follows from repeating the first one is done at once where that is its count alone; most
 -- duplicates repeat it and cost one call.
 
@@ -28,12 +27,11 @@ local read_numbers = struct.unpack
 local function look_at_own()
   local id = p.id
   local old = record_of(id)
-  local key = old and key_of(id, old)
   if not old then return end
-  if not (key and alive(id, old, RETENTION)) then return drop(id) end
+  if not alive(id, old, RETENTION) then return drop(id) end
   p.old = old
   if not is_of_partition(old) then return end
-  local d, body, v = distance(key, p.key), nil, nil
+  local d, body, v = distance(old.key, p.key), nil, nil
   if HAS_BODIES then body, v = body_of(id, old) end
   if d <= p.limit or (body and shared_by(p.features, features_in(body, v)) >= SHARED_FEATURES) then
     ask({ id = id, d = d, stored = body and evidence_in(body, v) }, old)
@@ -59,19 +57,19 @@ end
 -- far may have missed: a duplicate of what they found costs no other. Once something was refused,
 -- everything is looked for before the next reply.
 local function look_in_tables()
-  for i = 1, tables_of(p.digests) do
+  for i = 1, tables_of(p.tag) do
     local at = KEYS_AT + 8 * i
     local f = sub(p.words, at - 8, at - 1)
     local key = table_hash(i, f)
     local s, name, level = bucket(key, f)
-    local near = probe(s, i == 1 and 6 + LISTED or 6, f, p.limit)
+    local near = probe(s, i == 1 and 6 + ID or 6, f, p.limit)
     local n = 5 * i - 4
     buckets[n], buckets[n + 1], buckets[n + 2], buckets[n + 3], buckets[n + 4] = f, key, s, name, level
     p.looked = i
     for m = 1, near and #near or 0, 2 do
       local o, d = near[m], near[m + 1]
       if i == 1 then
-        meet(sub(s, o + 7, o + 14), d, listed_at(s, o))
+        meet(sub(s, o + 7, o + 14), d)
       elseif not was_met(i, f, s, o) then
         meet_key(original(i, sub(f, 1, 2) .. sub(s, o + 1, o + 6)), d)
       end
@@ -98,7 +96,7 @@ local function look_under_features()
       local other = body and sub(body, 1, ID)
       local r = body and p.found[other] == nil and record_of(other)
       if r and r.place == place and shared_by(features, features_in(body, v)) >= SHARED_FEATURES then
-        meet(other, distance(r.start, p.key), r, evidence_in(body, v))
+        meet(other, distance(r.key, p.key), r, evidence_in(body, v))
       end
     end
   end
@@ -132,8 +130,7 @@ end
 -- Count the page for the entry that it repeats; nil if that is no longer what it was compared with.
 local function repeated(other)
   local r = record_of(other)
-  local key = r and key_of(other, r)
-  local entry = key and { id = other, d = distance(key, p.key) }
+  local entry = r and { id = other, d = distance(r.key, p.key) }
   if not (entry and alive(other, r, RETENTION) and is_of_partition(r)
     and is_answered(other, seen_of(entry, r))) then
     return

@@ -5,7 +5,7 @@ local function remember(p)
   local last_bucket = p.unlisted and 0 or 5 * p.looked
   local full = false
   for n = 1, last_bucket, 5 do
-    full = full or #p.buckets[n + 2] >= CAP * (n == 1 and 6 + LISTED or 6)
+    full = full or #p.buckets[n + 2] >= CAP * (n == 1 and 6 + ID or 6)
   end
   local place = not full and add_body(id, p.features, p.evidence, not p.unlisted)
   if not place then
@@ -16,9 +16,8 @@ local function remember(p)
     p.stale = true
     withdraw(id)
   end
-  local written = record(p.key, p.digests, place)
   for n = 1, last_bucket, 5 do
-    local payload = listed(n, id, p.digests)
+    local payload = listed(n, id)
     local f, key, s, name, level = unpack(p.buckets, n, n + 4)
     if p.stale then
       insert(key, f, payload, DEPTH)
@@ -41,7 +40,7 @@ local function remember(p)
       end
     end
   end
-  if p.unlisted and not HAS_BODIES then call('HSET', PREFIX .. 'unlisted', id, p.key .. p.digests) end
+  local written = payload_of({ key = p.key, tag = p.tag, seen = u(now(), 4), place = place })
   insert(hash('page', id), id, written, PAGE_DEPTH)
   call('ZADD', PENDING, now_ms() + tonumber(ARGV[2]), id)
   if p.url then

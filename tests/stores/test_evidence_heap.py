@@ -7,14 +7,14 @@ import random
 import numpy as np
 import pytest
 
-from scrapy_neardup.stores.embedded.heaps import SketchHeap
+from scrapy_neardup.stores.embedded.heaps import EvidenceHeap
 
 
 @pytest.mark.parametrize("sizes", [(2, 6), (64, 65, 180)])
 @pytest.mark.parametrize("loaded", [0, 40])
 def test_any_sequence_of_calls(sizes, loaded):
     rng = random.Random(len(sizes) + loaded)
-    heap = SketchHeap(sizes)
+    heap = EvidenceHeap(sizes)
 
     def sketch() -> bytes:
         return rng.randbytes(rng.choice((0, *sizes)))
@@ -44,7 +44,7 @@ def test_any_sequence_of_calls(sizes, loaded):
 
 
 def test_what_keeps_nothing_takes_nothing():
-    heap = SketchHeap(())
+    heap = EvidenceHeap(())
     heap.grow(1000)
     heap.set(3, b"")
     heap.load(np.arange(2, dtype=np.uint32), [b"", b""])
