@@ -51,10 +51,10 @@ from join_data import (
 
 from scrapy_neardup.joins import (
     TokenSets,
+    compiled,
     edit_distance,
     edit_join,
     encode,
-    search,
     self_join,
     shingles,
     words,
@@ -155,9 +155,9 @@ def ours(
     join = partial(self_join, sets, threshold, measure=measure)
     seconds, pairs = timed(join, 3)
     expected = found(pairs)
-    compiled, search._compiled = search._compiled, None  # noqa: SLF001
+    used, compiled._compiled = compiled._compiled, None  # noqa: SLF001
     in_numpy, pure = timed(join, 3)
-    search._compiled = compiled  # noqa: SLF001
+    compiled._compiled = used  # noqa: SLF001
     same("numpy", found(pure), expected)
     times, counts = [seconds, in_numpy], [pairs.stats.candidates]
     for name, (algorithm, depth) in PUBLISHED.items():
