@@ -267,7 +267,7 @@ def test_an_interrupt_ends_it_quietly_and_leaves_nothing(start, site, tmp_path, 
     # Its processes are starting, and it waits for its standard input, or is about to.
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(60) == 130
-    # Within asyncio's own making of a loop an interrupt leaves half of one, as Python then reports.
+    # While asyncio makes a loop an interrupt leaves half of one, as Python then reports.
     said, _, _ = process.stderr.read().partition("Exception ignored in: <function BaseEventLoop")
     assert said.strip() in {
         "Interrupted.",
