@@ -154,7 +154,7 @@ def test_whatever_others_post_raises_nothing_and_costs_nothing_known(parts):
     before = learnt_by(site)
     site.add_others([zlib.compress(json.dumps(parts).encode()), complete().dump()[:40], b"x"])
     assert learnt_by(site)["changing"][1] >= before["changing"][1]
-    assert Site("me").restore(zlib.compress(json.dumps(parts).encode())) in {True, False}
+    Site("me").restore(zlib.compress(json.dumps(parts).encode()))
 
 
 @pytest.mark.parametrize("depth", [10_000, 200_000])
