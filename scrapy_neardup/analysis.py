@@ -34,7 +34,7 @@ from scrapy_neardup.text import Blocks, Content, Extractor
 from scrapy_neardup.text.content import MIN_MAIN_TOKENS
 from scrapy_neardup.text.languages import LanguageDetector
 from scrapy_neardup.text.months import without_year
-from scrapy_neardup.urls import Address, Extent, chain_of, redact, site
+from scrapy_neardup.urls import Address, Extent, redact, site
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 if TYPE_CHECKING:
@@ -163,7 +163,6 @@ class Analyser:
         settings, key = self.parameters, self.parameters.hash_key
         tokens, counts, blocks = page
         address: Address = known["address"]
-        chain = chain_of(address.folder)
         is_short = known["tokens"] < settings.min_tokens
         # The minima that features are made of come along where they are of one permutation.
         kind = self._filter if settings.permutations == "one" and not is_short else None
@@ -172,8 +171,8 @@ class Analyser:
         titles = (content.title, *content.headings)
         embedded = (*content.images, *content.data)
         evidence = Evidence(
-            host=chain[0],
-            folder=chain[-1],
+            host=address.folders[0],
+            folder=address.folders[-1],
             path=looked_up.path & 0xFFFFFFFF,
             query=looked_up.query,
             # A page that stands for another one isn't a response with that one.

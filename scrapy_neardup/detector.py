@@ -90,6 +90,7 @@ class Detector:
         if name not in self._sites:
             await self._meet(name)
         site, context = self._sites[name], self._context
+        self._sites.name(page.known.host, name)
         excluded = self._sites.exclude(page.known)
         page = self.analyser.without(page, excluded.paths)
         if page.is_alias:
@@ -141,7 +142,7 @@ class Detector:
         # One page that is new each time it is met doesn't show what others share.
         is_new = verdict.decision is Decision.NEW and not responses
         if is_new and site.is_due(page.id, Lesson.ALONE):
-            found = site.learn(page.address.folder, ours, page.text)
+            found = site.learn(page.address.folders, ours, page.text)
             pages = site.folders.pages(ours.host)
             is_time = pages == MIN_PAGES or not pages % _EXCHANGE_PAGES
         for rule in found:

@@ -145,26 +145,23 @@ class Address(NamedTuple):
     ----------
     site
         The site, as `site` returns it for a server: ``//example.com:8080``; or ``""``.
-    folder
-        The site, and the path up to its last slash.
+    folders
+        32-bit hashes of the folders that lead to the page, the site first; `MAX_DEPTH` below it at
+        most.
     path
         64-bit hash of the site and the path.
     name
         16-bit hash of the last step of the path and the parameters, without those that name a
         session or a campaign.
-    steps
-        32-bit sum of the hashed steps of site and path: two addresses that differ in the same
-        steps, ``/docs/4.1/`` and ``/docs/4.2/`` say, differ by the same number whatever follows.
     query
         16-bit hash of the parameters, in any order, without those that name a session, a
         campaign or an order; 0 for none.
     """
 
     site: str
-    folder: str
+    folders: tuple[int, ...]
     path: int
     name: int
-    steps: int
     query: int
 
     @classmethod
@@ -176,35 +173,22 @@ class Address(NamedTuple):
         try:
             parts = urlsplit(url or "")
         except ValueError:
-            return cls("", "", 0, 0, 0, 0)
+            return cls("", (0,), 0, 0, 0)
         server = f"//{name}" if (name := _site_of(parts, "server")) else ""
         path = parts.path[:_MAX_ADDRESS]
         if ";" in path or "(" in path:
             path = _SESSION_IN_PATH.sub("", path)
-        above, _, last = path.rstrip("/").rpartition("/")
-        steps = _sum_steps(salt, server, above) if last else 0
-        last = last or server
+        last = path.rstrip("/").rpartition("/")[2] or server
         if last.count(".") > 1 and (page := _PAGE_NAME.fullmatch(last)):
-            stem, before, extension, after = page.groups("")
-            steps += _salted(salt, f"{before}{after}".lower(), 4)
-            last = stem + extension
+            last = page[1] + page[3]
         query = _parameters(parts.query) if parts.query else []
         return cls(
             server,
-            f"{server}{path.rpartition('/')[0]}/",
+            _folders(salt, server, path.rpartition("/")[0]),
             _salted(salt, server + path, 8),
             _salted(salt, f"{last}?{'&'.join(query)}", 2),
-            (steps + _salted(salt, last, 4)) % 2**32,
             _salted(salt, "&".join([part for part in query if not _ORDER.match(part)]), 2),
         )
-
-
-@lru_cache(maxsize=512)
-def chain_of(folder: str) -> tuple[int, ...]:
-    """Return the hashes of the folders that lead to one, its host first; 32 bits each."""
-    server, *steps = folder.removeprefix("//").rstrip("/").split("/")
-    steps = steps[:MAX_DEPTH]
-    return tuple(hash_of("/".join([server, *steps[:depth]]), 4) for depth in range(len(steps) + 1))
 
 
 MAX_DEPTH = 8
@@ -268,9 +252,12 @@ def _is_session(name: str, value: str) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _sum_steps(salt: str, server: str, path: str) -> int:
-    """Return the sum of the hashed steps that lead to the pages of a folder."""
-    return sum([_salted(salt, step, 4) for step in (server, *path.split("/"))])
+def _folders(salt: str, server: str, path: str) -> tuple[int, ...]:
+    """Return the hashes of the folders of a path, its server first."""
+    steps = path.split("/")[1 : 1 + MAX_DEPTH]
+    return tuple(
+        [_salted(salt, "/".join([server, *steps[:depth]]), 4) for depth in range(len(steps) + 1)]
+    )
 
 
 def _salted(salt: str, text: str, size: int) -> int:

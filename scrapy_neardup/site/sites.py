@@ -24,7 +24,6 @@ from scrapy_neardup.site.changing import ChangingPaths
 from scrapy_neardup.site.folders import Folders
 from scrapy_neardup.site.siterule import SiteRule
 from scrapy_neardup.site.titles import Titles
-from scrapy_neardup.urls import chain_of
 
 RULES: Final[tuple[type[SiteRule], ...]] = (Boilerplate, ChangingPaths, Titles)
 """The kinds of knowledge about a site."""
@@ -100,9 +99,11 @@ class Site:
         self._taught[page_id] = taught | lesson
         return not taught & lesson
 
-    def learn(self, folder: str, evidence: Evidence, text: Text | None) -> list[SiteRule]:
-        """Learn from a kept page; return the rules that know something new."""
-        self.folders.learn(chain_of(folder))
+    def learn(
+        self, folders: tuple[int, ...], evidence: Evidence, text: Text | None
+    ) -> list[SiteRule]:
+        """Learn from a kept page in these folders; return the rules that know something new."""
+        self.folders.learn(folders)
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
     def learn_response(self, ours: Evidence, theirs: Evidence) -> list[SiteRule]:
@@ -215,13 +216,17 @@ class Sites:
         """Return what is known of a site; nothing is, of a new one."""
         if name not in self._sites:
             self._sites[name] = Site(self._member)
-            self._names[chain_of(name)[0]] = name
         self._sites.move_to_end(name)
         self._pages += 1
         if not self._pages % _MEASURED:
             self._forget()
         self._changed.add(name)  # by whoever has asked for it
         return self._sites[name]
+
+    def name(self, host: int, name: str) -> None:
+        """Say of which site the pages with this hash of their host are (`Evidence.host`)."""
+        self._names[host] = name
+        self._names.move_to_end(host)
 
     def forget(self, name: str) -> None:
         """Forget a site, of which something couldn't be read."""

@@ -13,7 +13,7 @@ from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
-from scrapy_neardup.urls import Address, chain_of
+from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Decision, Page, Reason
 
 LONG = " ".join(f"word{number}" for number in range(200))
@@ -97,7 +97,7 @@ def test_what_a_title_says():
 def test_an_address_is_in_the_evidence():
     address = Address.of("http://example.com/a/b?c=d")
     kept = kept_of(analysed(Content(LONG), url="http://example.com/a/b?c=d"))
-    assert (kept.host, kept.folder) == chain_of(address.folder)
+    assert (kept.host, kept.folder) == (address.folders[0], address.folders[-1])
     assert (kept.path, kept.query, kept.name) == (
         address.path & 0xFFFFFFFF,
         address.query,

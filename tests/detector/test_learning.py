@@ -134,7 +134,7 @@ def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):
     def learn(site, folder):
         shingles = np.arange(folder, folder + 1000, dtype=np.uint64)
         text = Text(shingles, np.zeros(1000, np.uint8), shingles, np.zeros(1000, np.uint8))
-        site.learn(f"//a/{folder}/", Evidence(host=1, folder=folder), text)
+        site.learn((1, folder), Evidence(host=1, folder=folder), text)
 
     def folders(site):
         return [folder for folder, _ in site.rules[0].dump(complete=True) if folder != 1]

@@ -15,14 +15,18 @@ from scrapy_neardup.decision.shingling import Text
 from scrapy_neardup.site.changing import SHOWN
 from scrapy_neardup.site.counts import MIN_PAGES
 from scrapy_neardup.site.sites import RULES, Site, Sites
-from scrapy_neardup.urls import chain_of
+from scrapy_neardup.urls import Address
 
 DOCS, NEWS = "//a.example/docs/", "//a.example/news/"
 
 
+def chain(folder):
+    return Address.of(f"http:{folder}").folders
+
+
 def evidence(folder=DOCS, **more):
-    chain = chain_of(folder)
-    return Evidence(host=chain[0], folder=chain[-1], **more)
+    folders = chain(folder)
+    return Evidence(host=folders[0], folder=folders[-1], **more)
 
 
 def text(seed, shared=()):
@@ -44,7 +48,7 @@ def grown(pages=MIN_PAGES, folder=DOCS):
     site = Site("me")
     for number in range(pages):
         titled = evidence(folder, segments=frozenset({1, 100 + number}))
-        site.learn(folder, titled, text(number, MENU))
+        site.learn(chain(folder), titled, text(number, MENU))
     return site
 
 
@@ -58,7 +62,7 @@ def test_boilerplate_is_on_half_of_the_pages_of_a_folder_or_its_host():
         assert shared[0].shingles.tolist() == list(MENU)
         assert shared[0].sketch(0, 512, 2).bit_count() > 0 == shared[0].sketch(1, 512, 2)
     for number in range(2 * MIN_PAGES):
-        site.learn(NEWS, evidence(NEWS), text(1000 + number))
+        site.learn(chain(NEWS), evidence(NEWS), text(1000 + number))
     assert not boilerplate.exclude(evidence(NEWS)).shared  # a third of the host's pages
     assert len(boilerplate.exclude(evidence()).shared) == 1
 
@@ -125,13 +129,15 @@ def test_a_later_run_goes_on_with_all_of_it_and_other_crawlers_with_what_their_h
 def test_what_one_host_shows_says_nothing_of_another():
     """Also if the other host's pages copy it."""
     sites = Sites()
+    for name in ("//a.example", "//b.example"):
+        sites.name(chain(f"{name}/")[0], name)
     own, copy = evidence(), evidence("//b.example/docs/", segments=frozenset({1}))
     for number in range(MIN_PAGES):
         page = own._replace(segments=frozenset({1, 100 + number}))
-        sites["//a.example"].learn(DOCS, page, text(number, MENU))
+        sites["//a.example"].learn(chain(DOCS), page, text(number, MENU))
     for number in range(SHOWN):
         sites["//a.example"].learn_response(changed(number), changed(number + 50))
-    sites["//b.example"].learn("//b.example/docs/", copy, text(1, MENU))
+    sites["//b.example"].learn(chain("//b.example/docs/"), copy, text(1, MENU))
     told = copy._replace(paths={11: DomPath(1, 1)})
     assert not any(sites.exclude(told))
     assert all(map(any, [sites.exclude(own._replace(segments=frozenset({1})))]))
