@@ -60,7 +60,9 @@ WITHOUT: dict[str, Callable[[], object]] = {
     "twice as much at one address (2)": lambda: patch.object(comparison, "RESPONSE", 1.0),
     "equal rows in any order (3)": lambda: patch.object(OF_PAIR, "_compare_rows", in_order),
     "equal where little is known (3)": lambda: patch.object(OF_PAIR, "_is_cold", lambda _: False),
-    "equal where little counts (3)": lambda: patch.object(comparison, "MIN_SHINGLES", 0),
+    "equal where little counts (3)": lambda: patch.object(
+        OF_PAIR, "_has_little", lambda *_: False
+    ),
     "other media (4)": lambda: patch.object(OF_PAIR, "_media_contradict", lambda *_: False),
     "empty months of calendars": lambda: patch.object(analysis, "READINGS", analysis.READINGS[1:]),
     "a page's own address": lambda: patch.object(analysis, "READINGS", analysis.READINGS[:1]),

@@ -67,12 +67,15 @@ class AnalysedPage(Page):
         Its evidence, unpacked; empty where it has none.
     text
         Its shingles; None where it has no evidence.
+    is_short
+        Whether it has so few words that only an equal page repeats it.
     words
         Sum of the hashes of its tokens, the same in any order.
     """
 
     address: Address
     is_alias: bool = False
+    is_short: bool = False
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
     text: Text | None = field(default=None, compare=False, repr=False)
     words: int = field(default=0, compare=False, repr=False)
@@ -127,6 +130,7 @@ class Analyser:
             "tokens": count,
             "address": address,
             "is_alias": bool(content.alias),
+            "is_short": count < settings.min_tokens,
             "words": int(tokens.sum()),
         }
         page = tokens, counts, blocks
@@ -138,7 +142,7 @@ class Analyser:
         """Return a page of which a store keeps nothing to confirm candidates by."""
         settings, key = self.parameters, self.parameters.hash_key
         tokens, _, _ = page
-        if known["tokens"] < settings.min_tokens:
+        if known["is_short"]:
             text = tokens.astype("<u8").tobytes()
             return AnalysedPage(
                 fingerprint=digest(text, content.title, *content.images, *content.data, key=key),
@@ -163,9 +167,8 @@ class Analyser:
         settings, key = self.parameters, self.parameters.hash_key
         tokens, counts, blocks = page
         address: Address = known["address"]
-        is_short = known["tokens"] < settings.min_tokens
         # The minima that features are made of come along where they are of one permutation.
-        kind = self._filter if settings.permutations == "one" and not is_short else None
+        kind = self._filter if settings.permutations == "one" else None
         bins = 0 if kind is None else kind.bins
         found = shingled(tokens, counts, blocks, settings.shingle_size, bins)
         titles = (content.title, *content.headings)
@@ -183,17 +186,14 @@ class Analyser:
             rows=found.rows,
             named_rows=found.named_rows,
             has_canonical=looked_up is not address and not known["is_alias"],
-            paths={} if is_short else found.paths,
-            sketches=() if is_short else found.text.sketches(settings.sketch),
+            paths=found.paths,
+            sketches=found.text.sketches(settings.sketch),
         )
         known |= {
             "evidence": evidence.pack(settings.sketch),
             "known": evidence,
             "text": found.text,
         }
-        if is_short:
-            text = tokens.astype("<u8").tobytes()
-            return AnalysedPage(fingerprint=digest(text, *embedded, key=key), exact=True, **known)
         fingerprint = found.simhash
         if settings.weights != "set":
             weighted = features(

@@ -64,6 +64,7 @@ class Detector:
         self._context = Context(
             knowledge=self._sites,
             min_resemblance=settings.min_resemblance,
+            min_tokens=settings.min_tokens,
             titles=settings.titles,
             is_exact=settings.is_exact,
             prefers_canonical=prefers_canonical,
@@ -135,10 +136,10 @@ class Detector:
     def _learn(self, page: AnalysedPage, site: Site, verdict: Verdict, asked: Asked) -> bool:
         """Learn from a page; return whether other crawlers should know soon."""
         ours, found, is_time = page.known, [], False
-        responses = asked.responses()
+        responses = asked.responses(ours)
         if responses and site.is_due(page.id, Lesson.RESPONSE):
-            for theirs in responses:
-                found += site.learn_response(ours, theirs)
+            for theirs, overlap in responses:
+                found += site.learn_response(ours, theirs, overlap)
         # One page that is new each time it is met doesn't show what others share.
         is_new = verdict.decision is Decision.NEW and not responses
         if is_new and site.is_due(page.id, Lesson.ALONE):

@@ -8,7 +8,8 @@ from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.decision.context import Context, Excluded
 from scrapy_neardup.decision.evidence import Evidence, have_one_address, have_one_path
 from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.decision.shingling import TEXT, Text
+from scrapy_neardup.decision.sketch import Overlap, overlap
 from scrapy_neardup.verdict import Candidate, Decided, Decision, Match, Page, Verdict
 
 
@@ -51,17 +52,27 @@ class Asked:
         self._asked.append((candidate, decided))
         return decided
 
-    def responses(self) -> list[Evidence]:
-        """Return the evidence of other candidates at the page's address, but for a session."""
-        sizes, ours = self._matching.sketch, self._page.evidence
-        if sizes is None:
-            return []
-        others = [each.evidence for each, _ in self._asked if each.page_id != self._page.id]
-        return [
-            Evidence.unpack(each, sizes)
-            for each in others
-            if len(each) == len(ours) and have_one_address(each, ours)
-        ]
+    def responses(self, ours: Evidence) -> list[tuple[Evidence, Overlap]]:
+        """Return other candidates at the page's address but for a session, and how texts compare.
+
+        Parameters
+        ----------
+        ours
+            The page's own evidence.
+        """
+        found: list[tuple[Evidence, Overlap]] = []
+        sizes, stored = self._matching.sketch, self._page.evidence
+        for each, _ in self._asked:
+            if (
+                sizes
+                and each.page_id != self._page.id
+                and len(each.evidence) == len(stored)
+                and have_one_address(each.evidence, stored)
+            ):
+                theirs = Evidence.unpack(each.evidence, sizes)
+                a, b = ours.sketches[TEXT], theirs.sketches[TEXT]
+                found.append((theirs, overlap(a, b, 0, sizes[TEXT])))
+        return found
 
     def reported(self, verdict: Verdict) -> Verdict:
         """Return the verdict with how its match was found, or with the nearest candidate."""

@@ -7,7 +7,7 @@
    title to .95, or .99 where the addresses end in other names, too; at one address but for a
    session to .8. Nothing less is ever dropped.
 3. Rows that are equal in any order, under one title, make one page. Equal they must be where next
-   to nothing counts, where too few pages of the folder are known, and on short pages.
+   to nothing counts (``NEARDUP_MIN_TOKENS``), and where too few pages of the folder are known.
 4. Other media and embedded data contradict under another title, and where little text counts.
 
 The constants are measured in docs/quality.md.
@@ -35,8 +35,6 @@ RESPONSE: Final = 2.0
 """Share of the usual difference in which pages at one address but for a session may differ."""
 LEAST: Final = 0.8
 """Resemblance below which `RESPONSE` doesn't lower the one that is needed."""
-MIN_SHINGLES: Final = 20
-"""Number of shingles that count below which pages must be equal."""
 MIN_TEXT: Final = 10
 """Number of shingles that count outside of elements named as boilerplate below which these count,
 too."""
@@ -177,21 +175,22 @@ class _Pair:
         return self._alike(views)
 
     def _must_equal(self) -> bool | None:
-        """Return whether pages are equal that must be, by the settings or as they are short."""
+        """Return whether pages are equal that must be by the settings; None: they needn't."""
         ours, theirs, context = self._ours, self._theirs, self._context
         is_equal = self._has_equal_rows and self._has_equal_named and self._has_equal_media
         has_equal_words = ours.title == theirs.title
         if context.is_exact:
             return is_equal and has_equal_words
-        if not ours.sketches:
-            has_title = self.title is Title.SAME or ours.segments == theirs.segments
-            return is_equal and self.title is not Title.OTHER and has_title
         if context.titles == "strict" and not has_equal_words:
             return is_equal
         return None
 
     def _media_contradict(self, views: _Views) -> bool:
-        if self._has_equal_media or self._has_one_path:
+        if self._has_equal_media:
+            return False
+        if self._has_little(views):
+            return True
+        if self._has_one_path:
             return False
         if self.title is Title.OTHER or views.text.smaller < MIN_BESIDE_MEDIA:
             return True
@@ -200,14 +199,18 @@ class _Pair:
     def _may_be_equal(self, views: _Views) -> bool | None:
         """Return whether pages are equal where that decides, and None where it doesn't."""
         ours, theirs = self._ours, self._theirs
-        has_one_title = ours.segments == theirs.segments
+        has_one_title = self.title is Title.SAME or ours.segments == theirs.segments
         is_response = self.address is Address.RESPONSE
         if has_one_title and self._has_equal_rows and (self._has_equal_named or is_response):
             return True
         if self._is_cold():
             is_equal = self._has_equal_rows and self._has_equal_named
             return is_equal and self.title is not Title.OTHER
-        return False if views.all.smaller < MIN_SHINGLES else None
+        return False if self._has_little(views) else None
+
+    def _has_little(self, views: _Views) -> bool:
+        """Return whether next to nothing of the pages counts."""
+        return views.all.smaller < self._context.min_tokens
 
     def _is_cold(self) -> bool:
         """Return whether too little is known of the pages' site to go by what is alike.

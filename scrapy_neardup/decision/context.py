@@ -76,6 +76,8 @@ class Context:
         What is known of their sites.
     min_resemblance
         Minimum resemblance of pages that are one.
+    min_tokens
+        Number of shingles that count below which pages must be equal.
     titles
         Whether titles count: ``"learn"``, ``"strict"``, ``"ignore"``.
     is_exact
@@ -86,6 +88,7 @@ class Context:
 
     knowledge: Knowledge = _NOTHING
     min_resemblance: float = OPTIONS["min_resemblance"].default
+    min_tokens: int = OPTIONS["min_tokens"].default
     titles: str = OPTIONS["titles"].default
     is_exact: bool = False
     prefers_canonical: bool = False

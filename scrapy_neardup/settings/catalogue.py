@@ -44,7 +44,7 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "compact": MappingProxyType({"features": (3, 6, 1), "sketch": (512, 128)}),
         "exact": MappingProxyType({"min_resemblance": 1.0, "titles": "strict"}),
         "paper": MappingProxyType(
-            {"method": "simhash", "min_resemblance": 0.0, "shingle_size": 3}
+            {"method": "simhash", "min_resemblance": 0.0, "min_tokens": 32, "shingle_size": 3}
         ),
     }
 )
@@ -188,9 +188,9 @@ class Judging(_Checked):
     )
     min_tokens: int = _option(
         kinds.integer(0, 1_000_000),
-        32,
-        "Number of words below which pages are near-duplicates only if text, title, images and"
-        " embedded data are equal.",
+        20,
+        "Number of words that count (without what the pages of a site share) below which pages are"
+        " near-duplicates only if text, title, images and embedded data are equal.",
     )
     scope: str | Callable[..., str] = _option(
         kinds.callable_or(*SCOPES),

@@ -1,22 +1,25 @@
 """DOM paths of a site whose text changes with each response: clocks, counters, adverts, tokens.
 
-That a path changes is only seen where one page is met again, equal but for what stands at some
+That a path changes is only seen where one page is met again, alike but for what stands at some
 paths. Which page is met again is for its address to say, or two products that share all but a line
 would be one: the same path and parameters, but for those that name a session or a campaign.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
+from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.site.folders import Folders
 from scrapy_neardup.site.siterule import SiteRule
 
-SHOWN: Final = 4
+ALIKE: Final = 0.9
+"""Minimum resemblance of two responses with one page, but for what stands where it changed."""
+SHOWN: Final = 3
 """Minimum number of pairs of responses with one page in which the text at a DOM path must have
 changed; they must also be a quarter of the pairs that have it."""
 
@@ -40,7 +43,7 @@ class ChangingPaths(SiteRule):
         self._others: list[dict[int, tuple[float, float]]] = []
         self._known: frozenset[int] = frozenset()
 
-    def learn_response(self, ours: Evidence, theirs: Evidence) -> bool:
+    def learn_response(self, ours: Evidence, theirs: Evidence, found: Overlap) -> bool:
         """Learn from two responses with one page; return whether something new is known."""
         paths = ours.paths.keys() | theirs.paths.keys()
         changed = {
@@ -50,7 +53,7 @@ class ChangingPaths(SiteRule):
             or (b := theirs.paths.get(path)) is None
             or a.rows != b.rows
         }
-        if ours.rows_without(changed) != theirs.rows_without(changed):
+        if not _are_alike_but_at(changed, ours, theirs, found):
             return False
         for path in (ours.paths.keys() & theirs.paths.keys()) | changed:
             seen = self._seen.setdefault(path, [0.0, 0.0])
@@ -97,6 +100,20 @@ class ChangingPaths(SiteRule):
         self._known = frozenset(
             [path for path, (other, same) in total.items() if other >= SHOWN and 3 * other >= same]
         )
+
+
+def _are_alike_but_at(
+    paths: Collection[int], ours: Evidence, theirs: Evidence, found: Overlap
+) -> bool:
+    """Return whether two pages are alike but for what stands at some DOM paths."""
+    if ours.rows_without(paths) == theirs.rows_without(paths):
+        return True
+    own, other = (
+        sum([at.shingles for path, at in each.paths.items() if path in paths])
+        for each in (ours, theirs)
+    )
+    rest = Overlap(found.common, max(0, found.ours - own), max(0, found.theirs - other))
+    return rest.resemblance >= ALIKE
 
 
 def _checked(dump: list[Any]) -> dict[int, tuple[float, float]]:

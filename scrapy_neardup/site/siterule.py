@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from scrapy_neardup.decision.context import Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.site.folders import Folders
 
 
@@ -43,8 +44,14 @@ class SiteRule(ABC):
         """
         return False
 
-    def learn_response(self, ours: Evidence, theirs: Evidence) -> bool:  # noqa: ARG002
-        """Learn from two responses with one page; return whether something new is known."""
+    def learn_response(self, ours: Evidence, theirs: Evidence, found: Overlap) -> bool:  # noqa: ARG002
+        """Learn from two responses with one page; return whether something new is known.
+
+        Parameters
+        ----------
+        found
+            How their texts compare as they stand.
+        """
         return False
 
     @abstractmethod

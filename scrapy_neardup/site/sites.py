@@ -18,6 +18,7 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.decision.context import NOTHING, Excluded
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.settings.catalogue import LEARNABLE
 from scrapy_neardup.site.boilerplate import MAX_STATE, Boilerplate
 from scrapy_neardup.site.changing import ChangingPaths
@@ -106,9 +107,9 @@ class Site:
         self.folders.learn(folders)
         return [rule for rule in self.rules if rule.learn(evidence, text)]
 
-    def learn_response(self, ours: Evidence, theirs: Evidence) -> list[SiteRule]:
+    def learn_response(self, ours: Evidence, theirs: Evidence, found: Overlap) -> list[SiteRule]:
         """Learn from two responses with one page; return the rules that know something new."""
-        return [rule for rule in self.rules if rule.learn_response(ours, theirs)]
+        return [rule for rule in self.rules if rule.learn_response(ours, theirs, found)]
 
     def shrink(self, most: int) -> None:
         """Forget folders until about `most` bytes are held."""

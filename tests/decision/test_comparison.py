@@ -218,7 +218,8 @@ def test_short_pages_are_equal_or_not():
     assert decided(short("just a few words here"), theirs).is_same
     assert not decided(short("just a few other words"), theirs).is_same
     assert not decided(short("just a few words here", "Two"), theirs).is_same
-    assert decided(page(WHOLE), theirs).rule is Refusal.OTHER_KIND
+    photo = short("just a few words here<img src=/photo.jpg>", url="http://a.example/2?id=5")
+    assert decided(photo, theirs).rule is Refusal.OTHER_MEDIA  # at one path, too
     assert decided(page(WHOLE), replace(theirs, evidence=b"")).rule is Refusal.OTHER_KIND
 
 

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from scrapy_neardup.analysis import Analyser, page_id
+from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
@@ -165,13 +166,14 @@ def test_short_pages_are_judged_by_equality():
         Content("five tokens are just plenty", "T"),
     )
     assert first.decision is other.decision is Decision.NEW
-    assert (same.decision, same.reason) == (Decision.DUPLICATE, Reason.EQUAL)
+    assert (same.decision, same.match.decided.rule) == (Decision.DUPLICATE, Rule.EQUAL)
 
 
 def test_min_tokens_is_the_boundary():
     text = " ".join(f"w{number}" for number in range(32))
-    assert not analysed(Content(text)).exact
-    assert analysed(Content(text), min_tokens=33).exact
+    assert not analysed(Content(text), method="simhash", min_resemblance=0.0).exact
+    assert analysed(Content(text), method="simhash", min_resemblance=0.0, min_tokens=33).exact
+    assert not analysed(Content(text), min_tokens=33).exact
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.decision.evidence import DomPath, Evidence
 from scrapy_neardup.decision.shingling import Text
+from scrapy_neardup.decision.sketch import Overlap
 from scrapy_neardup.site.changing import SHOWN
 from scrapy_neardup.site.counts import MIN_PAGES
 from scrapy_neardup.site.sites import RULES, Site, Sites
@@ -80,17 +81,25 @@ def changed(number, same=7):
     return evidence(paths=paths, rows=100 + number + same)
 
 
-def test_a_path_changes_where_responses_are_equal_but_for_it():
+APART = Overlap(50, 10, 10)
+"""Of texts of which more differs than stands where it changed."""
+
+
+def test_a_path_changes_where_responses_are_alike_but_for_it():
     site = Site("me")
     for number in range(SHOWN):
         assert not rule(site, "changing").exclude(changed(1)).paths
-        site.learn_response(changed(number), changed(number + 50))
+        site.learn_response(changed(number), changed(number + 50), APART)
     assert rule(site, "changing").exclude(changed(1)).paths == {11}
     unlike = Site("me")
     for number in range(2 * SHOWN):
         other = changed(number + 50)._replace(rows=number)
-        unlike.learn_response(changed(number), other)
+        unlike.learn_response(changed(number), other, APART)
     assert not rule(unlike, "changing").exclude(changed(1)).paths
+    for number in range(SHOWN):
+        other = changed(number + 50)._replace(rows=number)
+        unlike.learn_response(changed(number), other, Overlap(95, 8, 8))
+    assert rule(unlike, "changing").exclude(changed(1)).paths == {11}
 
 
 def learnt_by(site):
@@ -106,7 +115,7 @@ def learnt_by(site):
 def complete():
     site = grown()
     for number in range(SHOWN):
-        site.learn_response(changed(number), changed(number + 50))
+        site.learn_response(changed(number), changed(number + 50), APART)
     return site
 
 
@@ -136,7 +145,7 @@ def test_what_one_host_shows_says_nothing_of_another():
         page = own._replace(segments=frozenset({1, 100 + number}))
         sites["//a.example"].learn(chain(DOCS), page, text(number, MENU))
     for number in range(SHOWN):
-        sites["//a.example"].learn_response(changed(number), changed(number + 50))
+        sites["//a.example"].learn_response(changed(number), changed(number + 50), APART)
     sites["//b.example"].learn(chain("//b.example/docs/"), copy, text(1, MENU))
     told = copy._replace(paths={11: DomPath(1, 1)})
     assert not any(sites.exclude(told))

@@ -201,7 +201,7 @@ class UrlRules:
             is_new=verdict.decision is Decision.NEW,
             match=Parts.of(match.url) if match and match.url else None,
             words=_words(page, content),
-            is_short=page.exact,
+            is_short=isinstance(page, AnalysedPage) and page.is_short,
         )
         if is_joined:
             self._saveable += 1
@@ -343,7 +343,7 @@ def _words(page: Page, content: Content | None) -> int:
     """Return a hash of a page's words in any order; of a short page, of its letters alone."""
     if content is None or not isinstance(page, AnalysedPage):
         return 0
-    return unordered_hash(content.blocks.texts, letters_only=True) if page.exact else page.words
+    return unordered_hash(content.blocks.texts, letters_only=True) if page.is_short else page.words
 
 
 def _may_be_skipped(request: Request) -> bool:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from scrapy_neardup.analysis import AnalysedPage, page_id, scope_of
-from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
+from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchError
 from scrapy_neardup.fingerprints.hashing import salt
@@ -104,7 +104,8 @@ def _page(row: Mapping[str, Any], stored: Stored, parameters: Parameters) -> Pag
     fingerprint = int(row["fingerprint"], 16)
     if type(tokens) is not int or not 0 <= fingerprint < 1 << 64:
         raise ValueError("tokens or fingerprint is out of its range")
-    exact = tokens < parameters.min_tokens
+    is_short = tokens < parameters.min_tokens
+    exact = is_short and not parameters.matching.sketch
     _check_stored(stored, parameters.matching, exact=exact)
     return AnalysedPage(
         id=page_id(identity(name)),
@@ -116,6 +117,7 @@ def _page(row: Mapping[str, Any], stored: Stored, parameters: Parameters) -> Pag
         features=stored.features,
         evidence=stored.evidence,
         address=Address.of(name, salt(parameters.hash_key)),
+        is_short=is_short,
     )
 
 
@@ -130,8 +132,8 @@ def _check_stored(stored: Stored, matching: Matching, *, exact: bool) -> None:
                 f"of its features and sketch, {key} is {stored.shape.get(key, 0)} and must be"
                 f" {value}; scan with the options of load"
             )
-    size = HEAD_SIZE if exact else stored_size(matching.sketch or (0, 0))
-    if matching.sketch and len(stored.evidence) != size:
+    size = stored_size(matching.sketch) if matching.sketch else 0
+    if len(stored.evidence) != size:
         raise ValueError(f"its sketch has {len(stored.evidence)} bytes and must have {size}")
 
 
