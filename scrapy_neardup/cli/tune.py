@@ -127,7 +127,9 @@ def tune(
         refuse_given("--label", {"pages"})
         if path is None:
             raise click.UsageError("--label needs --output, for the page")
-        _write(path, "Labelling", _LABELLING, {"study": study(found, each, seed, line.update)})
+        drawn = study(found, each, seed, line.update)
+        line.done(len(drawn["pairs"]), "pairs drawn")
+        _write(path, "Labelling", _LABELLING, {"study": drawn})
         return
     measured = measure(found, pages, seed, line.update)
     if not (measured.truth.duplicates.any() or measured.outcomes[0].dropped):

@@ -111,6 +111,7 @@ def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
         ([], "Missing argument 'INPUT...'"),
         (["alone.jsonl", "--labels", "x"], "--labels takes no INPUT"),
         (["--labels", "alone.jsonl"], "alone.jsonl, line 1: not a label"),
+        (["alone.jsonl", "--label", "3"], "no two are within 10 bits: there is nothing to label"),
         (["alone.jsonl", "--label", "3", "--pages", "20"], "--pages can't be combined with"),
     ],
 )

@@ -88,25 +88,30 @@ def draw_pairs(
 
     Notes
     -----
-    O(n^2) popcounts, 20 s for 100,000 fingerprints; memory for a million pairs.
+    O(n^2) popcounts, some 10 s for 100,000 fingerprints; memory for a million pairs.
     """
     source = np.random.default_rng(seed)
     counts = np.zeros(MOST_BITS + 1, np.int64)
+    # Pairs are ranked at random; of each distance the least ranks are drawn.
+    limits = np.ones(MOST_BITS + 1)
     parts: list[NDArray[np.float64]] = [np.empty((0, 4))]
     held = 0
     for row in range(len(fingerprints)):
         distances = np.bitwise_count(fingerprints[row + 1 :] ^ fingerprints[row])
         near = np.flatnonzero(distances <= MOST_BITS)
-        if len(near):
-            counts += np.bincount(distances[near], minlength=MOST_BITS + 1)
-            first = np.full(len(near), row)
-            ranks = source.random(len(near))
-            parts.append(np.stack([first, near + row + 1, distances[near], ranks], axis=1))
-            held += len(near)
+        counts += np.bincount(distances[near], minlength=MOST_BITS + 1)
+        ranks = source.random(len(near))
+        ranked = ranks < limits[distances[near]]
+        near, ranks = near[ranked], ranks[ranked]
+        parts.append(
+            np.stack([np.full(len(near), row), near + row + 1, distances[near], ranks], 1)
+        )
+        held += len(near)
         if held > _HELD or row == len(fingerprints) - 1:
             together = np.concatenate(parts)
             together = together[np.argsort(together[:, 3])]
             kept = [np.flatnonzero(together[:, 2] == bits)[:each] for bits in range(len(counts))]
+            limits = np.array([together[at[-1], 3] if len(at) == each else 1 for at in kept])
             parts = [together[np.sort(np.concatenate(kept))]]
             held = len(parts[0])
     return parts[0][:, :3].astype(np.int64), counts
@@ -118,6 +123,11 @@ def study(
     """Return what the page for labelling shows: names and packed texts, and the pairs drawn.
 
     Fingerprints are those of the preset ``paper``; pages too short for one take no part.
+
+    Raises
+    ------
+    InputError
+        No two pages are within `MOST_BITS`.
 
     Notes
     -----
@@ -140,6 +150,11 @@ def study(
                 ends.append(ends[-1] + file.write(packed))
             progress(number, "pages read")
         pairs, counts = draw_pairs(np.array(fingerprints, np.uint64), each, seed)
+        if not len(pairs):
+            raise InputError(
+                f"of {len(names):,} pages with a fingerprint no two are within {MOST_BITS} bits:"
+                " there is nothing to label; give more pages"
+            )
         shown, places = np.unique(pairs[:, :2], return_inverse=True)
         texts = []
         for number in shown.tolist():

@@ -30,8 +30,7 @@ document.body.append(make("main", {},
       make("label", {}, "Go on with saved labels: ", file),
       status),
     sides, texts)));
-if (study.pairs.length) show(0);
-else status.append("No two pages are near enough to be drawn.");
+show(0);
 
 document.addEventListener("keydown", (event) => {
   if (event.target === file || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -43,7 +42,6 @@ document.addEventListener("keydown", (event) => {
 addEventListener("beforeunload", (event) => saved || event.preventDefault());
 
 function say(label) {
-  if (!labels.length) return;
   labels[place] = label;
   saved = false;
   const open = labels.findIndex((each, at) => each == null && at > place);
