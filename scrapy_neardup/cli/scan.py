@@ -186,11 +186,12 @@ def scan(
 
 
 _OF_SIGNATURES = {"unit", "stop_words", "stem", "idf"}
+"""Options that need --signature."""
 _USED = {
     "simhash": {"max_distance", "weights", "idf"}, "mod-p": {"min_resemblance", "modulus"},
     "i-match": {"min_resemblance", "idf"}, "lexicons": {"min_resemblance", "idf"},
 }  # fmt: skip
-"""Options that need --signature, and those that have a use with one of them, or else with all."""
+"""Signature -> the options that only some have a use for; of the others it is a resemblance."""
 _ALWAYS_USED = {
     "inputs", "signature", "unit", "stop_words", "stem", "text", "ignore", "shingle_size",
     "path", "progress",
