@@ -267,7 +267,7 @@ def _clustered(
 ) -> Integers:
     """Return the labels of pages by the method and options of the command line."""
     if method == "exact":
-        return _connected(seen(texts.units("word")), shingle_size, threshold)
+        return _connected(seen(texts.units()), shingle_size, threshold)
     sketches = (mod_sketch(page, modulus) for page in seen(texts.shingle_hashes(shingle_size)))
     if method == "greedy":
         return _gathered(sketches, threshold, common)

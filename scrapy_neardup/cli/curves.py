@@ -6,7 +6,7 @@ import json
 
 import click
 
-from scrapy_neardup.fingerprints.filtering import Filter, choose_filter
+from scrapy_neardup.fingerprints.filtering import Filter, FilterRule, choose_filter
 from scrapy_neardup.offline.files.featurefiles import spelt
 from scrapy_neardup.settings.parameters import Parameters
 
@@ -17,13 +17,14 @@ _BAR = 40
 """Characters of the longest bar."""
 
 
-def print_filter(threshold: float, minima: int, *, as_json: bool) -> None:
+def print_filter(threshold: float, minima: int, rule: FilterRule, *, as_json: bool) -> None:
     """Print the filter for a threshold, and the chance that it and others accept a resemblance."""
-    chosen = choose_filter(threshold, minima=minima)
+    chosen = choose_filter(threshold, minima=minima, rule=rule)
     others = {"the default": Filter(*Parameters().features), "AltaVista's": Filter(6, 14, 2)}
     if as_json:
         curve = [[x, chosen.acceptance(x)] for x in _RESEMBLANCES]
-        result = {"threshold": threshold, "features": spelt(chosen), "curve": curve}
+        result = {"threshold": threshold, "features": spelt(chosen), "rule": rule}
+        result |= {"slope": chosen.slope(threshold), "curve": curve}
         click.echo(json.dumps(result, indent=2))
         return
     count, size, shared = chosen
@@ -42,6 +43,8 @@ def print_filter(threshold: float, minima: int, *, as_json: bool) -> None:
         )
         mark = " <" if x == threshold else ""
         click.echo(f"{x:11.3f}  {accepted:8.4f}  {bar:{_BAR}}  {beside}{mark}")
+    slopes = [f"{each.slope(threshold):.2f}" for each in (chosen, *others.values())]
+    click.echo(f"slope at {threshold}: {slopes[0]}; {' and '.join(slopes[1:])}")
 
 
 def _shown(threshold: float) -> list[float]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
 
+from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
 from scrapy_neardup.settings.catalogue import OPTIONS, PRESETS, Option, as_flags, flag_of
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -180,3 +182,36 @@ text_options = together(
     setting_option("text"), setting_option("ignore"), output_option, progress_option
 )
 """Options of the verbs that compare texts: which text, the output, progress."""
+
+unit_options = together(
+    click.option(
+        "--unit",
+        type=click.Choice(get_args(Unit)),
+        default="word",
+        help="What shingles are made of: words, characters, lines, sentences, or phrases, which"
+        " are the runs of words between --stop-words.",
+    ),
+    click.option(
+        "--stop-words",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Leave out the words of this file.",
+    ),
+    click.option(
+        "--stem",
+        metavar="LANGUAGE",
+        help='Stem words by Snowball (extra "stem"), as those of english; or the dotted path of a'
+        " function from a word to its stem.",
+    ),
+)
+"""Options that say of which units of a text features are made."""
+
+
+def units_of(values: Mapping[str, Any]) -> Units:
+    """Return the units that `unit_options` name."""
+    path, stem = values["stop_words"], values["stem"]
+    return Units(
+        values["unit"],
+        () if path is None else path.read_text("utf-8", "replace").split(),
+        None if stem is None else stemmer(stem),
+    )

@@ -15,13 +15,15 @@ from scrapy_neardup.cli.flags import (
     refuse_given,
     shingle_size_option,
     text_options,
+    unit_options,
+    units_of,
 )
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
-from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm
+from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.pagetexts import Texts, Unit
+from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 
 _VALUES = {
@@ -35,7 +37,10 @@ _VALUES = {
 }
 """Measure -> name of its values in the output."""
 _ALGORITHM = {"algorithm", "max_depth"}
-_OF_SETS = {"threshold", "shingle_size", "unit", "labelled", *_ALGORITHM}
+_OF_SETS = {
+    "threshold", "comparison", "shingle_size", "unit", "stop_words", "stem", "labelled",
+    *_ALGORITHM,
+}  # fmt: skip
 _OF_STRINGS = {"distance", "gram_size"}
 """Options of measures of sets, and of measures of strings."""
 
@@ -59,13 +64,14 @@ _OF_STRINGS = {"distance", "gram_size"}
     default=OPTIONS["min_resemblance"].default,
     help="Minimum similarity of a pair: up to 1, or a number of shingles for overlap.",
 )
-@shingle_size_option
 @click.option(
-    "--unit",
-    type=click.Choice(["word", "char", "line"]),
-    default="word",
-    help="What shingles are made of: words, characters or lines.",
+    "--comparison",
+    type=click.Choice(get_args(Comparison)),
+    default=">=",
+    help="Of the similarity of a pair with the threshold.",
 )
+@shingle_size_option
+@unit_options
 @click.option(
     "--labelled",
     is_flag=True,
@@ -107,7 +113,6 @@ def join(
     inputs: tuple[str, ...],
     existing: tuple[str, ...],
     measure: str,
-    unit: Unit,
     text: View,
     ignore: tuple[str, ...],
     path: str,
@@ -132,6 +137,7 @@ def join(
       scrapy-neardup join site/ --threshold 0.8
       scrapy-neardup join articles/ --existing books/ --measure containment
       scrapy-neardup join site/ --measure edit --distance 20
+      scrapy-neardup join site/ --unit char --shingle-size 4 --labelled --algorithm ppjoin+
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
     # Errors of options come before hours of reading.
@@ -142,12 +148,13 @@ def join(
         open_measure(cast("MeasureName", measure), options["threshold"])
     elif options["distance"] is None:
         raise click.UsageError("--measure edit needs --distance")
+    units = units_of(options)
     corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
     texts = [Texts(corpus, text, ignore) for corpus in corpora]
     with output(path) as results:
         line = Progress(progress, results)
         pages = [
-            line.reading(part.units(unit), corpus)
+            line.reading(part.units(units), corpus)
             for part, corpus in zip(texts, corpora, strict=True)
         ]
         found = _edited(pages, **options) if measure == "edit" else _alike(
@@ -171,13 +178,15 @@ def _alike(
     threshold: float,
     shingle_size: int,
     labelled: bool,
+    comparison: Comparison,
     algorithm: Algorithm,
     max_depth: int,
     **_: Any,
 ) -> Measured:
     """Return the pairs whose sets of shingles are similar; `first` reads the first pages."""
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
-    how: dict[str, Any] = {"measure": measure, "algorithm": algorithm, "max_depth": max_depth}
+    how: dict[str, Any] = {"measure": measure, "comparison": comparison}
+    how |= {"algorithm": algorithm, "max_depth": max_depth}
     if len(pages) == 1:
         found = self_join(sets, threshold, **how)
     else:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil, exp, expm1, factorial, log2
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -16,6 +16,7 @@ from scrapy_neardup.cli.curves import print_filter
 from scrapy_neardup.cli.flags import refuse_given, setting_option
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.filtering import FilterRule
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
@@ -75,6 +76,13 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     default=84,
     help="With --threshold: maximum minima of a page, K times S.",
 )
+@click.option(
+    "--rule",
+    type=click.Choice(get_args(FilterRule)),
+    default="area",
+    help="With --threshold: choose the curve with the least area between itself and the step from"
+    " 0 to 1 there, or with the steepest slope there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def plan(
     *,
@@ -83,6 +91,7 @@ def plan(
     preset: str,
     threshold: float | None,
     minima: int,
+    rule: FilterRule,
     as_json: bool,
 ) -> None:
     """Show the table designs for a number of pages, and what each store needs for them.
@@ -102,9 +111,9 @@ def plan(
     """  # noqa: D301  (click's mark for lines to keep)
     if threshold is not None:
         refuse_given("--threshold", {"pages", "max_distance", "preset"})
-        print_filter(threshold, minima, as_json=as_json)
+        print_filter(threshold, minima, rule, as_json=as_json)
         return
-    refuse_given("a number of pages", {"minima"})
+    refuse_given("a number of pages", {"minima", "rule"})
     designs = list(_designs(pages, max_distance))
     matching = Parameters.of_preset(preset).matching
     stores = list(_stores(pages, max_distance, matching))

@@ -16,20 +16,27 @@ from scrapy_neardup.analysis import AnalysedPage, Analyser
 from scrapy_neardup.cli.common import Interrupted, Progress, escaped, output
 from scrapy_neardup.cli.flags import (
     given,
+    is_given,
     jobs_option,
     progress_option,
+    refuse_given,
     scheduler_option,
     setting_option,
+    unit_options,
+    units_of,
 )
 from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.fingerprints.signatures import SIGNATURES
 from scrapy_neardup.offline.clustering.containing import Holding
 from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.scanning import analysed, judge
+from scrapy_neardup.offline.jobs.signing import signed, simhashed, weight_table
 from scrapy_neardup.offline.readers.corpus import Corpus
+from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
@@ -65,6 +72,21 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     default=1,
     help="With --containment: keep one shingle in M. The share is then an estimate.",
 )
+@click.option(
+    "--signature",
+    type=click.Choice(["simhash", *SIGNATURES]),
+    help="Judge pages by this signature of the literature alone, to compare it with others, and"
+    " print it: page, verdict, of, resemblance (or distance), signature (or fingerprint). Of the"
+    " other options those about text, --shingle-size and --min-resemblance (or --max-distance)"
+    " apply; each signature has defaults of its own.",
+)
+@unit_options
+@click.option(
+    "--idf",
+    metavar="FILE",
+    help="For simhash, i-match and lexicons: lines of a word, a tab and its weight, as idf; other"
+    " words weigh as much as the heaviest.  [default: all alike; the idf of the INPUTs]",
+)
 @progress_option
 @click.option(
     "--summary/--no-summary",
@@ -81,6 +103,7 @@ def scan(
     path: str,
     containment: float | None,
     modulus: int,
+    signature: str | None,
     progress: bool | None,
     summary: bool | None,
     **settings: Any,
@@ -113,6 +136,7 @@ def scan(
     Examples:
       scrapy-neardup scan site/ --jobs 4 --output verdicts.jsonl
       scrapy-neardup scan crawl.warc.gz --scope host --store sqlite:seen.db
+      scrapy-neardup scan site/ --signature winnowing --stem english
       scrapy-neardup scan site/ --containment 0.95 | jq -r 'select(.holds != []) | .page'
       zcat pages.jsonl.gz | scrapy-neardup scan - | jq -r 'select(.verdict == "duplicate") | .page'
     """  # noqa: D301  (click's mark for lines to keep)
@@ -120,8 +144,14 @@ def scan(
         raise click.BadParameter(
             "scan writes JSON lines, and not Parquet: name it .jsonl", param_hint="--output"
         )
-    parameters = judging_parameters(settings)
     corpus = Corpus(inputs)
+    if signature is not None:
+        _print_signed(corpus, signature, path, progress, {**settings, "modulus": modulus})
+        return
+    if wrong := given(_OF_SIGNATURES):
+        raise click.UsageError(f"{wrong[0]} needs --signature")
+    settings = {name: value for name, value in settings.items() if name not in _OF_SIGNATURES}
+    parameters = judging_parameters(settings)
     counts: Counter[tuple[Decision, Reason]] = Counter()
     holding = None
     if containment is None:
@@ -153,6 +183,52 @@ def scan(
         line.done(counts.total(), "pages")
     if sys.stderr.isatty() if summary is None else summary:
         click.echo(_summary(counts, line.seconds), err=True)
+
+
+_OF_SIGNATURES = {"unit", "stop_words", "stem", "idf"}
+"""Options that need --signature."""
+_USED = {
+    "simhash": {"max_distance", "weights", "idf"}, "mod-p": {"min_resemblance", "modulus"},
+    "i-match": {"min_resemblance", "idf"}, "lexicons": {"min_resemblance", "idf"},
+}  # fmt: skip
+"""Signature -> the options that only some have a use for; of the others it is a resemblance."""
+_ALWAYS_USED = {
+    "inputs", "signature", "unit", "stop_words", "stem", "text", "ignore", "shingle_size",
+    "path", "progress",
+}  # fmt: skip
+
+
+def _print_signed(
+    corpus: Corpus, name: str, path: str, progress: bool | None, settings: dict[str, Any]
+) -> None:
+    """Judge pages by one signature, and print the verdicts."""
+    used = _ALWAYS_USED | _USED.get(name, {"min_resemblance"})
+    refuse_given(f"--signature {name}", {*click.get_current_context().params} - used)
+    units, idf = units_of(settings), settings["idf"]
+    chosen = {each: settings[each] for each in used & {*settings} if is_given(each)}
+    size = chosen.get("shingle_size", 4 if name == "simhash" else SIGNATURES[name].shingle_size)
+    table = None if idf is None else weight_table(idf, units, size)
+    texts = Texts(corpus, settings["text"], settings["ignore"])
+    with output(path) as results:
+        line = Progress(progress, results)
+        pages = (
+            (record.page, units.hashes(text))
+            for record, text in line.reading(texts.texts(), corpus)
+        )
+        rows = (
+            simhashed(pages, table or settings["weights"], size, settings["max_distance"])
+            if name == "simhash"
+            else signed(
+                pages,
+                name,
+                size,
+                table,
+                threshold=chosen.get("min_resemblance"),
+                modulus=chosen.get("modulus"),
+            )
+        )
+        for row in rows:
+            click.echo(json.dumps(row), results)
 
 
 @contextmanager

@@ -13,9 +13,10 @@ import numpy as np
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import progress_option
+from scrapy_neardup.cli.flags import progress_option, refuse_given
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.evaluation.labelling import by_distance, read_labels, study
 from scrapy_neardup.offline.evaluation.readpages import audited_pages, read_pages
 from scrapy_neardup.offline.evaluation.truth import LOST
 from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, chosen, measure
@@ -26,13 +27,15 @@ from scrapy_neardup.reports.reportpage import counted, printable
 from scrapy_neardup.settings.parameters import Parameters
 
 _SCRIPTS = "shown", "data", "charts", "tuned"
-"""Modules in ``reports/assets/`` that draw the page."""
+_LABELLING = "shown", "data", "reordered", "difference", "export", "labels"
+_LABELLED = "shown", "data", "charts", "labelled"
+"""Modules in ``reports/assets/`` that draw the pages."""
 _PRINTED, _LISTED = 5, 100
 """Maximum number of pairs to review that are printed, and that the report shows."""
 
 
 @click.command()
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
+@click.argument("inputs", metavar="INPUT...", nargs=-1)
 @click.option(
     "--audit",
     is_flag=True,
@@ -53,6 +56,20 @@ _PRINTED, _LISTED = 5, 100
     default=0,
     help="Seed of the random sample.",
 )
+@click.option(
+    "--label",
+    "each",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Instead, draw N pairs of pages at each distance of their fingerprints up to 10 bits, and"
+    " write a page to --output in which you label them.",
+)
+@click.option(
+    "--labels",
+    metavar="FILE",
+    help="Instead, show precision and recall for each k by the labels that you saved in that page;"
+    " without INPUTs.",
+)
 @click.option("--output", "path", metavar="FILE", help="Write a page with the picture here.")
 @progress_option
 def tune(
@@ -61,6 +78,8 @@ def tune(
     audit: bool,
     pages: int,
     seed: int,
+    each: int | None,
+    labels: str | None,
     path: str | None,
     progress: bool | None,
 ) -> None:
@@ -79,18 +98,39 @@ def tune(
     know whether they are copies. The intervals hold for 95 samples of 100, each group of pages
     that look alike being one observation.
 
+    With --label and --labels you are the judge: the study by which Manku, Jain and Das Sarma chose
+    k = 3 (2007, section 4.1), on your own pages.
+
     \b
     Examples:
       scrapy-neardup tune site/ --output tuning.html
+      scrapy-neardup tune site/ --label 10 --output label.html
+      scrapy-neardup tune --labels labels.jsonl --output labelled.html
       scrapy-neardup try https://www.example.com/ --audit audit.jsonl
       scrapy-neardup tune --audit audit.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
     line = Progress(progress, sys.stdout)
+    if labels is not None:
+        refuse_given("--labels", {"audit", "pages", "seed", "each"})
+        if inputs:
+            raise click.UsageError("--labels takes no INPUT: leave it out")
+        _show_labels(labels, path)
+        return
+    if not inputs:
+        raise click.UsageError("Missing argument 'INPUT...'")
     found = (
         audited_pages(audit_entries(inputs))
         if audit
         else read_pages(Corpus(inputs), Analyser(Parameters()))
     )
+    if each is not None:
+        refuse_given("--label", {"pages"})
+        if path is None:
+            raise click.UsageError("--label needs --output, for the page")
+        drawn = study(found, each, seed, line.update)
+        line.done(len(drawn["pairs"]), "pairs drawn")
+        _write(path, "Labelling", _LABELLING, {"study": drawn})
+        return
     measured = measure(found, pages, seed, line.update)
     if not (measured.truth.duplicates.any() or measured.outcomes[0].dropped):
         raise InputError(
@@ -99,13 +139,33 @@ def tune(
         )
     line.done(len(measured.names), "pages")
     choice = chosen(measured.outcomes)
-    if path is not None:
-        with output(path) as results:
-            data = {"tuned": _data(inputs, measured, choice)}
-            results.writelines(web_page("Tuning", scripts=_SCRIPTS, early=data, late={}))
     click.echo("\n".join(_table(measured, choice)))
-    if path is not None and path != "-":
+    if path is not None:
+        _write(path, "Tuning", _SCRIPTS, {"tuned": _data(inputs, measured, choice)})
+
+
+def _write(path: str, title: str, scripts: Sequence[str], data: dict[str, Any]) -> None:
+    with output(path) as results:
+        results.writelines(web_page(title, scripts=scripts, early=data, late={}))
+    if path != "-":
         click.echo(f"The page is {path}.", err=True)
+
+
+def _show_labels(labels: str, path: str | None) -> None:
+    """Print precision and recall of each k by the labels of a file; write the page about them."""
+    rows = by_distance(read_labels(labels))
+    click.echo(
+        f"{'':42}{'of the labelled pairs':^44}{'of all pairs':^44}\n"
+        f" k {'pairs':>12}{'true':>8}{'false':>8}{'unknown':>9}"
+        + 2
+        * f"  {'precision':^22}{'recall':^20}"
+    )
+    for row in rows:
+        counts = f"{row.k:2} {row.pairs:12,}{row.labels[0]:8,}{row.labels[1]:8,}{row.labels[2]:9,}"
+        click.echo(counts + "".join(_share(each) for each in (*row.drawn, *row.all_pairs)))
+    if path is not None:
+        data = {"labelled": {"source": labels, "rows": [asdict(row) for row in rows]}}
+        _write(path, "Labelled pairs", _LABELLED, data)
 
 
 def _table(measured: Measured, choice: Outcome) -> Iterator[str]:

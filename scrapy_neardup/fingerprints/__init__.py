@@ -7,6 +7,8 @@
 `minwise`      features -> one-permutation sketch, compared by resemblance
 `broder`       features -> k digests of s minima, compared for equality
 `filtering`    filters by features: their choice, mega-shingles
+`units`        text -> words, characters, lines, sentences, phrases; stop words, stems
+`signatures`   token hashes -> winnowing, I-Match, word buckets, mod p
 `resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
 ============== =============================================================================
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ Hashes = NDArray[np.uint64]
 
 MAX_COMBINATIONS = 5_000
 """Maximum number of ways to take r of k features, each of which costs a sort of all pages."""
+
+FilterRule = Literal["area", "slope"]
 
 _GRID = 400
 """Number of resemblances at which curves are compared."""
@@ -45,6 +47,12 @@ class Filter(NamedTuple):
     def acceptance(self, resemblance: float) -> float:
         """Return the probability of accepting two pages of a resemblance (`broder.acceptance`)."""
         return acceptance(resemblance, *self)
+
+    def slope(self, resemblance: float) -> float:
+        """Return how steeply the probability of `acceptance` rises at a resemblance."""
+        k, s, r = self
+        one = resemblance**s
+        return r * comb(k, r) * one ** (r - 1) * (1 - one) ** (k - r) * s * resemblance ** (s - 1)
 
     def features_of(self, shingles: Hashes, permutations: Permutations = "independent") -> Hashes:
         """Return the features of a page.
@@ -94,11 +102,10 @@ def checked_filter(numbers: tuple[int, int, int] | str) -> Filter:
     return Filter(*OPTIONS["features"].read(numbers))
 
 
-def choose_filter(threshold: float, *, minima: int = 84, features: int = 8) -> Filter:
+def choose_filter(
+    threshold: float, *, minima: int = 84, features: int = 8, rule: FilterRule = "area"
+) -> Filter:
     """Return the filter that comes closest to accepting just the pairs from a threshold on.
-
-    That is the one with the least area between its curve and the step from 0 to 1 at the
-    threshold: of as many pairs of every resemblance, it decides the fewest wrongly.
 
     Parameters
     ----------
@@ -108,6 +115,10 @@ def choose_filter(threshold: float, *, minima: int = 84, features: int = 8) -> F
         What k * s may be: the work a page.
     features
         What k may be: the look-ups a page.
+    rule
+        ``"area"``: the least area between the curve and the step from 0 to 1 at the threshold; of
+        as many pairs of every resemblance it decides the fewest wrongly. ``"slope"``: the steepest
+        curve at the threshold (Broder 2000, section 4).
 
     Raises
     ------
@@ -128,6 +139,14 @@ def choose_filter(threshold: float, *, minima: int = 84, features: int = 8) -> F
     features = whole_number("the number of features", features, least=1, most=MAX_FEATURES)
     if not 0 < threshold < 1:
         raise ConfigurationError(f"the threshold must be above 0 and below 1, not {threshold!r}")
+    if rule == "slope":
+        filters = (
+            Filter(count, size, shared)
+            for count in range(1, min(features, minima) + 1)
+            for size in range(1, minima // count + 1)
+            for shared in range(1, count + 1)
+        )
+        return max(filters, key=lambda each: each.slope(threshold))
     grid = (np.arange(_GRID) + 0.5) / _GRID
     wanted = (grid >= threshold).astype(np.float64)
     best = (np.inf, Filter(1, 1, 1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isqrt
+from math import inf, isqrt, nextafter
 from numbers import Rational, Real
 from typing import Literal, NamedTuple
 
@@ -247,6 +247,17 @@ def open_measure(name: MeasureName, threshold: float | Fraction) -> Measure:
         known = ", ".join(repr(known) for known in MEASURES)
         raise ConfigurationError(f"measure must be one of {known}, not {name!r}") from None
     return factory(threshold)
+
+
+def open_above(name: MeasureName, threshold: float | Fraction) -> Measure | None:
+    """Return the measure with the least threshold above this one; None where nothing is above it.
+
+    For cosine that is the next double; for the others no value lies between the two.
+    """
+    open_measure(name, threshold)
+    if name == "overlap":
+        return open_measure(name, threshold + 1)
+    return open_measure(name, nextafter(float(threshold), inf)) if threshold < 1 else None
 
 
 def _prefix(size: int, overlap: int) -> int:

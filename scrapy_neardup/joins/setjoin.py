@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
 from scrapy_neardup.joins.compiled import similar
-from scrapy_neardup.joins.measures import Measure, MeasureName, open_measure
+from scrapy_neardup.joins.measures import Measure, MeasureName, open_above, open_measure
 from scrapy_neardup.joins.tokensets import TokenSets, encode
 from scrapy_neardup.settings.arguments import whole_number
 
@@ -26,6 +26,7 @@ Search = Callable[
     tuple[Integers, Integers, Integers],
 ]
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
+Comparison = Literal[">=", ">", "="]
 
 MAX_DEPTH = 2
 """Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
@@ -74,6 +75,7 @@ def self_join(
     threshold: float | Fraction,
     *,
     measure: MeasureName = "jaccard",
+    comparison: Comparison = ">=",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
 ) -> SimilarPairs:
@@ -90,6 +92,8 @@ def self_join(
     measure
         One of `MEASURES`; ``"containment"`` is the share of the tokens of one set that is in
         another (Broder 1997, section 2).
+    comparison
+        Of the value of the measure with the threshold: ``">="``, ``">"`` or ``"="``.
     algorithm
         All find the same pairs. ``"arrays"`` is the fast one; ``"all-pairs"``, ``"ppjoin"``
         and ``"ppjoin+"`` are those of the papers, to compare candidates; they know no
@@ -108,10 +112,10 @@ def self_join(
     >>> pairs.i, pairs.j, pairs.similarity
     (array([0]), array([1]), array([0.75]))
     """
-    opened = open_measure(measure, threshold)
+    opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    return _pairs(encoded, opened, search, None)
+    return _pairs(encoded, opened, above, search, None)
 
 
 def join(
@@ -120,6 +124,7 @@ def join(
     threshold: float | Fraction,
     *,
     measure: MeasureName = "jaccard",
+    comparison: Comparison = ">=",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
 ) -> SimilarPairs:
@@ -142,10 +147,10 @@ def join(
     ConfigurationError
         As `self_join`; or the two were not encoded together.
     """
-    opened = open_measure(measure, threshold)
+    opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     both, boundary = _together(left, right)
-    return _pairs(both, opened, search, boundary)
+    return _pairs(both, opened, above, search, boundary)
 
 
 def find(
@@ -179,12 +184,32 @@ def find(
 
 
 def _pairs(
-    sets: TokenSets, measure: Measure, search: Search, boundary: int | None
+    sets: TokenSets, measure: Measure, above: Measure | None, search: Search, boundary: int | None
 ) -> SimilarPairs:
     first, second, overlap, stats = find(sets, measure, search, boundary)
     sizes = sets.sizes
+    if above is not None:
+        equal = overlap < above.required_many(sizes[first], sizes[second])
+        first, second, overlap = first[equal], second[equal], overlap[equal]
+        stats = replace(stats, pairs=len(first))
     similarity = measure.value_many(overlap, sizes[first], sizes[second])
     return SimilarPairs(first, second - (boundary or 0), similarity, stats)
+
+
+def _compared(
+    name: MeasureName, threshold: float | Fraction, comparison: Comparison
+) -> tuple[Measure, Measure | None]:
+    """Return the measure that similar pairs reach, and the one that they don't reach, if any."""
+    if comparison not in get_args(Comparison):
+        known = ", ".join(map(repr, get_args(Comparison)))
+        raise ConfigurationError(f"comparison must be one of {known}, not {comparison!r}")
+    opened = open_measure(name, threshold)
+    above = None if comparison == ">=" else open_above(name, threshold)
+    if comparison != ">":
+        return opened, above
+    if above is None:
+        raise ConfigurationError(f"no {name} is above {threshold}: compare with >= or =")
+    return above, None
 
 
 def _algorithm(name: Algorithm, max_depth: int, measure: Measure) -> Search:

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from scrapy_neardup.fingerprints.units import Units
 from scrapy_neardup.joins import resemblance
 
 
@@ -44,6 +45,9 @@ def test_pairs_and_their_resemblance(call, rows, texts, threshold):
     path, made = texts
     found = rows(call("join", path, "--threshold", threshold).stdout)
     assert {(row["a"], row["b"]): row["resemblance"] for row in found} == expected(made, threshold)
+    exact = [max(expected(made, threshold).values()), "--comparison"]
+    assert call("join", path, "--threshold", *exact, ">").stdout == ""
+    assert len(rows(call("join", path, "--threshold", *exact, "=").stdout)) == 1
     assert expected(made, 0.3).keys() > expected(made, 0.9).keys()
 
 
@@ -199,23 +203,15 @@ def test_options_that_do_not_fit(call, texts, options, said):
     assert said in call("join", path, *options, status=2).stderr
 
 
-@pytest.mark.parametrize("unit", ["char", "line"])
+@pytest.mark.parametrize("unit", ["char", "line", "sentence"])
 def test_other_units(call, tmp_path, rows, unit):
-    texts = ["one two\nthree four", "one two\nthree fours", "five\n \n  three four "]
+    texts = ["One two.\nThree four", "one two\nthree fours", "five! \n \n  three four "]
     lines = [json.dumps({"url": f"http://a.test/{n}", "text": t}) for n, t in enumerate(texts)]
     (tmp_path / "x.jsonl").write_text("\n".join(lines))
     size = 4 if unit == "char" else 1
-    sets = [
-        [" ".join(text.split())[at : at + 4] for at in range(len(" ".join(text.split())) - 3)]
-        if unit == "char"
-        else [line.strip() for line in text.splitlines() if line.strip()]
-        for text in texts
-    ]
-    expected = {
-        (a, b): len({*sets[a]} & {*sets[b]}) / len({*sets[a]} | {*sets[b]})
-        for a in range(3)
-        for b in range(a + 1, 3)
-    }
+    sets = [{tuple(units[k : k + size]) for k in range(len(units) - size + 1)}
+            for units in map(Units(unit), texts)]  # fmt: skip
+    expected = {(a, b): resemblance(sets[a], sets[b]) for a in range(3) for b in range(a + 1, 3)}
     for algorithm in ("arrays", "all-pairs", "ppjoin+"):
         found = rows(
             call(

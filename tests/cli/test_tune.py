@@ -108,6 +108,11 @@ def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
         (["none.jsonl"], "none.jsonl: can't be read"),
         (["alone.jsonl"], "of 1 page none repeats another: there is nothing to tune"),
         (["--audit", "alone.jsonl"], "alone.jsonl, line 1: not a line of an audit"),
+        ([], "Missing argument 'INPUT...'"),
+        (["alone.jsonl", "--labels", "x"], "--labels takes no INPUT"),
+        (["--labels", "alone.jsonl"], "alone.jsonl, line 1: not a label"),
+        (["alone.jsonl", "--label", "3"], "no two are within 10 bits: there is nothing to label"),
+        (["alone.jsonl", "--label", "3", "--pages", "20"], "--pages can't be combined with"),
     ],
 )
 def test_what_cannot_be_tuned_on_is_named_and_nothing_is_written(call, arguments, message):

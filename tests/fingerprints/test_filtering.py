@@ -30,8 +30,9 @@ def area(chosen, threshold, steps=100):
 
 
 @pytest.mark.parametrize("threshold", [0.3, 0.8, 0.95])
-def test_no_filter_within_the_limits_is_closer_to_the_step(threshold):
+def test_no_filter_within_the_limits_is_closer_to_the_step_or_steeper(threshold):
     chosen = choose_filter(threshold, minima=20, features=4)
+    steepest = choose_filter(threshold, minima=20, features=4, rule="slope")
     others = [
         Filter(count, size, shared)
         for count in range(1, 5)
@@ -40,6 +41,12 @@ def test_no_filter_within_the_limits_is_closer_to_the_step(threshold):
     ]
     assert chosen in others
     assert area(chosen, threshold) <= min(area(each, threshold) for each in others) + 0.005
+    slopes = {
+        each: (each.acceptance(threshold + 1e-5) - each.acceptance(threshold - 1e-5)) / 2e-5
+        for each in others
+    }
+    assert slopes[steepest] == pytest.approx(max(slopes.values()), rel=1e-6)
+    assert steepest.slope(threshold) == pytest.approx(slopes[steepest], rel=1e-4)
 
 
 @pytest.mark.parametrize("arguments", [{"minima": 0}, {"features": 65}, {"features": 1.5}])

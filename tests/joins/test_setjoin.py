@@ -89,6 +89,16 @@ def test_self_joins_equal_brute_force(measure, threshold):
         pairs = self_join(sets, float(threshold), measure=measure, algorithm=algorithm)
         assert found(pairs) == expected, algorithm
     assert expected or (measure, threshold) == ("overlap", 13)
+    above = brute_self_join(sets, threshold + Fraction(1, 10**30), measure)
+    equal = self_join(sets, threshold, measure=measure, comparison="=")
+    assert found(equal) == [pair for pair in expected if pair not in above]
+    assert len(equal) == equal.stats.pairs
+    if threshold == 1 and measure != "overlap":
+        with pytest.raises(ConfigurationError, match=f"no {measure} is above 1"):
+            self_join(sets, threshold, measure=measure, comparison=">")
+    else:
+        pairs = self_join(sets, float(threshold), measure=measure, comparison=">")
+        assert found(pairs) == above
 
 
 @pytest.mark.parametrize(("measure", "threshold"), CASES)
@@ -250,6 +260,8 @@ def test_overlap_thresholds_out_of_range(threshold):
 def test_other_bad_arguments():
     with pytest.raises(ConfigurationError, match="measure must be one of 'jaccard', 'cosine'"):
         self_join([{1}], 0.5, measure="hamming")
+    with pytest.raises(ConfigurationError, match="comparison must be one of '>='"):
+        self_join([{1}], 0.5, comparison="<")
     with pytest.raises(ConfigurationError, match="algorithm must be one of 'arrays'"):
         self_join([{1}], 0.5, algorithm="fast")
     with pytest.raises(ConfigurationError, match="'ppjoin' knows no containment"):

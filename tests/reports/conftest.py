@@ -49,12 +49,12 @@ class Opened:
 def opened(chromium, tmp_path):
     """Open the page that a verb makes of an audit. Nothing may be in the console at the end."""
 
-    def open_(audit, verb="report"):
+    def open_(audit, verb="report", *options):
         audit.write(tmp_path / "audit.jsonl")
         output = str(tmp_path / "report.html")
         command = ["report"] if verb == "report" else [verb, "--audit"]
         made = CliRunner().invoke(
-            main, [*command, str(tmp_path / "audit.jsonl"), "--output", output]
+            main, [*command, *options, str(tmp_path / "audit.jsonl"), "--output", output]
         )
         assert made.exit_code == 0, made.output
         opened.look()

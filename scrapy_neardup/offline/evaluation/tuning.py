@@ -184,7 +184,7 @@ def chosen(outcomes: list[Outcome]) -> Outcome:
     return best if best.recall.value > default.recall.high else default
 
 
-def share(part: float, whole: float, observations: int) -> Share:
+def share(part: float, whole: float, observations: float) -> Share:
     """Return the share `part` / `whole` with its interval (Wilson 1927).
 
     `observations` is the number of independent ones: of groups, as the pages of one are dropped or

@@ -6,7 +6,6 @@ A page is read as `scan` reads it; one that can't be read has no text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,6 @@ from scrapy_neardup.joins import words
 from scrapy_neardup.offline.readers.record import Record
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text import Extractor, looks_like_html, parse_html
-
-Unit = Literal["word", "char", "line"]
-
-_UNITS: dict[Unit, Callable[[str], list[bytes]]] = {
-    "word": words,
-    "char": lambda text: [each.encode() for each in b" ".join(words(text)).decode()],
-    "line": lambda text: [line.encode() for each in text.splitlines() if (line := each.strip())],
-}
 
 
 class Texts:
@@ -51,13 +42,10 @@ class Texts:
         self.names: list[str] = []
         self.tokens: list[int] = []
 
-    def units(self, unit: Unit) -> Iterator[list[bytes]]:
-        """Yield every page's words; its words' characters, a space between words; or its lines.
-
-        Words are those of fingerprints; lines are stripped, and blank ones left out.
-        """
+    def units(self, units: Callable[[str], list[bytes]] = words) -> Iterator[list[bytes]]:
+        """Yield every page's words, or other `units` of its text."""
         for record, text in self.texts():
-            found = _UNITS[unit](text)
+            found = units(text)
             self._remember(record, len(found))
             yield found
 

@@ -121,10 +121,12 @@ function row(left, right) {
   return make("div", { class: right ? "run" : "run inline" }, side(left), right && side(right));
 }
 
+let LEFT = "the kept page", RIGHT = "the page that repeats it";
+
 // What the marks of a difference mean.
 function marks(omitted) {
   return make("div", { class: "legend" },
-    make("del", {}, "only in the kept page"), " ", make("ins", {}, "only in the page that repeats it"),
+    make("del", {}, `only in ${LEFT}`), " ", make("ins", {}, `only in ${RIGHT}`),
     omitted ? [" ", make("span", { class: "omitted" }, "not judged as content"), " ",
       make("ins", { class: "omitted" }, "other, and not judged as content")] : null);
 }
@@ -184,7 +186,7 @@ function difference(textA, omittedA, textB, omittedB) {
   const omitted = b.filter(({ form }) => form).length;
   const leftOut = omitted || a.some(({ form }) => form);
   const summary = changed.length
-    ? `${counted(gone, "word")} only in the kept page, ${counted(come, "word")} only in the other.`
+    ? `${counted(gone, "word")} only in ${LEFT}, ${counted(come, "word")} only in the other.`
     : "The texts are equal, word by word.";
   const apart = changed.some(([, fromA, toA, fromB, toB]) => judged(a.slice(fromA, toA)) !== judged(b.slice(fromB, toB)));
   const same = changed.length && !apart ? " All differ in case or punctuation alone, which isn’t judged." : "";

@@ -21,8 +21,8 @@ function csv(drops, rows) {
   return [FIELDS, ...lines].map((line) => `${line.map(field).join(",")}\r\n`).join("");
 }
 
-function download(text) {
-  const url = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
-  make("a", { href: url, download: "near-duplicates.csv" }).click();
+function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  make("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -44,7 +44,7 @@ function reordered(a, b) {
   const gone = onlyHere(a, stretches(b)), come = onlyHere(b, stretches(a));
   const total = (only) => counted(only.reduce((sum, one) => sum + one, 0), "word");
   return [
-    make("p", { class: "soft" }, "Much of the text is in another order. Of the kept page "
+    make("p", { class: "soft" }, `Much of the text is in another order. Of ${LEFT} `
       + `${total(gone)}, and of the other ${total(come)}, are in no run of ${STRETCH} words that both have.`),
     make("div", { class: "difference" }, row(sideOf(a, gone, "gone"), sideOf(b, come, "come"))),
   ];

@@ -146,7 +146,7 @@ function explorer() {
     make("form", { class: "tools", role: "search", submit: (event) => event.preventDefault() },
       make("label", { for: "search" }, "Search"), search, Object.values(selects), chips, tally,
       make("div", { class: "order", role: "group", "aria-label": "Order of the groups" }, make("span", {}, "Sort by"), sorts,
-        make("button", { type: "button", class: "quiet export", click: () => download(csv(drops, view.rows)) }, "Export as CSV"))),
+        make("button", { type: "button", class: "quiet export", click: () => download("near-duplicates.csv", "text/csv", `\ufeff${csv(drops, view.rows)}`) }, "Export as CSV"))),
     make("div", { class: "panes" }, list.element, pair),
     make("p", { class: "soft keys" }, "Keys: ", ["/ search", "↑ ↓ move", "→ ← open and close a group", "Enter reads the pair", "Esc back to the list"].join(" · ")));
   main.append(section);

@@ -33,18 +33,6 @@ function listed(title, pairs) {
   return table(title, ["page", "repeats", "resemblance"], pairs.map((pair) => ({ cells: cells(pair) })));
 }
 
-function table(name, head, rows) {
-  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
-    make("table", {},
-      make("thead", {}, make("tr", {}, head.map((title) => make("th", { scope: "col" }, title)))),
-      make("tbody", {}, rows.map(({ kind, cells }) =>
-        make("tr", { class: kind ?? null }, cells.map((cell) => make("td", {}, cell)))))));
-}
-
-function tally(name, number) {
-  return make("div", { class: "figure" }, make("dt", {}, name), make("dd", {}, count(number)));
-}
-
 function numbers(outcomes) {
   const range = ({ low, high }) => `${low.toFixed(3)} to ${high.toFixed(3)}`;
   const cells = (outcome) => [

@@ -1,0 +1,117 @@
+"""The units of a text that features are made of (Manku et al. 2007, sections 2 and 5.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import groupby
+from pkgutil import resolve_name
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.errors import ConfigurationError
+from scrapy_neardup.fingerprints.hashing import digest, token_hashes
+from scrapy_neardup.text import normalize
+
+Unit = Literal["word", "char", "line", "sentence", "phrase"]
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class Units:
+    """A text's units: a function from a text to a list of UTF-8 strings.
+
+    Parameters
+    ----------
+    unit
+        ``"word"``, as `scrapy_neardup.text.normalize` has them; ``"char"``: their characters, and
+        a space between two words; ``"line"``; ``"sentence"``, which ends with a line or at a
+        period, exclamation or question mark before a space (COPS: Brin, Davis & Garcia-Molina,
+        SIGMOD 1995); ``"phrase"``: the words of a line between stop words (Rose et al., "Automatic
+        keyword extraction from individual documents", 2010). The last three are words with a
+        space between them.
+    stop_words
+        Words that are left out.
+    stem
+        Function from a word to its stem, as `stemmer` returns it.
+
+    Raises
+    ------
+    ConfigurationError
+        Phrases without stop words.
+    """
+
+    def __init__(
+        self,
+        unit: Unit = "word",
+        stop_words: Iterable[str] = (),
+        stem: Callable[[str], str] | None = None,
+    ) -> None:
+        self._unit = unit
+        self._stop_words = frozenset(normalize(" ".join(stop_words)).split())
+        self._stem = (
+            lru_cache(1 << 16)(lambda word: stem(word.decode()).encode()) if stem else None
+        )
+        if unit == "phrase" and not self._stop_words:
+            raise ConfigurationError("--unit phrase needs --stop-words, which end a phrase")
+
+    def __call__(self, text: str) -> list[bytes]:
+        """Return the units in the order of the text. O(n)."""
+        if self._unit == "word":
+            return self._kept(normalize(text).split())
+        if self._unit == "char":
+            return [
+                each.encode() for each in b" ".join(self._kept(normalize(text).split())).decode()
+            ]
+        parts = _SENTENCE.split(text) if self._unit == "sentence" else text.splitlines()
+        lines = (normalize(part).split() for part in parts)
+        if self._unit == "phrase":
+            lines = (
+                list(run)
+                for line in lines
+                for _, run in groupby(line, self._stop_words.__contains__)
+            )
+        return [b" ".join(kept) for line in lines if (kept := self._kept(line))]
+
+    def hashes(self, text: str) -> NDArray[np.uint64]:
+        """Return a hash of each unit, shape (n,); of words those of `token_hashes`."""
+        found = self(text)
+        if self._unit == "word":
+            return token_hashes(b" ".join(found).decode())
+        return np.array([digest(each) for each in found], np.uint64)
+
+    def _kept(self, words: list[bytes]) -> list[bytes]:
+        if self._stop_words:
+            words = [word for word in words if word not in self._stop_words]
+        return [*map(self._stem, words)] if self._stem else words
+
+
+def stemmer(name: str) -> Callable[[str], str]:
+    """Return Snowball's stemmer of a language, or the function of a dotted path.
+
+    Raises
+    ------
+    ConfigurationError
+        The package snowballstemmer isn't installed or doesn't know the language, or nothing can
+        be called by that path.
+    """
+    if "." in name:
+        try:
+            found = resolve_name(name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ConfigurationError(f"--stem {name}: {error}") from error
+        if not callable(found):
+            raise ConfigurationError(f"--stem {name} is no function")
+        return cast("Callable[[str], str]", found)
+    try:
+        import snowballstemmer  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise ConfigurationError(
+            "--stem needs the package snowballstemmer: pip install 'scrapy-neardup[stem]'"
+        ) from error
+    if name not in (known := snowballstemmer.algorithms()):
+        raise ConfigurationError(f"--stem must be one of {', '.join(known)}, not {name!r}")
+    return cast("Callable[[str], str]", snowballstemmer.stemmer(name).stemWord)

@@ -1,0 +1,226 @@
+"""Precision and recall by pairs that a person has labelled (Manku et al. 2007, section 4.1).
+
+Of the pairs of pages at each Hamming distance as many are drawn; a person says of each whether the
+two are near-duplicates; and for each k that decides precision and recall of "at most k bits".
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.offline.evaluation.readpages import ReadPage
+from scrapy_neardup.offline.evaluation.tuning import Progress, Share, share
+from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.verdict import Page
+
+MOST_BITS = 10
+"""Largest distance that is drawn: where Figure 1 of the paper ends."""
+
+LABELS = ("true", "false", "unknown")
+"""What a person may say of a pair: near-duplicates, others, or that it can't be said."""
+
+_HELD = 1 << 20
+"""Number of pairs that are held before those that aren't drawn are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """A pair's distance in bits, how many pairs have it in the collection, and a label."""
+
+    distance: int
+    pairs: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtMost:
+    """What the labels say of all pairs within `k` bits.
+
+    Parameters
+    ----------
+    pairs
+        In the collection, at a distance of exactly k.
+    labels
+        How many pairs at exactly k were labelled true, false and unknown.
+    drawn
+        Precision and recall in the labelled pairs, as in the paper.
+    all_pairs
+        The same for the collection: each label counts for as many pairs as it was drawn from.
+    """
+
+    k: int
+    pairs: int
+    labels: tuple[int, int, int]
+    drawn: tuple[Share, Share]
+    all_pairs: tuple[Share, Share]
+
+
+def draw_pairs(
+    fingerprints: NDArray[np.uint64], each: int, seed: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw pairs at each distance from 0 to `MOST_BITS`, uniformly and without repetition.
+
+    Parameters
+    ----------
+    fingerprints
+        Shape (n,).
+    each
+        Maximum number of pairs at a distance.
+
+    Returns
+    -------
+    pairs
+        Shape (m, 3), int64: two rows, the lesser first, and their distance; in random order.
+    counts
+        Shape (`MOST_BITS` + 1,), int64: all pairs at each distance.
+
+    Notes
+    -----
+    O(n^2) popcounts, some 10 s for 100,000 fingerprints; memory for a million pairs.
+    """
+    source = np.random.default_rng(seed)
+    counts = np.zeros(MOST_BITS + 1, np.int64)
+    # Pairs are ranked at random; of each distance the least ranks are drawn.
+    limits = np.ones(MOST_BITS + 1)
+    parts: list[NDArray[np.float64]] = [np.empty((0, 4))]
+    held = 0
+    for row in range(len(fingerprints)):
+        distances = np.bitwise_count(fingerprints[row + 1 :] ^ fingerprints[row])
+        near = np.flatnonzero(distances <= MOST_BITS)
+        counts += np.bincount(distances[near], minlength=MOST_BITS + 1)
+        ranks = source.random(len(near))
+        ranked = ranks < limits[distances[near]]
+        near, ranks = near[ranked], ranks[ranked]
+        parts.append(
+            np.stack([np.full(len(near), row), near + row + 1, distances[near], ranks], 1)
+        )
+        held += len(near)
+        if held > _HELD or row == len(fingerprints) - 1:
+            together = np.concatenate(parts)
+            together = together[np.argsort(together[:, 3])]
+            kept = [np.flatnonzero(together[:, 2] == bits)[:each] for bits in range(len(counts))]
+            limits = np.array([together[at[-1], 3] if len(at) == each else 1 for at in kept])
+            parts = [together[np.sort(np.concatenate(kept))]]
+            held = len(parts[0])
+    return parts[0][:, :3].astype(np.int64), counts
+
+
+def study(
+    pages: Iterable[ReadPage], each: int, seed: int = 0, progress: Progress = lambda *_: None
+) -> dict[str, Any]:
+    """Return what the page for labelling shows: names and packed texts, and the pairs drawn.
+
+    Fingerprints are those of the preset ``paper``; pages too short for one take no part.
+
+    Raises
+    ------
+    InputError
+        No two pages are within `MOST_BITS`.
+
+    Notes
+    -----
+    `draw_pairs` says what it costs; the texts are in a temporary file.
+    """
+    analyser = Analyser(Parameters.of_preset("paper"))
+    names: list[str] = []
+    fingerprints: list[int] = []
+    ends = [0]
+    with TemporaryFile() as file:
+        for number, page in enumerate(pages, 1):
+            content = page.content
+            found = content and analyser.page(content, page_id=number, url=page.name)
+            if content and isinstance(found, Page) and not found.exact:
+                names.append(page.name)
+                fingerprints.append(found.fingerprint)
+                packed = zlib.compress(
+                    f"{content.title}\n{content.text}".encode("utf-8", "replace")
+                )
+                ends.append(ends[-1] + file.write(packed))
+            progress(number, "pages read")
+        pairs, counts = draw_pairs(np.array(fingerprints, np.uint64), each, seed)
+        if not len(pairs):
+            raise InputError(
+                f"of {len(names):,} pages with a fingerprint no two are within {MOST_BITS} bits:"
+                " there is nothing to label; give more pages"
+            )
+        shown, places = np.unique(pairs[:, :2], return_inverse=True)
+        texts = []
+        for number in shown.tolist():
+            file.seek(ends[number])
+            packed = file.read(ends[number + 1] - ends[number])
+            texts.append({"name": names[number], "packed": b64encode(packed).decode()})
+    rows = zip(places.reshape(-1, 2).tolist(), pairs[:, 2].tolist(), strict=True)
+    return {
+        "texts": texts,
+        "pairs": [[a, b, bits, int(counts[bits])] for (a, b), bits in rows],
+    }
+
+
+def read_labels(path: str) -> list[LabelledPair]:
+    """Return the labels of a file that the page for labelling has saved."""
+    found = []
+    for number, line in lines(path):
+        try:
+            match json.loads(line):
+                case {"distance": int(bits), "pairs": int(pairs), "label": str(label)} if (
+                    0 <= bits <= MOST_BITS and pairs > 0 and label in LABELS
+                ):
+                    found.append(LabelledPair(bits, pairs, label))
+                    continue
+        except (ValueError, RecursionError):
+            pass
+        raise InputError(f"{path}, line {number}: not a label, as tune --label's page saves them")
+    if not any(each.label == "true" for each in found):
+        raise InputError(f"{path}: no pair is labelled true: precision and recall need some")
+    return found
+
+
+def by_distance(found: list[LabelledPair]) -> list[AtMost]:
+    """Return precision and recall of each k, up to the largest distance that is labelled.
+
+    Pairs labelled unknown don't count. Recall is among the pairs that are drawn: near-duplicates
+    further apart aren't known.
+    """
+    judged = [pair for pair in found if pair.label != "unknown"]
+    bits = np.array([pair.distance for pair in judged])
+    true = np.array([pair.label == "true" for pair in judged])
+    alike = np.ones(len(judged))
+    weights = np.array([pair.pairs for pair in judged]) / np.bincount(bits)[bits]
+
+    def shares(k: int, weights: NDArray[np.float64]) -> tuple[Share, Share]:
+        within = bits <= k
+        return _share(true, within, weights), _share(within, true, weights)
+
+    def row(k: int) -> AtMost:
+        here = [pair for pair in found if pair.distance == k]
+        a, b, c = (sum(pair.label == label for pair in here) for label in LABELS)
+        return AtMost(
+            k=k, pairs=max((pair.pairs for pair in here), default=0), labels=(a, b, c),
+            drawn=shares(k, alike), all_pairs=shares(k, weights),
+        )  # fmt: skip
+
+    return [row(k) for k in range(max(pair.distance for pair in found) + 1)]
+
+
+def _share(
+    part: NDArray[np.bool_], whole: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> Share:
+    """Return the weighted share of `part` in `whole`, with its interval.
+
+    The number of observations is Kish's effective sample size ("Survey Sampling", 1965).
+    """
+    own = weights[whole]
+    effective = own.sum() ** 2 / (own**2).sum() if len(own) else 0
+    return share(float(weights[whole & part].sum()), float(own.sum()), effective)

@@ -1,0 +1,115 @@
+"""Pages judged by one signature alone, each beside those kept before it.
+
+Another way than a crawl's: to compare the signatures of the literature on pages at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from scrapy_neardup.clusters import GreedyClusters
+from scrapy_neardup.errors import InputError
+from scrapy_neardup.fingerprints import Weights, features, simhash_features
+from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
+from scrapy_neardup.fingerprints.signatures import SIGNATURES, Hashes, WeightTable
+from scrapy_neardup.fingerprints.units import Units
+from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.tables import HammingIndex
+
+Named = tuple[str, Hashes]
+"""A page's name, and the hashes of its units."""
+
+
+def weight_table(path: str, units: Units, shingle_size: int) -> WeightTable:
+    """Return the weights of a file: lines of a word, or a shingle's units, a tab and a weight."""
+    hashes, weights = [], []
+    for number, line in lines(path):
+        term, _, weight = line.decode("utf-8", "replace").rpartition("\t")
+        try:
+            value = float(weight)
+        except ValueError:
+            value = -1.0
+        if not term or not 0 <= value < float("inf"):
+            raise InputError(f"{path}, line {number}: not WORD, a tab, and a weight from 0")
+        for shingle in shingle_hashes(units.hashes(term), shingle_size)[:1]:
+            hashes.append(shingle)
+            weights.append(value)
+    return WeightTable(np.array(hashes, np.uint64), np.array(weights, np.float64))
+
+
+def signed(
+    pages: Iterable[Named],
+    name: str,
+    shingle_size: int,
+    weights: WeightTable | None = None,
+    *,
+    threshold: float | None = None,
+    modulus: int | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield for each page its signature of this name in `SIGNATURES`, and the verdict by it.
+
+    Parameters
+    ----------
+    weights
+        Idf of a lexicon; None: of the pages, which are all held in memory then, 8 bytes a word.
+    threshold
+        Minimum resemblance; None: the signature's.
+    modulus
+        Of mod-p.
+
+    Notes
+    -----
+    O(n) for n units; `GreedyClusters` says what is kept of a page. A page without a signature is
+    unjudged.
+    """
+    kind = SIGNATURES[name]
+    known: dict[str, Any] = {} if modulus is None else {"modulus": modulus}
+    sequences: Iterable[Named] = (
+        (page, shingle_hashes(units, shingle_size)) for page, units in pages
+    )
+    if kind.needs_idf:
+        if weights is None:
+            held = list(sequences)
+            weights, sequences = WeightTable.idf([distinct(each) for _, each in held]), held
+        known["idf"] = weights
+    clusters = GreedyClusters(kind.threshold if threshold is None else threshold)
+    names: list[str] = []
+    for page, shingles in sequences:
+        names.append(page)
+        signature = kind.of(shingles, **known)
+        first = clusters.add(signature)
+        is_kept = first.number == len(names) - 1
+        yield {
+            "page": page,
+            "verdict": "unjudged" if not len(signature) else "new" if is_kept else "duplicate",
+            "of": None if is_kept else names[first.number],
+            "resemblance": None if is_kept else first.resemblance,
+            "signature": [f"{each:016x}" for each in signature.tolist()],
+        }
+
+
+def simhashed(
+    pages: Iterable[Named], weights: Weights, shingle_size: int, max_distance: int
+) -> Iterator[dict[str, Any]]:
+    """Yield for each page its simhash and the verdict by it, as `signed`."""
+    index = HammingIndex(max_distance)
+    names: dict[int, str] = {}
+    for page, units in pages:
+        hashes, found = features(units, shingle_size=shingle_size, weights=weights)
+        fingerprint = None
+        if len(hashes) and (found is None or found.any()):
+            fingerprint = simhash_features(hashes, found)
+        near = index.query(fingerprint)[:1] if fingerprint is not None else []
+        if fingerprint is not None and not near:
+            index.add(fingerprint)
+            names[fingerprint] = page
+        yield {
+            "page": page,
+            "verdict": "unjudged" if fingerprint is None else "duplicate" if near else "new",
+            "of": names[near[0][0]] if near else None,
+            "distance": near[0][1] if near else None,
+            "fingerprint": None if fingerprint is None else f"{fingerprint:016x}",
+        }
