@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -30,9 +30,16 @@ _DOCUMENT_BYTES = 10
 """Bytes held of every document: its decision and its component."""
 
 
-def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
-    """Decide about all documents, and write the decisions to `folder`, as temporary files."""
+def choose(
+    files: SketchFiles, folder: str, options: DedupeOptions, known: Iterable[Integers] = ()
+) -> None:
+    """Decide about all documents, and write the decisions to `folder`, as temporary files.
+
+    Those that are `known`, as they repeat pages of a store, are compared with no others.
+    """
     decisions = Decisions(len(files))
+    for documents in known:
+        decisions.known(documents)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as temporary:
         _find_equals(files, decisions, temporary, memory)
@@ -74,17 +81,23 @@ def _comparison(files: SketchFiles, order: Integers, options: DedupeOptions) -> 
     return BySketch(files.bins(order))
 
 
-def _judged(files: SketchFiles) -> Iterator[tuple[Integers, NDArray[np.void]]]:
-    """Yield the numbers and heads of documents that have words, some at a time."""
+def _judged(
+    files: SketchFiles, decisions: Decisions
+) -> Iterator[tuple[Integers, NDArray[np.void]]]:
+    """Yield the numbers and heads of documents that have words, some at a time.
+
+    Those that repeat pages of a store are left out.
+    """
     for first, heads in files.windows():
-        indexes = np.flatnonzero(heads["tokens"])
+        documents = np.arange(first, first + len(heads))
+        indexes = np.flatnonzero((heads["tokens"] > 0) & ~decisions.are_known(documents))
         yield indexes + first, heads[indexes]
 
 
 def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
     """Note the documents whose text is that of another one, which ranks before them."""
     buckets = Buckets(f"{folder}/equal", memory)
-    for documents, heads in _judged(files):
+    for documents, heads in _judged(files, decisions):
         buckets.add(heads["digest"][:, None].copy(), documents, 1)
     buckets.flush(1)
     for entries in buckets.common():
@@ -101,7 +114,7 @@ def _distinct(
     files: SketchFiles, decisions: Decisions
 ) -> Iterator[tuple[Integers, NDArray[np.void]]]:
     """Yield the documents whose text is that of no other one that ranks before them."""
-    for documents, heads in _judged(files):
+    for documents, heads in _judged(files, decisions):
         is_distinct = decisions.kept[documents] == documents
         yield documents[is_distinct], heads[is_distinct]
 

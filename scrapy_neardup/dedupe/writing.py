@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.decisions import EQUAL, read_decisions
+from scrapy_neardup.dedupe.decisions import EQUAL, KNOWN, MOST, are_removed, read_decisions
+from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.rewriting import rewrite
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
@@ -33,11 +35,12 @@ class WriteTask(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The numbers of kept, equal and similar documents of a shard."""
+    """The numbers of kept, equal, similar and known documents of a shard."""
 
     kept: int
     equal: int
     similar: int
+    known: int
 
 
 class Writer:
@@ -51,12 +54,15 @@ class Writer:
         The folder with the decisions.
     output
         The folder of the new files.
+    store
+        What to call the store, or packed file, whose pages documents may repeat.
     """
 
     def __init__(
-        self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str
+        self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str, store: str
     ) -> None:
         self._shards, self._files, self._work, self._output = shards, files, work, output
+        self._store = store
 
     def write(self, task: WriteTask) -> int:
         """Write a shard and the list of removed documents; return the number of its documents."""
@@ -65,10 +71,10 @@ class Writer:
         kept, shares = read_decisions(self._work, len(files), start, stop)
         documents = np.arange(start, stop)
         rows = files.heads(documents)["row"].astype(np.int64)
-        is_removed = kept != documents
-        gone = documents[is_removed]
-        rewrite(shard, self._output, rows, rows[is_removed])
-        self._list(task.target, gone, rows[is_removed], kept[is_removed], shares[is_removed])
+        gone = np.flatnonzero(are_removed(documents, kept, shares))
+        rewrite(shard, self._output, rows, rows[gone])
+        known = known_lines(files.targets[task.number])
+        self._list(task.target, documents[gone], rows[gone], kept[gone], shares[gone], known)
         return stop - start
 
     def _list(
@@ -78,6 +84,7 @@ class Writer:
         rows: Integers,
         kept: Integers,
         shares: NDArray[np.uint16],
+        known: Iterator[dict[str, Any]],
     ) -> None:
         files = self._files
         of_shards = files.shard_of(kept)
@@ -100,9 +107,12 @@ class Writer:
                     "of": of,
                     "of_file": source.paths[of_row if source.kind == "html" else 0],
                     "of_row": of_row,
-                    "resemblance": 1.0 if is_equal else round(share / (EQUAL - 1), 4),
+                    "resemblance": 1.0 if is_equal else round(share / MOST, 4),
                     "reason": "equal" if is_equal else "similar",
                 }
+                if share == KNOWN:
+                    page = {"of_file": self._store, "of_row": None, "reason": "known"}
+                    line |= next(known) | page
                 file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
 
 
@@ -116,4 +126,5 @@ def counted(task: WriteTask, files: SketchFiles) -> Written:
     """Return the result for a shard that is written."""
     reasons = Counter(json.loads(line)["reason"] for _, line in lines(task.target))
     start, stop = files.span(task.number)
-    return Written(stop - start - reasons.total(), reasons["equal"], reasons["similar"])
+    removed = reasons["equal"], reasons["similar"], reasons["known"]
+    return Written(stop - start - reasons.total(), *removed)
