@@ -187,9 +187,6 @@ def dedupe(
       scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
     within = _within(settings)
-    parameters = Parameters.of_preset(
-        preset, **{name: settings[name] for name in _OF_STORES if is_given(name)}
-    )
     options = None if within else _options(settings)
     line = Progress(progress, sys.stdout)
     with workers(scheduler) as work:
@@ -204,9 +201,12 @@ def dedupe(
             line.done(trimmed.documents, "documents")
             click.echo(json.dumps(asdict(trimmed)))
             return
+        of_store = {name: settings[name] for name in _OF_STORES if is_given(name)}
         store: dict[str, Any] = {
-            "namespace": namespace, "parameters": parameters, "update": update
-        }  # fmt: skip
+            "namespace": namespace,
+            "parameters": Parameters.of_preset(preset, **of_store),
+            "update": update,
+        }
         with _named_as_existing():
             summary = deduped(inputs, output, options, existing=existing, **store, **run)
     line.done(summary.documents, "documents")
@@ -219,8 +219,9 @@ def dedupe(
 
 _UNITS: tuple[Unit, ...] = "lines", "paragraphs", "substrings"
 _OF_DOCUMENTS = {
-    "html_column", "id_column", "existing", "namespace", "preset", "update", "method", "features", "max_distance",
-    "min_resemblance", "confirm", "keep", "shingle_size", "text", "ignore", "skip_bad",
+    "html_column", "id_column", "existing", "namespace", "preset", "update", "method", "features",
+    "max_distance", "min_resemblance", "confirm", "keep", "shingle_size", "text", "ignore",
+    "skip_bad",
 }  # fmt: skip
 """Options of whole documents."""
 _OF_STORES = {

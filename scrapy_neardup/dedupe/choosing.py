@@ -9,9 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.components import Buckets, components
-from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, Comparison, decide, ordered
+from scrapy_neardup.dedupe.deciding import (
+    ByShingles,
+    BySketch,
+    Comparison,
+    Removed,
+    decide,
+    ordered,
+)
 from scrapy_neardup.dedupe.decisions import Decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
+from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import BINS
 from scrapy_neardup.fingerprints.hashing import PUBLIC
@@ -31,7 +39,11 @@ _DOCUMENT_BYTES = 10
 
 
 def choose(
-    files: SketchFiles, folder: str, options: DedupeOptions, known: Iterable[Integers] = ()
+    files: SketchFiles,
+    folder: str,
+    options: DedupeOptions,
+    run: Run,
+    known: Iterable[Integers] = (),
 ) -> None:
     """Decide about all documents, and write the decisions to `folder`, as temporary files.
 
@@ -49,14 +61,11 @@ def choose(
             _add_features(files, decisions, buckets, options.features.shared)
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
-        for entries in components(
+        parts = components(
             buckets.common(), len(files), temporary, memory, _bytes_of_each(files, options)
-        ):
-            documents = entries["page"].astype(np.int64)
-            order = ordered(np.unique(documents), files)
-            comparison = _comparison(files, order, options)
-            least = 0.0 if options.confirm == "none" else options.min_resemblance
-            decisions.removed(decide(entries["digest"], documents, order, comparison, least))
+        )
+        for removed in run(_Decider.decide, parts, _Decider, files, options):
+            decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
     del decisions
@@ -75,10 +84,23 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-def _comparison(files: SketchFiles, order: Integers, options: DedupeOptions) -> Comparison:
-    if options.confirm == "exact":
-        return ByShingles(files.shingles(order))
-    return BySketch(files.bins(order))
+class _Decider:
+    """Decides about whole components; one a process."""
+
+    def __init__(self, files: SketchFiles, options: DedupeOptions) -> None:
+        self._files, self._options = files, options
+
+    def decide(self, entries: NDArray[np.void]) -> Removed:
+        """Decide about the documents of some components, given by their entries."""
+        documents = entries["page"].astype(np.int64)
+        order = ordered(np.unique(documents), self._files)
+        least = 0.0 if self._options.confirm == "none" else self._options.min_resemblance
+        return decide(entries["digest"], documents, order, self._comparison(order), least)
+
+    def _comparison(self, order: Integers) -> Comparison:
+        if self._options.confirm == "exact":
+            return ByShingles(self._files.shingles(order))
+        return BySketch(self._files.bins(order))
 
 
 def _judged(

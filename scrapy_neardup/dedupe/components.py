@@ -34,6 +34,8 @@ _ENTRY_BYTES = 224
 """Bytes for deciding about each entry, without its share of the sketches."""
 _MAX_PARTS = 512
 """Maximum number of files of components."""
+_PART_BYTES = 1 << 26
+"""Maximum bytes for deciding about the components of a file, so that several processes do."""
 _LABELLED = 1 << 16
 """Number of entries that are distributed at once."""
 
@@ -115,7 +117,8 @@ def components(
                 sets.union_many(pages[some], pages[some + 1])
             file.write(entries.tobytes())
             count += len(entries)
-    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // memory)
+    part_bytes = min(memory, _PART_BYTES)
+    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
     files = [Path(folder, f"{each:03}.part") for each in range(number)]
     _deal(path, files, sets)
     path.unlink()

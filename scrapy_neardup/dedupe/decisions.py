@@ -44,7 +44,8 @@ class Decisions:
 
     def are_known(self, documents: Integers) -> NDArray[np.bool_]:
         """Return which of the documents repeat pages of a store."""
-        return self._shares[documents] == KNOWN
+        found: NDArray[np.bool_] = self._shares[documents] == KNOWN
+        return found
 
     def equal(self, documents: Integers, kept: Integers) -> None:
         """Note documents whose texts are those of others, which may be removed themselves."""
@@ -78,11 +79,23 @@ def are_written(folder: str) -> bool:
     return exists(f"{folder}/{_KEPT}")
 
 
+def counted(documents: Integers, kept: Integers, shares: NDArray[np.uint16]) -> dict[str, int]:
+    """Return the numbers of documents by what is decided: ``kept``, or why they are removed."""
+    reasons = shares[are_removed(documents, kept, shares)]
+    equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
+    return {
+        "kept": len(documents) - len(reasons),
+        "equal": equal,
+        "similar": len(reasons) - equal - known,
+        "known": known,
+    }
+
+
 def are_removed(
     documents: Integers, kept: Integers, shares: NDArray[np.uint16]
 ) -> NDArray[np.bool_]:
     """Return which of the documents are removed, for others or for pages of a store."""
-    return (kept != documents) | (shares == KNOWN)
+    return np.not_equal(kept, documents) | np.equal(shares, KNOWN)
 
 
 def read_decisions(

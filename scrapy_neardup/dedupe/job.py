@@ -14,6 +14,7 @@ and writes the same bytes as one that wasn't; `_dedupe` is removed in the end.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.choosing import choose
-from scrapy_neardup.dedupe.decisions import are_removed, are_written, read_decisions
+from scrapy_neardup.dedupe.decisions import are_removed, are_written, counted, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import WORK, Run, Watch, begin, finish, finished, runner
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
@@ -36,7 +37,7 @@ from scrapy_neardup.dedupe.sketching import (
     head_type,
     read_sketched,
 )
-from scrapy_neardup.dedupe.writing import Writer, WriteTask, Written, counted, removed_name
+from scrapy_neardup.dedupe.writing import Writer, WriteTask, removed_name
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
@@ -222,7 +223,8 @@ class _Job:
         if not are_written(self._folder):
             if self.known:
                 find_known(self.known, self._targets)
-            choose(files, self._folder, self.options, self._known_documents(files))
+            known = self._known_documents(files)
+            choose(files, self._folder, self.options, self.run, known)
         counts = self._write(files, sketched)
         if self.known and update:
             self._add(files, self.known)
@@ -233,10 +235,10 @@ class _Job:
         )
         return Summary(
             documents=len(files) - existing,
-            kept=sum(each.kept for each in counts),
-            equal=sum(each.equal for each in counts),
-            similar=sum(each.similar for each in counts),
-            known=sum(each.known for each in counts),
+            kept=counts["kept"],
+            equal=counts["equal"],
+            similar=counts["similar"],
+            known=counts["known"],
             existing=existing,
             files=len(self.shards),
             bad_files=sum(bool(each.skipped) for each in sketched),
@@ -244,8 +246,8 @@ class _Job:
             skipped=tuple(each.skipped for each in sketched if each.skipped),
         )
 
-    def _write(self, files: SketchFiles, sketched: list[Sketched]) -> list[Written]:
-        """Write the shards that aren't yet; return the result for each."""
+    def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
+        """Write the shards that aren't yet; return the numbers of documents (`counted`)."""
         tasks = [
             WriteTask(number, f"{self.output}/{removed_name(number, shard)}")
             for number, (shard, found) in enumerate(zip(self.shards, sketched, strict=True))
@@ -257,23 +259,32 @@ class _Job:
         for result in self.run(Writer.write, missing, Writer, *arguments):
             documents += result
             self.watch("written", documents, documents / max(len(files), 1))
-        return [counted(task, files) for task in tasks]
+        counts: Counter[str] = Counter()
+        for task in tasks:
+            counts.update(counted(*self._decided(files, task.number)))
+        return counts
+
+    def _decided(
+        self, files: SketchFiles, number: int
+    ) -> tuple[Integers, Integers, NDArray[np.uint16]]:
+        """Return the documents of a shard, and what is decided about them."""
+        start, stop = files.span(number)
+        return np.arange(start, stop), *read_decisions(self._folder, len(files), start, stop)
 
     def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
         """Yield the documents of each shard that repeat known pages."""
         for number, target in enumerate(self._targets):
-            known = [line["row"] for line in known_lines(target)]
-            documents = np.arange(*files.span(number))
-            yield documents[np.isin(files.heads(documents)["row"], known)]
+            if known := [line["row"] for line in known_lines(target)]:
+                documents = np.arange(*files.span(number))
+                yield documents[np.isin(files.heads(documents)["row"], known)]
 
     def _add(self, files: SketchFiles, known: KnownPages) -> None:
         """Add the kept documents to the known pages."""
         for number, (target, shard) in enumerate(zip(self._targets, self.shards, strict=True)):
             if shard.is_existing or not exists(target + PAGES):
                 continue
-            start, stop = files.span(number)
-            documents = np.arange(start, stop)
-            kept, shares = read_decisions(self._folder, len(files), start, stop)
+            documents, kept, shares = self._decided(files, number)
             is_kept = ~are_removed(documents, kept, shares)
             add_kept(known, target, files.heads(documents)["row"][is_kept])
+            stop = files.span(number)[1]
             self.watch("added", stop, stop / max(len(files), 1))

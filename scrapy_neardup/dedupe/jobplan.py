@@ -40,13 +40,14 @@ def _run(
     work: Parallel,
     jobs: int,
     function: Callable[[Any, Any], Any],
-    tasks: Sequence[Any],
+    tasks: Iterable[Any],
     start: Callable[..., Any],
     *arguments: Any,
 ) -> Iterable[Any]:
-    if not tasks:
-        return ()
-    jobs = min(jobs, len(tasks))
+    if isinstance(tasks, Sequence):
+        jobs = min(jobs, len(tasks))
+        if not tasks:
+            return ()
     return work(function, tasks, jobs=jobs, start=start, arguments=arguments)
 
 

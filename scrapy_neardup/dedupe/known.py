@@ -83,8 +83,9 @@ def _pages(target: str, known: KnownPages) -> Iterator[tuple[list[int], list[Pag
             Row(f"{path}, line {number}", json.loads(line) | {"schema": schema})
             for number, line in batch
         ]
-        pages = [page for _, page in scanned_pages(found, known.parameters)]
-        yield [row.line["row"] for row in found], [page for page in pages if isinstance(page, Page)]
+        pages = (page for _, page in scanned_pages(found, known.parameters))
+        rows = [row.line["row"] for row in found]
+        yield rows, [page for page in pages if isinstance(page, Page)]
 
 
 def known_lines(target: str) -> Iterator[dict[str, Any]]:

@@ -6,9 +6,7 @@ The list is written last, and shows that the shard is done.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,6 @@ from scrapy_neardup.dedupe.rewriting import rewrite
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.lines import lines
 
 Integers = NDArray[np.int64]
 
@@ -32,15 +29,6 @@ class WriteTask(NamedTuple):
 
     number: int
     target: str
-
-
-class Written(NamedTuple):
-    """The numbers of kept, equal, similar and known documents of a shard."""
-
-    kept: int
-    equal: int
-    similar: int
-    known: int
 
 
 class Writer:
@@ -73,23 +61,22 @@ class Writer:
         rows = files.heads(documents)["row"].astype(np.int64)
         gone = np.flatnonzero(are_removed(documents, kept, shares))
         rewrite(shard, self._output, rows, rows[gone])
-        known = known_lines(files.targets[task.number])
-        self._list(task.target, documents[gone], rows[gone], kept[gone], shares[gone], known)
+        self._list(task, documents[gone], rows[gone], kept[gone], shares[gone])
         return stop - start
 
     def _list(
         self,
-        target: str,
+        task: WriteTask,
         documents: Integers,
         rows: Integers,
         kept: Integers,
         shares: NDArray[np.uint16],
-        known: Iterator[dict[str, Any]],
     ) -> None:
         files = self._files
+        known = known_lines(files.targets[task.number])
         of_shards = files.shard_of(kept)
         of_rows = files.heads(kept)["row"]
-        with written(target) as file:
+        with written(task.target) as file:
             for name, row, of, of_shard, of_row, share in zip(
                 files.names(documents),
                 rows.tolist(),
@@ -120,11 +107,3 @@ def removed_name(number: int, shard: Shard) -> str:
     """Return the path of a shard's list of removed documents, below the output folder."""
     name = f"{shard.name or 'pages'}-{number:05}" if shard.kind == "html" else shard.name
     return f"{REMOVED}/{name}.jsonl"
-
-
-def counted(task: WriteTask, files: SketchFiles) -> Written:
-    """Return the result for a shard that is written."""
-    reasons = Counter(json.loads(line)["reason"] for _, line in lines(task.target))
-    start, stop = files.span(task.number)
-    removed = reasons["equal"], reasons["similar"], reasons["known"]
-    return Written(stop - start - reasons.total(), *removed)

@@ -19,7 +19,6 @@ from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores.entryformat import ENTRY_DTYPE
 from scrapy_neardup.stores.packfile import open_packed
 
-
 NAMESPACE = "--namespace", "default"
 
 
