@@ -21,11 +21,14 @@ from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
-Search = Callable[
-    [TokenSets, Measure, NDArray[np.bool_] | None, kernel.JoinCounts],
-    tuple[Integers, Integers, Integers],
-]
+Search = Callable[..., tuple[Integers, Integers, Integers]]
+"""As `scrapy_neardup.joins.kernel.similar`."""
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
+
+Share = tuple[int, int]
+"""(k, n): of the sets in the order of their sizes, each nth from the kth on looks for partners.
+The shares (0, n) to (n - 1, n) find each pair once."""
+ALL: Share = (0, 1)
 
 MAX_DEPTH = 2
 """Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
@@ -76,6 +79,7 @@ def self_join(
     measure: MeasureName = "jaccard",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
+    share: Share = ALL,
 ) -> SimilarPairs:
     """Find all similar pairs within a collection.
 
@@ -96,6 +100,8 @@ def self_join(
         containment.
     max_depth
         For ``"ppjoin+"``: how often suffixes are halved.
+    share
+        For ``"arrays"``: the part of the work to be done; see `Share`.
 
     Raises
     ------
@@ -111,7 +117,7 @@ def self_join(
     opened = open_measure(measure, threshold)
     search = _algorithm(algorithm, max_depth, opened)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    return _pairs(encoded, opened, search, None)
+    return _pairs(encoded, opened, part_of(search, share), None)
 
 
 def join(
@@ -122,6 +128,7 @@ def join(
     measure: MeasureName = "jaccard",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
+    share: Share = ALL,
 ) -> SimilarPairs:
     """Find all similar pairs of a set of one collection and a set of another.
 
@@ -145,7 +152,7 @@ def join(
     opened = open_measure(measure, threshold)
     search = _algorithm(algorithm, max_depth, opened)
     both, boundary = _together(left, right)
-    return _pairs(both, opened, search, boundary)
+    return _pairs(both, opened, part_of(search, share), boundary)
 
 
 def find(
@@ -176,6 +183,13 @@ def find(
     sorted_ = np.lexsort((second, first))
     stats = JoinStats(len(order), counts.hits, counts.candidates, len(x))
     return first[sorted_], second[sorted_], overlap[sorted_], stats
+
+
+def part_of(search: Search, share: Share) -> Search:
+    """Return a search for the pairs of a share of the sets."""
+    if share != ALL and search is not similar:
+        raise ConfigurationError("only the algorithm 'arrays' does a share of the work")
+    return search if share == ALL else partial(search, share=share)
 
 
 def _pairs(

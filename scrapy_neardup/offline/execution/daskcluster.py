@@ -82,6 +82,11 @@ class Cluster:
         self._client = client
         self._after = after
 
+    @property
+    def size(self) -> int:
+        """Number of workers, at least one."""
+        return max(1, len(self._client.nthreads()))  # type: ignore[no-untyped-call]
+
     def __call__(
         self,
         function: Callable[[State, Task], Result],

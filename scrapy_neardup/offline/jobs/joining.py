@@ -1,0 +1,152 @@
+"""Pages read, and their sets joined, in several processes; the results are those of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.joins.setjoin import JoinStats, Share
+from scrapy_neardup.offline.execution.daskcluster import Cluster
+from scrapy_neardup.offline.execution.pool import Parallel
+from scrapy_neardup.offline.readers.pagetexts import Texts, Unit
+from scrapy_neardup.offline.readers.record import Record, batches
+from scrapy_neardup.settings.catalogue import View
+
+Integers = NDArray[np.int64]
+
+_BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
+"""Maximum pages, and maximum bytes, sent to another process at once."""
+
+
+class Joined(NamedTuple):
+    """Pairs, sorted: int64 numbers of two pages, the value of the measure; and the work."""
+
+    i: Integers
+    j: Integers
+    values: NDArray[Any]
+    stats: JoinStats
+
+
+class Pages:
+    """The pages of records as sets of units or of shingles, read once.
+
+    Parameters
+    ----------
+    records, view, ignore
+        See `Texts`.
+    work, jobs
+        What runs the tasks, and the number of processes.
+
+    Attributes
+    ----------
+    names, tokens
+        Names, and numbers of tokens, of the pages read so far.
+    """
+
+    def __init__(
+        self,
+        records: Iterable[Record],
+        view: View,
+        ignore: Sequence[str],
+        *,
+        work: Parallel,
+        jobs: int,
+    ) -> None:
+        self._records, self._text = records, (view, ignore)
+        self._work, self._jobs = work, jobs
+        self.names: list[str] = []
+        self.tokens: list[int] = []
+
+    def units(self, unit: Unit) -> Iterator[list[bytes]]:
+        """Yield the units of each page; see `Texts.units`."""
+        return self._read("units", unit)
+
+    def shingle_hashes(self, size: int) -> Iterator[NDArray[np.uint64]]:
+        """Yield the hashes of each page's shingles; see `Texts.shingle_hashes`."""
+        return self._read("shingle_hashes", size)
+
+    def joined(self, join: Callable[..., Any], *collections: object, **options: object) -> Joined:
+        """Return the pairs of sets of these pages; see `joined`."""
+        return joined(join, *collections, work=self._work, jobs=self._jobs, **options)
+
+    def _read(self, method: str, argument: object) -> Iterator[Any]:
+        tasks = batches(
+            self._records,
+            _BATCH_PAGES,
+            lambda record: len(record.html or record.text or ""),
+            _BATCH_BYTES,
+        )
+        arguments = *self._text, method, argument
+        for names, tokens, found in self._work(
+            _Reader.read, tasks, jobs=self._jobs, start=_Reader, arguments=arguments
+        ):
+            self.names += names
+            self.tokens += tokens
+            yield from found
+
+
+class _Reader:
+    """Reads pages; one a process."""
+
+    def __init__(self, view: View, ignore: Sequence[str], method: str, argument: object) -> None:
+        self._text, self._method, self._argument = (view, ignore), method, argument
+
+    def read(self, records: list[Record]) -> tuple[list[str], list[int], list[Any]]:
+        """Return the names, the numbers of tokens, and the sets of some pages."""
+        texts = Texts(records, *self._text)
+        found = [*getattr(texts, self._method)(self._argument)]
+        return texts.names, texts.tokens, found
+
+
+def joined(
+    join: Callable[..., Any], *collections: object, work: Parallel, jobs: int, **options: object
+) -> Joined:
+    """Return what `join` finds, where each process looks for the partners of some of the sets.
+
+    Parameters
+    ----------
+    join
+        `self_join`, `join` or `edit_join`.
+    collections, options
+        Its arguments.
+    work, jobs
+        What runs the tasks, and the number of processes; of a cluster all workers take part.
+
+    Notes
+    -----
+    All processes hold all sets, and index them.
+    """
+    shares = work.size if isinstance(work, Cluster) else jobs
+    tasks = [(share, shares) for share in range(shares)]
+    arguments = join, collections, options
+    found = [*work(_Joiner.join, tasks, jobs=jobs, start=_Joiner, arguments=arguments)]
+    columns = zip(*(part[:3] for part in found), strict=True)
+    i, j, values = map(np.concatenate, columns)
+    order = np.lexsort((j, i))
+    stats = replace(
+        found[0].stats,
+        hits=sum(part.stats.hits for part in found),
+        candidates=sum(part.stats.candidates for part in found),
+        pairs=len(i),
+    )
+    return Joined(i[order], j[order], values[order], stats)
+
+
+class _Joiner:
+    """Joins collections; one a process."""
+
+    def __init__(
+        self, join: Callable[..., Any], collections: tuple[object, ...], options: dict[str, object]
+    ) -> None:
+        self._join = partial(join, *collections, **options)
+
+    def join(self, share: Share) -> Joined:
+        """Return the pairs of a share of the sets."""
+        found = self._join(share=share)
+        values = found.distance if hasattr(found, "distance") else found.similarity
+        return Joined(found.i, found.j, values, found.stats)
