@@ -25,9 +25,9 @@ from scrapy_neardup.cli.judging import judging_options, judging_parameters
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
-from scrapy_neardup.offline.clustering.containing import Holding
 from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.files.storedpages import printed
+from scrapy_neardup.offline.jobs.joining import Holding
 from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.scanning import analysed, judge
 from scrapy_neardup.offline.readers.corpus import Corpus

@@ -1,7 +1,8 @@
-"""Pages read, and their sets joined, in several processes; the results are those of one."""
+"""Pages read, and their sets joined, in several processes; and the pages that contain others."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.fingerprints.resemblance import mod_sketch
+from scrapy_neardup.joins import hashed, self_join
+from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import JoinStats, Share
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel
@@ -21,6 +25,8 @@ Integers = NDArray[np.int64]
 
 _BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
 """Maximum pages, and maximum bytes, sent to another process at once."""
+MIN_SAMPLE = 16
+"""Minimum number of sampled shingles of a page that is said to be contained in another."""
 
 
 class Joined(NamedTuple):
@@ -150,3 +156,46 @@ class _Joiner:
         found = self._join(share=share)
         values = found.distance if hasattr(found, "distance") else found.similarity
         return Joined(found.i, found.j, values, found.stats)
+
+
+class Holding:
+    """The pages of a collection, as sets of shingle hashes, and which contain which (Broder 1997).
+
+    Parameters
+    ----------
+    threshold
+        Minimum share of a page's shingles that the page containing it has; above 0, up to 1.
+    modulus
+        1: all shingles count, and shares are exact. m: those that m divides count, Broder's V_m,
+        and shares are estimates with a standard error of sqrt(C * (1 - C) * m / n) for n shingles.
+
+    Notes
+    -----
+    Holds 8 bytes of every shingle that counts, and some 100 while it compares them.
+    """
+
+    def __init__(self, threshold: float, modulus: int = 1) -> None:
+        open_measure("containment", threshold)
+        self._threshold = threshold
+        self._modulus = modulus
+        self._pages: list[int] = []
+        self._sketches: list[NDArray[np.uint64]] = []
+
+    def add(self, page: int, shingles: NDArray[np.uint64]) -> None:
+        """Add a page by its number; `shingles` has shape (n,), distinct."""
+        sketch = shingles if self._modulus == 1 else mod_sketch(shingles, self._modulus)
+        if len(sketch):
+            self._pages.append(page)
+            self._sketches.append(sketch)
+
+    def held(self) -> dict[int, list[tuple[int, float]]]:
+        """Return, by page, the pages that it contains and the share of each, as numbers."""
+        pairs = self_join(hashed(self._sketches), self._threshold, measure="containment")
+        least = 1 if self._modulus == 1 else MIN_SAMPLE
+        found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
+        for inner, outer, share in zip(
+            pairs.i.tolist(), pairs.j.tolist(), pairs.similarity.tolist(), strict=True
+        ):
+            if len(self._sketches[inner]) >= least:
+                found[self._pages[outer]].append((self._pages[inner], share))
+        return dict(found)
