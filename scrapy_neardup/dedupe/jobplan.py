@@ -100,6 +100,7 @@ def finished(output: str) -> dict[str, Any] | None:
 
 def finish(output: str, summary: Mapping[str, Any]) -> None:
     """Write the result of a job, and remove its files for resuming."""
+    remove_parts(output)  # of workers that were killed
     write_json(f"{output}/{SUMMARY}", summary)
     remove_folder(f"{output}/{WORK}")
 
