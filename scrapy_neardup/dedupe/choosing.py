@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.components import Buckets, components
+from scrapy_neardup.dedupe.components import common, components
 from scrapy_neardup.dedupe.deciding import (
     ByShingles,
     BySketch,
@@ -23,6 +23,7 @@ from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import BINS
 from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.offline.clustering.sortedruns import Buckets
 from scrapy_neardup.offline.execution.memorylimit import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
 from scrapy_neardup.offline.jobs.pairjob import PairJob
@@ -62,7 +63,7 @@ def choose(
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
         parts = components(
-            buckets.common(), len(files), temporary, memory, _bytes_of_each(files, options)
+            common(buckets), len(files), temporary, memory, _bytes_of_each(files, options)
         )
         for removed in run(_Decider.decide, parts, _Decider, files, options):
             decisions.removed(removed)
@@ -122,7 +123,7 @@ def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: 
     for documents, heads in _judged(files, decisions):
         buckets.add(heads["digest"][:, None].copy(), documents, 1)
     buckets.flush(1)
-    for entries in buckets.common():
+    for entries in common(buckets):
         documents, texts = entries["page"].astype(np.int64), entries["digest"]
         order = np.lexsort((documents, files.heads(documents)["rank"], texts))
         documents, texts = documents[order], texts[order]
