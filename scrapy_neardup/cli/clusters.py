@@ -13,7 +13,9 @@ import numpy as np
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import (
     given,
+    jobs_option,
     refuse_given,
+    scheduler_option,
     setting_option,
     shingle_size_option,
     size_in_bytes,
@@ -37,17 +39,18 @@ from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering.disk import Hashes, Integers, cluster_on_disk
 from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
+from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.execution.memorylimit import left_of
 from scrapy_neardup.offline.files.featurefiles import FeatureFiles
 from scrapy_neardup.offline.files.pairfiles import read_pairs
 from scrapy_neardup.offline.files.sources import Name
+from scrapy_neardup.offline.jobs.joining import Pages
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
 from scrapy_neardup.urls import site
 
 _OF_FEATURES = {"scanned", "features", "permutations", "shared"}
-_OF_TEXTS = {"shingle_size", "text", "ignore"}
+_OF_TEXTS = {"shingle_size", "text", "ignore", "jobs", "scheduler"}
 _OF_PAGES = {
     "method", "threshold", "modulus", "common", "memory", "directory", *_OF_FEATURES, *_OF_TEXTS
 }  # fmt: skip
@@ -154,6 +157,8 @@ _UNUSED = {
     show_default=False,
 )
 @shingle_size_option
+@jobs_option
+@scheduler_option
 @text_options
 def clusters(
     *,
@@ -164,6 +169,8 @@ def clusters(
     scanned: bool,
     text: View,
     ignore: tuple[str, ...],
+    jobs: int,
+    scheduler: str | None,
     path: str,
     progress: bool | None,
     **options: Any,
@@ -219,10 +226,11 @@ def clusters(
             chosen = canonical(labels, rule, urls=files.names, lengths=files.tokens)
         else:
             corpus = Corpus(inputs)
-            texts = Texts(corpus, text, ignore)
-            labels = _clustered(texts, lambda pages: line.reading(pages, corpus), **options)
-            names = texts.names
-            chosen = canonical(labels, rule, urls=texts.names, lengths=texts.tokens)
+            with workers(scheduler) as work:
+                pages = Pages(corpus, text, ignore, work=work, jobs=jobs)
+                labels = _clustered(pages, lambda read: line.reading(read, corpus), **options)
+            names = pages.names
+            chosen = canonical(labels, rule, urls=pages.names, lengths=pages.tokens)
         rows = (
             _clusters(labels, chosen, names)
             if by == "page"
@@ -251,7 +259,7 @@ def _clusters(
 
 
 def _clustered(
-    texts: Texts,
+    pages: Pages,
     seen: Callable[[Iterable[Any]], Iterable[Any]],
     *,
     method: str,
@@ -267,8 +275,10 @@ def _clustered(
 ) -> Integers:
     """Return the labels of pages by the method and options of the command line."""
     if method == "exact":
-        return _connected(seen(texts.units()), shingle_size, threshold)
-    sketches = (mod_sketch(page, modulus) for page in seen(texts.shingle_hashes(shingle_size)))
+        sets = shingles(seen(pages.units()), shingle_size)
+        pairs = pages.joined(self_join, sets, threshold)
+        return cluster(pairs.i, pairs.j, len(sets))
+    sketches = (mod_sketch(page, modulus) for page in seen(pages.shingle_hashes(shingle_size)))
     if method == "greedy":
         return _gathered(sketches, threshold, common)
     if method == "disk":
@@ -278,12 +288,6 @@ def _clustered(
     kind = checked_filter(features)
     rows = (_features(page, kind, permutations) for page in sketches)
     return _sharing(rows, shared or kind.shared, memory, directory)
-
-
-def _connected(pages: Iterable[list[bytes]], shingle_size: int, threshold: float) -> Integers:
-    sets = shingles(pages, shingle_size)
-    pairs = self_join(sets, threshold)
-    return cluster(pairs.i, pairs.j, len(sets))
 
 
 def _gathered(sketches: Iterable[Hashes], threshold: float, common: int) -> Integers:

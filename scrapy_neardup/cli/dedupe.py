@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +15,7 @@ import click
 from scrapy_neardup.cli.common import Progress, escaped
 from scrapy_neardup.cli.flags import (
     given,
+    is_given,
     progress_option,
     refuse_given,
     scheduler_option,
@@ -22,10 +26,12 @@ from scrapy_neardup.cli.flags import (
 from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
 from scrapy_neardup.dedupe import dedupe as deduped
 from scrapy_neardup.dedupe.units import Unit
+from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.settings.catalogue import OPTIONS
+from scrapy_neardup.settings.parameters import Parameters
 
 
 @click.command()
@@ -48,8 +54,13 @@ from scrapy_neardup.settings.catalogue import OPTIONS
     "--existing",
     metavar="INPUT",
     multiple=True,
-    help="Existing documents: those of the INPUTs that repeat one are removed. May be repeated.",
+    help="Existing documents: those of the INPUTs that repeat one are removed. Files and folders,"
+    " such as an earlier output; and a store (sqlite:pages.sqlite, redis://HOST) or a packed file"
+    " (.pack), which compare as scan does. May be repeated.",
 )
+@setting_option("namespace", default="default", help="Namespace of the store.")
+@setting_option("preset", help="Preset of the store; options that are given are its own, too.")
+@click.option("--update", is_flag=True, help="Add the documents that are kept to the store.")
 @click.option(
     "--method",
     type=click.Choice(["features", "simhash", "both"]),
@@ -141,6 +152,9 @@ def dedupe(
     inputs: tuple[str, ...],
     output: str,
     existing: tuple[str, ...],
+    namespace: str,
+    preset: str,
+    update: bool,
     jobs: int,
     scheduler: str | None,
     resume: bool,
@@ -160,13 +174,15 @@ def dedupe(
     of             the document that is kept for it
     of_file        its file, and of_row its row
     resemblance    of the two
-    reason         equal: it has the same words; similar: it resembles the other one
+    reason         equal: it has the same words; similar: it resembles the other one; known: it
+                   repeats a page of the store, in "of", at a "distance" in bits
 
     \b
     Examples:
       scrapy-neardup dedupe data/ --output clean/ --jobs 8
       scrapy-neardup dedupe data/ --output clean/ --id-column id --keep newest:metadata.date
       scrapy-neardup dedupe new/ --existing clean/ --output added/
+      scrapy-neardup dedupe new/ --existing redis://host/0 --update --output added/
       scrapy-neardup dedupe data/ --output clean/ --lines 10 --per-host
       scrapy-neardup dedupe data/ --output clean/ --substrings 50
     """  # noqa: D301  (click's mark for lines to keep)
@@ -185,7 +201,14 @@ def dedupe(
             line.done(trimmed.documents, "documents")
             click.echo(json.dumps(asdict(trimmed)))
             return
-        summary = deduped(inputs, output, options, existing=existing, **run)
+        of_store = {name: settings[name] for name in _OF_STORES if is_given(name)}
+        store: dict[str, Any] = {
+            "namespace": namespace,
+            "parameters": Parameters.of_preset(preset, **of_store),
+            "update": update,
+        }
+        with _named_as_existing():
+            summary = deduped(inputs, output, options, existing=existing, **store, **run)
     line.done(summary.documents, "documents")
     for reason in summary.skipped:
         click.echo(escaped(f"left out: {reason}"), err=True)
@@ -196,10 +219,25 @@ def dedupe(
 
 _UNITS: tuple[Unit, ...] = "lines", "paragraphs", "substrings"
 _OF_DOCUMENTS = {
-    "html_column", "id_column", "existing", "method", "features", "max_distance",
-    "min_resemblance", "confirm", "keep", "shingle_size", "text", "ignore", "skip_bad",
+    "html_column", "id_column", "existing", "namespace", "preset", "update", "method", "features",
+    "max_distance", "min_resemblance", "confirm", "keep", "shingle_size", "text", "ignore",
+    "skip_bad",
 }  # fmt: skip
 """Options of whole documents."""
+_OF_STORES = {
+    "features", "max_distance", "min_resemblance", "shingle_size", "text", "ignore"
+}  # fmt: skip
+"""Options that must be those of a store."""
+
+
+@contextmanager
+def _named_as_existing() -> Iterator[None]:
+    """Name the option of this verb in errors of stores and packed files."""
+    try:
+        yield
+    except NeardupError as error:
+        message = re.sub("NEARDUP_(STORE|BASE)", "--existing", str(error))
+        raise type(error)(message) from error
 
 
 def _within(settings: dict[str, Any]) -> TrimOptions | None:
@@ -245,10 +283,10 @@ def _options(settings: dict[str, Any]) -> DedupeOptions:
 
 
 def _said(summary: Summary, seconds: float) -> str:
-    share = (summary.equal + summary.similar) / max(summary.documents, 1)
+    share = (summary.equal + summary.similar + summary.known) / max(summary.documents, 1)
     return (
         f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"
-        f" removed ({summary.equal:,} equal, {summary.similar:,} similar)"
+        f" removed ({summary.equal:,} equal, {summary.similar:,} similar, {summary.known:,} known)"
         + f"; {summary.bad_files:,} files and {summary.bad_lines:,} lines left out"
         * bool(summary.bad_files or summary.bad_lines)
     )

@@ -27,7 +27,7 @@ jobs_option = click.option(
     metavar="N",
     type=click.IntRange(1),
     default=1,
-    help="Processes that read pages and compute fingerprints.",
+    help="Processes that read pages and compute with them.",
 )
 
 scheduler_option = click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any, cast, get_args
 
@@ -12,7 +13,9 @@ import click
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import (
     existing_option,
+    jobs_option,
     refuse_given,
+    scheduler_option,
     shingle_size_option,
     text_options,
     unit_options,
@@ -22,8 +25,10 @@ from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
 from scrapy_neardup.joins.setjoin import MAX_DEPTH, Algorithm, Comparison
+from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.execution.pool import parallel
+from scrapy_neardup.offline.jobs.joining import Pages, joined
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.settings.catalogue import OPTIONS, View
 
 _VALUES = {
@@ -107,6 +112,8 @@ _OF_STRINGS = {"distance", "gram_size"}
     help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
     " time only.",
 )
+@jobs_option
+@scheduler_option
 @text_options
 def join(
     *,
@@ -115,6 +122,8 @@ def join(
     measure: str,
     text: View,
     ignore: tuple[str, ...],
+    jobs: int,
+    scheduler: str | None,
     path: str,
     progress: bool | None,
     **options: Any,
@@ -150,17 +159,17 @@ def join(
         raise click.UsageError("--measure edit needs --distance")
     units = units_of(options)
     corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
-    texts = [Texts(corpus, text, ignore) for corpus in corpora]
-    with output(path) as results:
+    with output(path) as results, workers(scheduler) as work:
+        read = [Pages(corpus, text, ignore, work=work, jobs=jobs) for corpus in corpora]
         line = Progress(progress, results)
         pages = [
             line.reading(part.units(units), corpus)
-            for part, corpus in zip(texts, corpora, strict=True)
+            for part, corpus in zip(read, corpora, strict=True)
         ]
-        found = _edited(pages, **options) if measure == "edit" else _alike(
-            pages, cast("MeasureName", measure), texts[0], line, **options
+        found = _edited(pages, read[0], **options) if measure == "edit" else _alike(
+            pages, cast("MeasureName", measure), read[0], line, **options
         )  # fmt: skip
-        first, last, key = texts[0].names, texts[-1].names, _VALUES[measure]
+        first, last, key = read[0].names, read[-1].names, _VALUES[measure]
         for i, j, value in found:
             print(json.dumps({"a": first[i], "b": last[j], key: value}), file=results)
 
@@ -172,7 +181,7 @@ Measured = Iterable[tuple[int, int, float]]
 def _alike(
     pages: list[Iterator[list[bytes]]],
     measure: MeasureName,
-    first: Texts,
+    first: Pages,
     line: Progress,
     *,
     threshold: float,
@@ -187,26 +196,30 @@ def _alike(
     sets = shingles(chain.from_iterable(pages), shingle_size, multiset=labelled)
     how: dict[str, Any] = {"measure": measure, "comparison": comparison}
     how |= {"algorithm": algorithm, "max_depth": max_depth}
+    run = first.joined if algorithm == "arrays" else partial(joined, work=parallel, jobs=1)
     if len(pages) == 1:
-        found = self_join(sets, threshold, **how)
+        found = run(self_join, sets, threshold, **how)
     else:
         left = len(first.names)
-        found = join_sets(sets[:left], sets[left:], threshold, **how)
-    line.note(
-        f"{found.stats.hits:,} hits, {found.stats.candidates:,} candidates, {len(found):,} pairs"
-    )
-    values = found.similarity.astype(int) if measure == "overlap" else found.similarity
+        found = run(join_sets, sets[:left], sets[left:], threshold, **how)
+    hits, candidates, pairs = found.stats.hits, found.stats.candidates, len(found.i)
+    line.note(f"{hits:,} hits, {candidates:,} candidates, {pairs:,} pairs")
+    values = found.values.astype(int) if measure == "overlap" else found.values
     return zip(found.i.tolist(), found.j.tolist(), values.tolist(), strict=True)
 
 
 def _edited(
-    pages: list[Iterator[list[bytes]]], *, distance: int, gram_size: int, **_: Any
+    pages: list[Iterator[list[bytes]]],
+    first: Pages,
+    *,
+    distance: int,
+    gram_size: int,
+    **_: Any,
 ) -> Measured:
     """Return the pairs whose texts, words with a space between them, are within a distance."""
     strings, *others = [[b" ".join(words).decode() for words in part] for part in pages]
-    found = edit_join(strings, distance, q=gram_size, others=others[0] if others else None)
-    for i, j, edits in zip(
-        found.i.tolist(), found.j.tolist(), found.distance.tolist(), strict=True
-    ):
-        if strings[i] and (others[0] if others else strings)[j]:
+    existing = others[0] if others else None
+    found = first.joined(edit_join, strings, distance, q=gram_size, others=existing)
+    for i, j, edits in zip(found.i.tolist(), found.j.tolist(), found.values.tolist(), strict=True):
+        if strings[i] and (strings if existing is None else existing)[j]:
             yield i, j, edits

@@ -15,10 +15,11 @@ import click
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress
 from scrapy_neardup.cli.flags import jobs_option, progress_option, scheduler_option, setting_option
-from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
+from scrapy_neardup.cli.judging import judging_options, judging_parameters
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.offline.execution.daskcluster import workers
+from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.loading import Row, load_batch, scanned_pages, scanned_rows
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus

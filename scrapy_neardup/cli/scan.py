@@ -25,14 +25,15 @@ from scrapy_neardup.cli.flags import (
     unit_options,
     units_of,
 )
-from scrapy_neardup.cli.judging import judging_options, judging_parameters, opened_store
+from scrapy_neardup.cli.judging import judging_options, judging_parameters
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.fingerprints.signatures import SIGNATURES
-from scrapy_neardup.offline.clustering.containing import Holding
 from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.files.storedpages import printed
+from scrapy_neardup.offline.jobs.joining import Holding
+from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.scanning import analysed, judge
 from scrapy_neardup.offline.jobs.signing import signed, simhashed, weight_table
 from scrapy_neardup.offline.readers.corpus import Corpus

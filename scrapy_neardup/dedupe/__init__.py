@@ -7,7 +7,7 @@ killed:
    are kept in the job's work folder.
 2. *Decide* (`choosing`): documents with equal texts, or with features or fingerprints in common,
    are grouped on disk and compared. A document is removed if it resembles one that is kept and
-   ranks before it.
+   ranks before it; or, before all this, if it repeats a page of an existing store (`known`).
 3. *Write* (`writing`): every file is read once more; its documents are written in its own format
    without the removed ones, which are listed beside it with the documents kept for them.
 
@@ -16,6 +16,7 @@ killed:
 `shards`       inputs -> files of documents
 `ranking`      which of several duplicates is kept
 `sketching`    a file -> the sketches of its documents
+`known`        documents that repeat a page of a store; kept ones that are added to it
 `sketchfiles`  the sketches of all files, by the numbers of documents
 `choosing`     sketches -> decisions, through the next three
 `components`   sketches -> documents that have something in common, a component at a time

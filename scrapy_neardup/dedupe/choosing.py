@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.components import Buckets, components
-from scrapy_neardup.dedupe.deciding import ByShingles, BySketch, Comparison, decide, ordered
+from scrapy_neardup.dedupe.components import common, components
+from scrapy_neardup.dedupe.deciding import (
+    ByShingles,
+    BySketch,
+    Comparison,
+    Removed,
+    decide,
+    ordered,
+)
 from scrapy_neardup.dedupe.decisions import Decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
+from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import BINS
 from scrapy_neardup.fingerprints.hashing import PUBLIC
+from scrapy_neardup.offline.clustering.sortedruns import Buckets
 from scrapy_neardup.offline.execution.memorylimit import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
 from scrapy_neardup.offline.jobs.pairjob import PairJob
@@ -30,9 +39,20 @@ _DOCUMENT_BYTES = 10
 """Bytes held of every document: its decision and its component."""
 
 
-def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
-    """Decide about all documents, and write the decisions to `folder`, as temporary files."""
+def choose(
+    files: SketchFiles,
+    folder: str,
+    options: DedupeOptions,
+    run: Run,
+    known: Iterable[Integers] = (),
+) -> None:
+    """Decide about all documents, and write the decisions to `folder`, as temporary files.
+
+    Those that are `known`, as they repeat pages of a store, are compared with no others.
+    """
     decisions = Decisions(len(files))
+    for documents in known:
+        decisions.known(documents)
     memory = left_of(options.memory, _DOCUMENT_BYTES * len(files))
     with TemporaryDirectory(prefix="candidates-", dir=_local(folder)) as temporary:
         _find_equals(files, decisions, temporary, memory)
@@ -42,14 +62,11 @@ def choose(files: SketchFiles, folder: str, options: DedupeOptions) -> None:
             _add_features(files, decisions, buckets, options.features.shared)
         if options.method != "features":
             _add_similar(files, decisions, buckets, options.max_distance, memory)
-        for entries in components(
-            buckets.common(), len(files), temporary, memory, _bytes_of_each(files, options)
-        ):
-            documents = entries["page"].astype(np.int64)
-            order = ordered(np.unique(documents), files)
-            comparison = _comparison(files, order, options)
-            least = 0.0 if options.confirm == "none" else options.min_resemblance
-            decisions.removed(decide(entries["digest"], documents, order, comparison, least))
+        parts = components(
+            common(buckets), len(files), temporary, memory, _bytes_of_each(files, options)
+        )
+        for removed in run(_Decider.decide, parts, _Decider, files, options):
+            decisions.removed(removed)
     decisions.settle()
     decisions.write(folder)
     del decisions
@@ -68,26 +85,45 @@ def _bytes_of_each(files: SketchFiles, options: DedupeOptions) -> int:
     return 8 * tokens // max(len(files), 1)
 
 
-def _comparison(files: SketchFiles, order: Integers, options: DedupeOptions) -> Comparison:
-    if options.confirm == "exact":
-        return ByShingles(files.shingles(order))
-    return BySketch(files.bins(order))
+class _Decider:
+    """Decides about whole components; one a process."""
+
+    def __init__(self, files: SketchFiles, options: DedupeOptions) -> None:
+        self._files, self._options = files, options
+
+    def decide(self, entries: NDArray[np.void]) -> Removed:
+        """Decide about the documents of some components, given by their entries."""
+        documents = entries["page"].astype(np.int64)
+        order = ordered(np.unique(documents), self._files)
+        least = 0.0 if self._options.confirm == "none" else self._options.min_resemblance
+        return decide(entries["digest"], documents, order, self._comparison(order), least)
+
+    def _comparison(self, order: Integers) -> Comparison:
+        if self._options.confirm == "exact":
+            return ByShingles(self._files.shingles(order))
+        return BySketch(self._files.bins(order))
 
 
-def _judged(files: SketchFiles) -> Iterator[tuple[Integers, NDArray[np.void]]]:
-    """Yield the numbers and heads of documents that have words, some at a time."""
+def _judged(
+    files: SketchFiles, decisions: Decisions
+) -> Iterator[tuple[Integers, NDArray[np.void]]]:
+    """Yield the numbers and heads of documents that have words, some at a time.
+
+    Those that repeat pages of a store are left out.
+    """
     for first, heads in files.windows():
-        indexes = np.flatnonzero(heads["tokens"])
+        documents = np.arange(first, first + len(heads))
+        indexes = np.flatnonzero((heads["tokens"] > 0) & ~decisions.are_known(documents))
         yield indexes + first, heads[indexes]
 
 
 def _find_equals(files: SketchFiles, decisions: Decisions, folder: str, memory: int) -> None:
     """Note the documents whose text is that of another one, which ranks before them."""
     buckets = Buckets(f"{folder}/equal", memory)
-    for documents, heads in _judged(files):
+    for documents, heads in _judged(files, decisions):
         buckets.add(heads["digest"][:, None].copy(), documents, 1)
     buckets.flush(1)
-    for entries in buckets.common():
+    for entries in common(buckets):
         documents, texts = entries["page"].astype(np.int64), entries["digest"]
         order = np.lexsort((documents, files.heads(documents)["rank"], texts))
         documents, texts = documents[order], texts[order]
@@ -101,7 +137,7 @@ def _distinct(
     files: SketchFiles, decisions: Decisions
 ) -> Iterator[tuple[Integers, NDArray[np.void]]]:
     """Yield the documents whose text is that of no other one that ranks before them."""
-    for documents, heads in _judged(files):
+    for documents, heads in _judged(files, decisions):
         is_distinct = decisions.kept[documents] == documents
         yield documents[is_distinct], heads[is_distinct]
 

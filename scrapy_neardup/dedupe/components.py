@@ -9,7 +9,6 @@ component, so that each file can be decided alone, in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +17,7 @@ from numpy.typing import NDArray
 from scrapy_neardup.clusters import UnionFind
 from scrapy_neardup.dedupe.decisions import number_type
 from scrapy_neardup.fingerprints.hashing import PUBLIC
-from scrapy_neardup.offline.clustering.sortedruns import (
-    POSTING,
-    Run,
-    entries_of,
-    ranges_of,
-    write_run,
-)
+from scrapy_neardup.offline.clustering.sortedruns import POSTING, Buckets, entries_of
 
 Hashes = NDArray[np.uint64]
 Integers = NDArray[np.int64]
@@ -34,55 +27,21 @@ _ENTRY_BYTES = 224
 """Bytes for deciding about each entry, without its share of the sketches."""
 _MAX_PARTS = 512
 """Maximum number of files of components."""
+_PART_BYTES = 1 << 26
+"""Maximum bytes for deciding about the components of a file, so that several processes do."""
 _LABELLED = 1 << 16
 """Number of entries that are distributed at once."""
 
 
-class Buckets:
-    """A growing list of (bucket, document), in files of a folder.
-
-    Parameters
-    ----------
-    folder
-        Of the files.
-    memory
-        Bytes of memory to work in.
-    """
-
-    def __init__(self, folder: str, memory: int) -> None:
-        self._folder = folder
-        self._memory = memory
-        self._runs: list[Run] = []
-        self._waiting: list[tuple[Hashes, Integers]] = []
-        self._held = 0
-
-    def add(self, features: Hashes, documents: Integers, shared: int) -> None:
-        """Put documents into a bucket for each choice of `shared` of their features.
-
-        `features` has shape (n, k), uint64; `documents` shape (n,), int64: their numbers.
-        """
-        self._waiting.append((features, documents))
-        self._held += len(documents) * comb(features.shape[1], shared) * POSTING.itemsize * 4
-        if self._held >= self._memory:
-            self.flush(shared)
-
-    def flush(self, shared: int) -> None:
-        """Write all that was added since; these documents have one number of features."""
-        if self._waiting:
-            features, documents = map(np.concatenate, zip(*self._waiting, strict=True))
-            path = f"{self._folder}/{len(self._runs):06}.run"
-            self._runs.append(write_run(features, documents, shared, path))
-            self._waiting, self._held = [], 0
-
-    def common(self) -> Iterator[Postings]:
-        """Yield the entries of buckets with several documents, sorted by bucket and document."""
-        for part in ranges_of(self._runs, self._memory):
-            entries = entries_of(part)
-            entries = entries[np.lexsort((entries["page"], entries["digest"]))]
-            buckets = entries["digest"]
-            same = np.zeros(len(entries) + 1, np.bool_)
-            np.equal(buckets[1:], buckets[:-1], out=same[1:-1])
-            yield entries[same[1:] | same[:-1]]
+def common(buckets: Buckets) -> Iterator[Postings]:
+    """Yield the entries of buckets with several documents, sorted by bucket and document."""
+    for part in buckets.ranges():
+        entries = entries_of(part)
+        entries = entries[np.lexsort((entries["page"], entries["digest"]))]
+        digests = entries["digest"]
+        same = np.zeros(len(entries) + 1, np.bool_)
+        np.equal(digests[1:], digests[:-1], out=same[1:-1])
+        yield entries[same[1:] | same[:-1]]
 
 
 def components(
@@ -93,7 +52,7 @@ def components(
     Parameters
     ----------
     parts
-        See `Buckets.common`.
+        See `common`.
     documents
         Number of all documents.
     folder
@@ -115,7 +74,8 @@ def components(
                 sets.union_many(pages[some], pages[some + 1])
             file.write(entries.tobytes())
             count += len(entries)
-    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // memory)
+    part_bytes = min(memory, _PART_BYTES)
+    number = min(_MAX_PARTS, 1 + count * (_ENTRY_BYTES + document_bytes) // part_bytes)
     files = [Path(folder, f"{each:03}.part") for each in range(number)]
     _deal(path, files, sets)
     path.unlink()

@@ -17,7 +17,9 @@ Integers = NDArray[np.int64]
 
 EQUAL = (1 << 16) - 1
 """Share of a document whose text is that of the one that is kept for it."""
-_MOST = EQUAL - 1
+KNOWN = EQUAL - 1
+"""Share of a document that repeats a page of a store; no document is kept for it."""
+MOST = EQUAL - 2
 """Share of resemblance 1."""
 _STEP = 1 << 16
 """Number of documents that are settled at once."""
@@ -34,7 +36,16 @@ class Decisions:
 
     def __init__(self, documents: int) -> None:
         self.kept = np.arange(documents, dtype=number_type(documents))
-        self._shares = np.full(documents, _MOST, "<u2")
+        self._shares = np.full(documents, MOST, "<u2")
+
+    def known(self, documents: Integers) -> None:
+        """Note documents that repeat pages of a store."""
+        self._shares[documents] = KNOWN
+
+    def are_known(self, documents: Integers) -> NDArray[np.bool_]:
+        """Return which of the documents repeat pages of a store."""
+        found: NDArray[np.bool_] = self._shares[documents] == KNOWN
+        return found
 
     def equal(self, documents: Integers, kept: Integers) -> None:
         """Note documents whose texts are those of others, which may be removed themselves."""
@@ -44,7 +55,7 @@ class Decisions:
     def removed(self, found: Removed) -> None:
         """Note documents that are removed for others, which are kept."""
         self.kept[found.documents] = found.kept
-        self._shares[found.documents] = np.rint(found.resemblances * _MOST)
+        self._shares[found.documents] = np.rint(found.resemblances * MOST)
 
     def settle(self) -> None:
         """Replace the equal of a document, if that was removed, by the one that is kept for it."""
@@ -66,6 +77,25 @@ class Decisions:
 def are_written(folder: str) -> bool:
     """Whether all decisions are written."""
     return exists(f"{folder}/{_KEPT}")
+
+
+def counted(documents: Integers, kept: Integers, shares: NDArray[np.uint16]) -> dict[str, int]:
+    """Return the numbers of documents by what is decided: ``kept``, or why they are removed."""
+    reasons = shares[are_removed(documents, kept, shares)]
+    equal, known = (int(np.count_nonzero(reasons == share)) for share in (EQUAL, KNOWN))
+    return {
+        "kept": len(documents) - len(reasons),
+        "equal": equal,
+        "similar": len(reasons) - equal - known,
+        "known": known,
+    }
+
+
+def are_removed(
+    documents: Integers, kept: Integers, shares: NDArray[np.uint16]
+) -> NDArray[np.bool_]:
+    """Return which of the documents are removed, for others or for pages of a store."""
+    return np.not_equal(kept, documents) | np.equal(shares, KNOWN)
 
 
 def read_decisions(

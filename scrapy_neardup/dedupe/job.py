@@ -14,13 +14,19 @@ and writes the same bytes as one that wasn't; `_dedupe` is removed in the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from scrapy_neardup.dedupe.choosing import choose
-from scrapy_neardup.dedupe.decisions import are_written
+from scrapy_neardup.dedupe.decisions import are_removed, are_written, counted, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import WORK, Run, Watch, begin, finish, finished, runner
+from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
 from scrapy_neardup.dedupe.shards import Shard, shards_of
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import (
@@ -31,9 +37,15 @@ from scrapy_neardup.dedupe.sketching import (
     head_type,
     read_sketched,
 )
-from scrapy_neardup.dedupe.writing import Writer, WriteTask, Written, counted, removed_name
+from scrapy_neardup.dedupe.writing import Writer, WriteTask, removed_name
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
 from scrapy_neardup.offline.readers.remote import exists
+from scrapy_neardup.settings.parameters import Parameters
+from scrapy_neardup.urls import redact_store
+
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +56,9 @@ class Summary:
     ----------
     documents
         Documents read, without those of existing collections.
-    kept, equal, similar
-        Number of documents kept, removed for an equal text, removed for a similar one.
+    kept, equal, similar, known
+        Number of documents kept, removed for an equal text, for a similar one, and for a page of
+        a store or packed file.
     existing
         Documents of existing collections.
     files, bad_files, bad_lines
@@ -62,6 +75,7 @@ class Summary:
     files: int
     bad_files: int
     bad_lines: int
+    known: int = 0
     skipped: tuple[str, ...] = ()
 
 
@@ -71,6 +85,9 @@ def dedupe(
     options: DedupeOptions | None = None,
     *,
     existing: Sequence[str] = (),
+    namespace: str = "default",
+    parameters: Parameters | None = None,
+    update: bool = False,
     resume: bool = False,
     jobs: int = 1,
     work: Parallel = parallel,
@@ -87,7 +104,12 @@ def dedupe(
     options
         What counts as a duplicate.
     existing
-        Files and folders of existing documents: those that repeat one are removed.
+        Files and folders of documents, such as earlier outputs, and the URI of a store or a packed
+        file (``.pack``): documents that repeat one of theirs are removed.
+    namespace, parameters
+        Of the store; by default the parameters are those of a crawl without settings.
+    update
+        Whether kept documents are added to the store.
     resume
         Whether to resume a job that was stopped.
     jobs
@@ -100,7 +122,8 @@ def dedupe(
     Raises
     ------
     ConfigurationError
-        The output folder isn't empty, or the job to be resumed had other options.
+        The output folder isn't empty, or the job to be resumed had other options; the store has
+        other parameters, or can't be updated.
     InputError
         A file can't be read or written.
     NeardupError
@@ -110,12 +133,48 @@ def dedupe(
     if resume and (done := finished(output)):
         return Summary(**{**done, "skipped": tuple(done["skipped"])})
     options = options or DedupeOptions()
-    shards = shards_of(inputs, existing=existing)
-    begin(output, options.as_plan(), shards, resume=resume)
-    job = _Job(shards=shards, output=output, options=options, run=runner(work, jobs), watch=watch)
-    summary = job.finish(job.sketch())
-    finish(output, asdict(summary))
+    store = _store_in(existing, update=update)
+    shards = shards_of(inputs, existing=[path for path in existing if path != store])
+    shown = store and redact_store(store)
+    opened = store and KnownPages.opened(
+        store, namespace, parameters or Parameters(), may_be_empty=update
+    )
+    with opened or nullcontext() as known:
+        plan = {"store": shown and [shown, namespace], "update": update}
+        begin(output, options.as_plan() | plan, shards, resume=resume)
+        job = _Job(
+            shards=shards,
+            output=output,
+            options=options,
+            run=runner(work, jobs),
+            watch=watch,
+            known=known,
+            store=shown or "",
+        )
+        summary = job.finish(job.sketch(), update=update)
+    finish(output, asdict(summary))  # all that was added is durable
     return summary
+
+
+def _store_in(existing: Sequence[str], *, update: bool) -> str | None:
+    """Return the store or packed file among existing collections, or None."""
+    found = [path for path in existing if holds_pages(path)]
+    if len(found) > 1:
+        raise ConfigurationError(
+            f"{redact_store(found[1])}: of stores and packed files one can be existing; compare"
+            " the output with the other one"
+        )
+    if update and not found:
+        raise ConfigurationError(
+            "only a store can be updated: what is kept of files is a collection of its own, to be"
+            " named as another existing one the next time"
+        )
+    if update and found[0].endswith(PACKED):
+        raise ConfigurationError(
+            f"{found[0]}: a packed file can't be updated; scan the output and pack both:"
+            f" scrapy-neardup pack {found[0]} scanned.jsonl --output new.pack"
+        )
+    return found[0] if found else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +186,9 @@ class _Job:
     options: DedupeOptions
     run: Run
     watch: Watch
+    known: KnownPages | None
+    store: str
+    """What to call the collection of the known pages."""
 
     @property
     def _folder(self) -> str:
@@ -143,14 +205,15 @@ class _Job:
         tasks = [SketchTask(self.shards[each], targets[each]) for each in missing]
         size, documents = sum(shard.size for shard in self.shards), 0
         left = sum(self.shards[each].size for each in missing)
-        results = self.run(Sketcher.sketch, tasks, Sketcher, self.options)
+        arguments = self.options, self.known and self.known.parameters
+        results = self.run(Sketcher.sketch, tasks, Sketcher, *arguments)
         for number, result in zip(missing, results, strict=True):
             left -= self.shards[number].size
             documents += result.documents
             self.watch("read", documents, 1 - left / max(size, 1))
         return [read_sketched(target) for target in targets]
 
-    def finish(self, sketched: list[Sketched]) -> Summary:
+    def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
         """Decide about the documents, write the shards, and return the result."""
         files = SketchFiles(
             self._targets,
@@ -158,8 +221,13 @@ class _Job:
             head_type(self.options.features.features),
         )
         if not are_written(self._folder):
-            choose(files, self._folder, self.options)
+            if self.known:
+                find_known(self.known, self._targets)
+            known = self._known_documents(files)
+            choose(files, self._folder, self.options, self.run, known)
         counts = self._write(files, sketched)
+        if self.known and update:
+            self._add(files, self.known)
         existing = sum(
             each.documents
             for each, shard in zip(sketched, self.shards, strict=True)
@@ -167,9 +235,10 @@ class _Job:
         )
         return Summary(
             documents=len(files) - existing,
-            kept=sum(each.kept for each in counts),
-            equal=sum(each.equal for each in counts),
-            similar=sum(each.similar for each in counts),
+            kept=counts["kept"],
+            equal=counts["equal"],
+            similar=counts["similar"],
+            known=counts["known"],
             existing=existing,
             files=len(self.shards),
             bad_files=sum(bool(each.skipped) for each in sketched),
@@ -177,17 +246,45 @@ class _Job:
             skipped=tuple(each.skipped for each in sketched if each.skipped),
         )
 
-    def _write(self, files: SketchFiles, sketched: list[Sketched]) -> list[Written]:
-        """Write the shards that aren't yet; return the result for each."""
+    def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
+        """Write the shards that aren't yet; return the numbers of documents (`counted`)."""
         tasks = [
             WriteTask(number, f"{self.output}/{removed_name(number, shard)}")
             for number, (shard, found) in enumerate(zip(self.shards, sketched, strict=True))
             if not shard.is_existing and not found.skipped
         ]
         missing = [task for task in tasks if not exists(task.target)]
-        arguments = tuple(self.shards), files, self._folder, self.output
+        arguments = tuple(self.shards), files, self._folder, self.output, self.store
         documents = 0
         for result in self.run(Writer.write, missing, Writer, *arguments):
             documents += result
             self.watch("written", documents, documents / max(len(files), 1))
-        return [counted(task, files) for task in tasks]
+        counts: Counter[str] = Counter()
+        for task in tasks:
+            counts.update(counted(*self._decided(files, task.number)))
+        return counts
+
+    def _decided(
+        self, files: SketchFiles, number: int
+    ) -> tuple[Integers, Integers, NDArray[np.uint16]]:
+        """Return the documents of a shard, and what is decided about them."""
+        start, stop = files.span(number)
+        return np.arange(start, stop), *read_decisions(self._folder, len(files), start, stop)
+
+    def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
+        """Yield the documents of each shard that repeat known pages."""
+        for number, target in enumerate(self._targets):
+            if known := [line["row"] for line in known_lines(target)]:
+                documents = np.arange(*files.span(number))
+                yield documents[np.isin(files.heads(documents)["row"], known)]
+
+    def _add(self, files: SketchFiles, known: KnownPages) -> None:
+        """Add the kept documents to the known pages."""
+        for number, (target, shard) in enumerate(zip(self._targets, self.shards, strict=True)):
+            if shard.is_existing or not exists(target + PAGES):
+                continue
+            documents, kept, shares = self._decided(files, number)
+            is_kept = ~are_removed(documents, kept, shares)
+            add_kept(known, target, files.heads(documents)["row"][is_kept])
+            stop = files.span(number)[1]
+            self.watch("added", stop, stop / max(len(files), 1))

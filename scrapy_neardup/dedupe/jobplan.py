@@ -40,13 +40,14 @@ def _run(
     work: Parallel,
     jobs: int,
     function: Callable[[Any, Any], Any],
-    tasks: Sequence[Any],
+    tasks: Iterable[Any],
     start: Callable[..., Any],
     *arguments: Any,
 ) -> Iterable[Any]:
-    if not tasks:
-        return ()
-    jobs = min(jobs, len(tasks))
+    if isinstance(tasks, Sequence):
+        jobs = min(jobs, len(tasks))
+        if not tasks:
+            return ()
     return work(function, tasks, jobs=jobs, start=start, arguments=arguments)
 
 
@@ -99,6 +100,7 @@ def finished(output: str) -> dict[str, Any] | None:
 
 def finish(output: str, summary: Mapping[str, Any]) -> None:
     """Write the result of a job, and remove its files for resuming."""
+    remove_parts(output)  # of workers that were killed
     write_json(f"{output}/{SUMMARY}", summary)
     remove_folder(f"{output}/{WORK}")
 

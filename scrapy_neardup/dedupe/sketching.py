@@ -15,8 +15,10 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
 from scrapy_neardup.dedupe.jobplan import read_json, write_json
+from scrapy_neardup.dedupe.known import PAGES, page_lines
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import simhash_features
@@ -36,6 +38,7 @@ from scrapy_neardup.offline.readers.lines import numbered_lines
 from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, json_record
+from scrapy_neardup.settings.parameters import Parameters
 
 ENDINGS = ".head", ".bins", ".names", ".shingles"
 """Endings of the files of a shard's sketches."""
@@ -104,22 +107,27 @@ class SketchTask(NamedTuple):
 
 
 class Sketcher:
-    """Sketches shards; one a process."""
+    """Sketches shards; one a process. With `parameters`, as pages of a store, too."""
 
-    def __init__(self, options: DedupeOptions) -> None:
+    def __init__(self, options: DedupeOptions, parameters: Parameters | None = None) -> None:
         self._options = options
+        self._analyser = None if parameters is None else Analyser(parameters)
         self._ranking = options.ranking
         self.head_type = head_type(options.features.features)
 
     def sketch(self, task: SketchTask) -> Sketched:
         """Sketch a shard."""
         found = _Found(is_existing=task.shard.is_existing)
+        analyser = None if found.is_existing else self._analyser
         try:
             texts = self._texts(task.shard, found)
             with ExitStack() as stack:
                 files = [stack.enter_context(written(task.target + end)) for end in ENDINGS]
+                pages = analyser and stack.enter_context(written(task.target + PAGES))
                 for batch in batches(texts, _BATCH_DOCUMENTS, _characters, _BATCH_CHARACTERS):
                     self._write(batch, files, found)
+                    if analyser and pages:
+                        pages.write(page_lines((record for record, _ in batch), analyser))
         except InputError as error:
             if not self._options.skip_bad:
                 raise

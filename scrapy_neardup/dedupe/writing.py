@@ -6,18 +6,17 @@ The list is written last, and shows that the shard is done.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.decisions import EQUAL, read_decisions
+from scrapy_neardup.dedupe.decisions import EQUAL, KNOWN, MOST, are_removed, read_decisions
+from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.rewriting import rewrite
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.lines import lines
 
 Integers = NDArray[np.int64]
 
@@ -32,14 +31,6 @@ class WriteTask(NamedTuple):
     target: str
 
 
-class Written(NamedTuple):
-    """The numbers of kept, equal and similar documents of a shard."""
-
-    kept: int
-    equal: int
-    similar: int
-
-
 class Writer:
     """Writes shards; one a process.
 
@@ -51,12 +42,15 @@ class Writer:
         The folder with the decisions.
     output
         The folder of the new files.
+    store
+        What to call the store, or packed file, whose pages documents may repeat.
     """
 
     def __init__(
-        self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str
+        self, shards: tuple[Shard, ...], files: SketchFiles, work: str, output: str, store: str
     ) -> None:
         self._shards, self._files, self._work, self._output = shards, files, work, output
+        self._store = store
 
     def write(self, task: WriteTask) -> int:
         """Write a shard and the list of removed documents; return the number of its documents."""
@@ -65,24 +59,24 @@ class Writer:
         kept, shares = read_decisions(self._work, len(files), start, stop)
         documents = np.arange(start, stop)
         rows = files.heads(documents)["row"].astype(np.int64)
-        is_removed = kept != documents
-        gone = documents[is_removed]
-        rewrite(shard, self._output, rows, rows[is_removed])
-        self._list(task.target, gone, rows[is_removed], kept[is_removed], shares[is_removed])
+        gone = np.flatnonzero(are_removed(documents, kept, shares))
+        rewrite(shard, self._output, rows, rows[gone])
+        self._list(task, documents[gone], rows[gone], kept[gone], shares[gone])
         return stop - start
 
     def _list(
         self,
-        target: str,
+        task: WriteTask,
         documents: Integers,
         rows: Integers,
         kept: Integers,
         shares: NDArray[np.uint16],
     ) -> None:
         files = self._files
+        known = known_lines(files.targets[task.number])
         of_shards = files.shard_of(kept)
         of_rows = files.heads(kept)["row"]
-        with written(target) as file:
+        with written(task.target) as file:
             for name, row, of, of_shard, of_row, share in zip(
                 files.names(documents),
                 rows.tolist(),
@@ -100,9 +94,12 @@ class Writer:
                     "of": of,
                     "of_file": source.paths[of_row if source.kind == "html" else 0],
                     "of_row": of_row,
-                    "resemblance": 1.0 if is_equal else round(share / (EQUAL - 1), 4),
+                    "resemblance": 1.0 if is_equal else round(share / MOST, 4),
                     "reason": "equal" if is_equal else "similar",
                 }
+                if share == KNOWN:
+                    page = {"of_file": self._store, "of_row": None, "reason": "known"}
+                    line |= next(known) | page
                 file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
 
 
@@ -110,10 +107,3 @@ def removed_name(number: int, shard: Shard) -> str:
     """Return the path of a shard's list of removed documents, below the output folder."""
     name = f"{shard.name or 'pages'}-{number:05}" if shard.kind == "html" else shard.name
     return f"{REMOVED}/{name}.jsonl"
-
-
-def counted(task: WriteTask, files: SketchFiles) -> Written:
-    """Return the result for a shard that is written."""
-    reasons = Counter(json.loads(line)["reason"] for _, line in lines(task.target))
-    start, stop = files.span(task.number)
-    return Written(stop - start - reasons.total(), reasons["equal"], reasons["similar"])

@@ -21,13 +21,22 @@ Integers = NDArray[np.int64]
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: JoinCounts,
+    share: tuple[int, int] = (0, 1),
 ) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs; see `kernel.similar` and `contained.similar`."""
+    """Find all similar pairs; see `kernel.similar` and `contained.similar`.
+
+    With a share (k, n) only each nth set from the kth on looks for partners.
+    """
+    first, step = share
+    mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
         pure = contained.similar if measure.directed else kernel.similar
-        return pure(sets, measure, side, counts)
-    return _run(_compiled, sets, measure, side, counts)
+        return pure(sets, measure, side, counts, mine=mine)
+    return _run(_compiled, sets, measure, side, counts, mine=mine)
 
 
 def _run(
@@ -36,6 +45,8 @@ def _run(
     measure: Measure,
     side: NDArray[np.bool_] | None,
     counts: JoinCounts,
+    *,
+    mine: NDArray[np.bool_] | None = None,
 ) -> tuple[Integers, Integers, Integers]:
     sizes = sets.sizes
     probing, asked = of_sizes(sizes, measure.probing_prefix), None
@@ -44,6 +55,8 @@ def _run(
         indexing = sizes
     else:
         indexing = of_sizes(sizes, measure.indexing_prefix)
+    if mine is not None:
+        probing = np.where(mine, probing, 0)
     least = of_sizes(sizes, measure.smallest_partner)
     join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
     x, y, overlap = join.run()

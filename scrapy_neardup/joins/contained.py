@@ -30,7 +30,12 @@ Integers = NDArray[np.int64]
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: JoinCounts,
+    *,
+    mine: NDArray[np.bool_] | None = None,
 ) -> tuple[Integers, Integers, Integers]:
     """Find all pairs of a set x and another one, y, that contains it.
 
@@ -44,7 +49,8 @@ def similar(
     """
     prefix, tokens = asked(sets, of_sizes(sets.sizes, measure.probing_prefix), side)
     entries = entries_of(sets, measure, sets.sizes, tokens & (sets.frequency > 1))
-    probing = entries.positions < prefix[entries.rows]
+    looking = prefix if mine is None else np.where(mine, prefix, 0)
+    probing = entries.positions < looking[entries.rows]
     holding = np.ones_like(probing) if side is None else side[entries.rows]
     return verified(sets, measure, filtered(entries, _runs(entries, probing, holding), counts))
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup.joins.compiled import similar
 from scrapy_neardup.joins.measures import qgram_count
-from scrapy_neardup.joins.setjoin import JoinStats, find
+from scrapy_neardup.joins.setjoin import ALL, JoinStats, Share, find, part_of
 from scrapy_neardup.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number
 
@@ -41,6 +42,7 @@ def edit_join(
     *,
     others: Sequence[str] | None = None,
     q: int = 2,
+    share: Share = ALL,
 ) -> EditPairs:
     """Find all pairs of strings within an edit distance (Levenshtein).
 
@@ -55,6 +57,8 @@ def edit_join(
     q
         Length of the q-grams. A longer one meets fewer strings by chance, but allows fewer
         common ones: 2 suits words and names, 3 to 5 texts of hundreds of characters.
+    share
+        The part of the work to be done; see `Share`.
 
     Raises
     ------
@@ -71,12 +75,13 @@ def edit_join(
     longest = max(map(len, rows), default=0)  # no two strings are further apart
     limit = min(whole_number("max_distance", max_distance, least=0), longest)
     grams = qgrams(rows, q)
-    first, second, _, stats = find(grams, qgram_count(q, limit), boundary=boundary)
+    search = part_of(similar, share)
+    first, second, _, stats = find(grams, qgram_count(q, limit), search, boundary)
     sizes = grams.sizes
     filterable = np.maximum(sizes[first], sizes[second]) > q * limit
     candidates = chain(
         zip(first[filterable].tolist(), second[filterable].tolist(), strict=True),
-        _short_pairs(sizes, q * limit, limit, boundary),
+        islice(_short_pairs(sizes, q * limit, limit, boundary), share[0], None, share[1]),
     )
     found = []
     measured = 0

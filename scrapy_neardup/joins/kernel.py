@@ -52,7 +52,12 @@ class JoinCounts:
 
 
 def similar(
-    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: JoinCounts,
+    *,
+    mine: NDArray[np.bool_] | None = None,
 ) -> tuple[Integers, Integers, Integers]:
     """Find all similar pairs.
 
@@ -66,6 +71,8 @@ def similar(
         bool, one a set: only pairs of a False and a True one count. None: all pairs.
     counts
         Is added to.
+    mine
+        bool, one a set: those that look for smaller partners. None: all do.
 
     Returns
     -------
@@ -78,7 +85,7 @@ def similar(
     O(p log p + h log h + v) for p tokens in all prefixes, h hits, and v tokens in all
     candidates. The memory is some 60 bytes a prefix token, a block, and the results.
     """
-    return verified(sets, measure, _candidates(sets, measure, side, counts))
+    return verified(sets, measure, _candidates(sets, measure, side, counts, mine))
 
 
 def verified(
@@ -129,7 +136,11 @@ def _merged(sets: TokenSets, sizes: Integers, x: Integers, y: Integers, width: i
 
 
 def _candidates(
-    sets: TokenSets, measure: Measure, side: NDArray[np.bool_] | None, counts: JoinCounts
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: JoinCounts,
+    mine: NDArray[np.bool_] | None,
 ) -> Iterator[tuple[Integers, Integers]]:
     """Yield the pairs that pass the filters, block by block, each pair once."""
     probing = of_sizes(sets.sizes, measure.probing_prefix)
@@ -137,12 +148,13 @@ def _candidates(
     # A token of one set leads nowhere.
     entries = entries_of(sets, measure, probing, sets.frequency > 1)
     indexed = entries.positions < indexing[entries.rows]
+    looking = np.ones_like(indexed) if mine is None else mine[entries.rows]
     if side is None:
-        yield from candidates(entries, _runs(entries, indexed, None), counts)
+        yield from candidates(entries, _runs(entries, indexed, looking), counts)
         return
     of_token = side[entries.rows]
     for asks in (of_token, ~of_token):
-        yield from candidates(entries, _runs(entries, indexed & ~asks, asks), counts)
+        yield from candidates(entries, _runs(entries, indexed & ~asks, asks & looking), counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +267,9 @@ def candidates(
 
 
 def _runs(
-    entries: PrefixEntries, indexed: NDArray[np.bool_], probing: NDArray[np.bool_] | None
+    entries: PrefixEntries, indexed: NDArray[np.bool_], probing: NDArray[np.bool_]
 ) -> PartnerRuns:
-    """Return the runs of indexed entries, for those that probe (None: all).
+    """Return the runs of indexed entries, for those that probe.
 
     The partners of an entry have the same token, and come from earlier sets that are large enough.
     """
@@ -274,8 +286,7 @@ def _runs(
     last = member_keys[stop - 1]
     asks = (stop > 0) & (last >> entries.bits == keys >> entries.bits)
     asks &= members[stop - 1] >= entries.smallest[listed]
-    if probing is not None:
-        asks &= probing[listed]
+    asks &= probing[listed]
     asking = listed[asks]
     token = keys[asks] >> entries.bits << entries.bits
     start[asking] = np.searchsorted(member_keys, token | entries.smallest[asking])

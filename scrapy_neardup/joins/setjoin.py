@@ -21,12 +21,15 @@ from scrapy_neardup.settings.arguments import whole_number
 
 Integers = NDArray[np.int64]
 Sets = TokenSets | Iterable[Iterable[Hashable]]
-Search = Callable[
-    [TokenSets, Measure, NDArray[np.bool_] | None, kernel.JoinCounts],
-    tuple[Integers, Integers, Integers],
-]
+Search = Callable[..., tuple[Integers, Integers, Integers]]
+"""As `scrapy_neardup.joins.kernel.similar`."""
 Algorithm = Literal["arrays", "all-pairs", "ppjoin", "ppjoin+"]
 Comparison = Literal[">=", ">", "="]
+
+Share = tuple[int, int]
+"""(k, n): of the sets in the order of their sizes, each nth from the kth on looks for partners.
+The shares (0, n) to (n - 1, n) find each pair once."""
+ALL: Share = (0, 1)
 
 MAX_DEPTH = 2
 """Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
@@ -78,6 +81,7 @@ def self_join(
     comparison: Comparison = ">=",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
+    share: Share = ALL,
 ) -> SimilarPairs:
     """Find all similar pairs within a collection.
 
@@ -100,6 +104,8 @@ def self_join(
         containment.
     max_depth
         For ``"ppjoin+"``: how often suffixes are halved.
+    share
+        For ``"arrays"``: the part of the work to be done; see `Share`.
 
     Raises
     ------
@@ -115,7 +121,7 @@ def self_join(
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     encoded = sets if isinstance(sets, TokenSets) else encode(sets)
-    return _pairs(encoded, opened, above, search, None)
+    return _pairs(encoded, opened, above, part_of(search, share), None)
 
 
 def join(
@@ -127,6 +133,7 @@ def join(
     comparison: Comparison = ">=",
     algorithm: Algorithm = "arrays",
     max_depth: int = MAX_DEPTH,
+    share: Share = ALL,
 ) -> SimilarPairs:
     """Find all similar pairs of a set of one collection and a set of another.
 
@@ -150,7 +157,7 @@ def join(
     opened, above = _compared(measure, threshold, comparison)
     search = _algorithm(algorithm, max_depth, opened)
     both, boundary = _together(left, right)
-    return _pairs(both, opened, above, search, boundary)
+    return _pairs(both, opened, above, part_of(search, share), boundary)
 
 
 def find(
@@ -181,6 +188,13 @@ def find(
     sorted_ = np.lexsort((second, first))
     stats = JoinStats(len(order), counts.hits, counts.candidates, len(x))
     return first[sorted_], second[sorted_], overlap[sorted_], stats
+
+
+def part_of(search: Search, share: Share) -> Search:
+    """Return a search for the pairs of a share of the sets."""
+    if share != ALL and search is not similar:
+        raise ConfigurationError("only the algorithm 'arrays' does a share of the work")
+    return search if share == ALL else partial(search, share=share)
 
 
 def _pairs(

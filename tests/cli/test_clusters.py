@@ -31,6 +31,15 @@ FIRST = ["http://site/long/address", "http://site/b", "http://site/c"]
 SECOND = ["http://site/v", "http://site/version2"]
 
 
+def test_two_processes_come_to_the_same(call, pages):
+    for method in ("exact", "greedy", "features"):
+        one = call("clusters", pages, "--method", method).stdout
+        assert one == call("clusters", pages, "--method", method, "--jobs", 2).stdout
+    for options in (("--pairs", pages), (pages, "--scanned", "--method", "features")):
+        result = call("clusters", *options, "--jobs", 2, status=2)
+        assert "--jobs can't be combined with" in result.stderr
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("rule", "chosen"),

@@ -91,6 +91,16 @@ def test_algorithms_find_the_same_pairs_from_other_candidates(call, texts):
     assert counts["all-pairs"] >= counts["ppjoin"] >= counts["ppjoin+"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [(), ("--algorithm", "ppjoin"), ("--measure", "edit", "--distance", 12)],
+)
+def test_two_processes_come_to_the_same(call, texts, options):
+    path, _ = texts
+    one = call("join", path, *options).stdout
+    assert one == call("join", path, *options, "--jobs", 2).stdout != ""
+
+
 def test_output_is_all_or_nothing(call, texts, tmp_path):
     path, _ = texts
     out = tmp_path / "pairs.jsonl"

@@ -17,7 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.joins import compiled, encode, join, kernel, self_join, shingles, words
+from scrapy_neardup.joins import (
+    compiled,
+    edit_join,
+    encode,
+    join,
+    kernel,
+    self_join,
+    shingles,
+    words,
+)
+from scrapy_neardup.offline.jobs.joining import joined
 
 ALGORITHMS = ("arrays", "all-pairs", "ppjoin", "ppjoin+")
 TIED = {
@@ -274,3 +284,27 @@ def test_other_bad_arguments():
         join(encode([{1}]), [{1}], 0.5)
     with pytest.raises(ConfigurationError, match="can't be the text 'a text'"):
         self_join(["a text"], 0.5)
+
+
+def in_turn(function, tasks, *, jobs, start, arguments):
+    """The shares of several processes, one after the other in this one."""
+    state = start(*arguments)
+    return [function(state, task) for task in tasks]
+
+
+@given(small_sets, st.sampled_from(["jaccard", "cosine", "overlap", "containment", "edit"]))
+def test_shares_find_each_pair_once(made, measure):
+    half = len(made) // 2
+    if measure == "edit":
+        strings = ["".join(map(chr, each)) for each in made]
+        runs = [(edit_join, strings, 3)]
+        options = {"others": strings[:half]}
+    else:
+        runs = [(self_join, made, 0.6), (join, made[:half], made[half:], 0.6)]
+        runs = [(*run[:-1], 2) for run in runs] if measure == "overlap" else runs
+        options = {"measure": measure}
+    for find, *given_ in runs:
+        whole = joined(find, *given_, work=in_turn, jobs=1, **options)
+        shares = joined(find, *given_, work=in_turn, jobs=3, **options)
+        assert all(map(np.array_equal, whole[:3], shares[:3]))
+        assert whole.stats == shares.stats

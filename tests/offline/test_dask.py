@@ -11,16 +11,21 @@ from pathlib import Path
 import dask
 import numpy as np
 import pytest
+from datasets import tree, write_data_set
 from fingerprint_sets import clustered
 
+from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
+from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.offline.execution import daskcluster
 from scrapy_neardup.offline.execution.daskcluster import (
     Cluster,
     connected,
 )
+from scrapy_neardup.offline.execution.pool import parallel
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain
+from scrapy_neardup.offline.jobs.joining import joined
 from scrapy_neardup.offline.jobs.pairjob import PairJob, on_cluster
 
 # Dask's own, of sockets and loops of processes that were killed.
@@ -149,6 +154,24 @@ def test_pairs_with_a_worker_killed_in_the_middle(mortal, files):
     assert mortal.run(os.getpid) != processes
 
 
+def test_each_step_with_a_worker_killed(mortal, tmp_path):
+    def work(*arguments, **options):
+        for number, result in enumerate(Cluster(mortal)(*arguments, **options)):
+            if not number:
+                mortal.wait_for_workers(2, timeout=60)
+                os.kill(next(iter(mortal.run(os.getpid).values())), signal.SIGKILL)
+            yield result
+
+    rows = write_data_set(tmp_path / "in", files=4)
+    for name, where in ("one", {}), ("two", {"work": work}):
+        dedupe([str(tmp_path / "in")], str(tmp_path / name), **where)
+    assert tree(tmp_path / "one") == tree(tmp_path / "two")
+    sets = shingles([row["text"].split() for row in rows])
+    found = joined(self_join, sets, 0.5, work=work, jobs=4)
+    assert len(found.i) > 50
+    assert all(map(np.array_equal, found[:3], joined(self_join, sets, 0.5, work=parallel, jobs=1)))
+
+
 def always_die(state, task):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -221,9 +244,13 @@ def test_the_command(client, files, monkeypatch):
     lines = "".join(json.dumps({"url": f"http://a.test/{n}", "text": text}) + "\n"
                     for n, text in enumerate(texts + texts))  # fmt: skip
     (files / "pages.jsonl").write_text(lines)
-    there = call("pages.jsonl", "--scheduler", address, verb="scan").stdout
-    assert there == call("pages.jsonl", verb="scan").stdout
-    assert there.count('"duplicate"') == 60
+    for verb, *options in (
+        ["scan"], ["join"], ["join", "--measure", "edit", "--distance", "2"], ["clusters"],
+        ["clusters", "--method", "features"], ["clusters", "--method", "greedy"],
+    ):  # fmt: skip
+        there = call("pages.jsonl", *options, "--scheduler", address, verb=verb).stdout
+        assert there == call("pages.jsonl", *options, verb=verb).stdout
+        assert there.count("\n") == (120 if verb == "scan" else 60)
 
 
 def test_nobody_there():

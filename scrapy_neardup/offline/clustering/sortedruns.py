@@ -115,6 +115,50 @@ def ranges_of(runs: Sequence[Run], memory: int) -> Iterator[Range]:
         yield Range(tuple(runs), low, high)
 
 
+class Buckets:
+    """A growing list of (bucket, page) in sorted runs: what pages have in common is a bucket.
+
+    Parameters
+    ----------
+    folder
+        Of the runs.
+    memory
+        Bytes of memory to work in.
+    """
+
+    def __init__(self, folder: str, memory: int) -> None:
+        self._folder, self._memory = folder, memory
+        self._runs: list[Run] = []
+        self._waiting: list[tuple[Hashes, Integers]] = []
+        self._held = 0
+
+    def add(self, features: Hashes, pages: Integers, shared: int) -> None:
+        """Put pages into a bucket for each choice of `shared` of their features.
+
+        `features` has shape (n, k), uint64; `pages` shape (n,), int64: their numbers.
+        """
+        each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING + _ROW
+        most = max(1, self._memory // each)
+        for start in range(0, len(pages), most):
+            part = pages[start : start + most]
+            if self._held + len(part) > most:
+                self.flush(shared)
+            self._waiting.append((features[start : start + most], part))
+            self._held += len(part)
+
+    def flush(self, shared: int) -> None:
+        """Write all that was added since; these pages have one number of features."""
+        if self._waiting:
+            features, pages = map(np.concatenate, zip(*self._waiting, strict=True))
+            path = f"{self._folder}/{len(self._runs):06}.run"
+            self._runs.append(write_run(features, pages, shared, path))
+            self._waiting, self._held = [], 0
+
+    def ranges(self) -> Iterator[Range]:
+        """Cut the runs into ranges that fit into memory."""
+        return ranges_of(self._runs, self._memory)
+
+
 def feature_clusters_on_disk(
     pages: Iterable[Hashes],
     shared: int,
@@ -142,31 +186,13 @@ def feature_clusters_on_disk(
     except OSError as error:
         raise ConfigurationError(f"directory {directory}: {error.strerror}") from error
     with temporary as folder:
-        runs: list[Run] = []
+        buckets = Buckets(folder, memory)
         count = 0
-        for features in _portions(pages, shared, memory):
-            numbers = np.arange(count, count + len(features))
-            runs.append(write_run(features, numbers, shared, f"{folder}/{len(runs):06}.run"))
+        for features in pages:
+            buckets.add(features, np.arange(count, count + len(features)), shared)
             count += len(features)
+        buckets.flush(shared)
         sets = UnionFind(count)
-        for part in ranges_of(runs, memory):
+        for part in buckets.ranges():
             sets.union_many(*connected_in(part))
     return sets.labels()
-
-
-def _portions(pages: Iterable[Hashes], shared: int, memory: int) -> Iterator[Hashes]:
-    """Yield as many pages at a time as fit into memory while they are sorted."""
-    waiting: list[Hashes] = []
-    held = 0
-    for features in pages:
-        each = max(1, comb(features.shape[1], shared)) * POSTING.itemsize * _WORKING + _ROW
-        most = max(1, memory // each)
-        for start in range(0, len(features), most):
-            part = features[start : start + most]
-            if held + len(part) > most:
-                yield np.concatenate(waiting)
-                waiting, held = [], 0
-            waiting.append(part)
-            held += len(part)
-    if waiting:
-        yield np.concatenate(waiting)

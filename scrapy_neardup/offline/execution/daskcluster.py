@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.errors import ConfigurationError, NeardupError
-from scrapy_neardup.offline.execution.pool import Parallel, Result, State, Task, parallel
+from scrapy_neardup.offline.execution.pool import Parallel, Processes, Result, State, Task
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -58,9 +58,10 @@ def connected(address: str) -> Iterator[Client]:
 
 @contextmanager
 def workers(address: str | None) -> Iterator[Parallel]:
-    """Yield the function that runs tasks: on a cluster, or without an address on this machine."""
+    """Yield what runs tasks: a cluster, or without an address processes of this machine."""
     if address is None:
-        yield parallel
+        with Processes() as work:
+            yield work
     else:
         with connected(address) as client:
             yield Cluster(client)
@@ -80,6 +81,11 @@ class Cluster:
     def __init__(self, client: Client, after: Callable[[Any], Any] | None = None) -> None:
         self._client = client
         self._after = after
+
+    @property
+    def size(self) -> int:
+        """Number of workers, at least one."""
+        return max(1, len(self._client.nthreads()))  # type: ignore[no-untyped-call]
 
     def __call__(
         self,

@@ -7,17 +7,21 @@ results wait than a few for each process.
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import lru_cache
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
+from pathlib import Path
 from signal import SIG_IGN, SIGINT, signal
+from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from scrapy_neardup.errors import NeardupError
 
@@ -55,7 +59,7 @@ def parallel(
     start: Callable[..., State],
     arguments: tuple[Any, ...],
 ) -> Generator[Result]:
-    """Yield ``function(state, task)`` for each task, in order.
+    """Yield ``function(state, task)`` for each task, in order, from processes of their own.
 
     If it is ended early, by an interrupt for example, tasks that have begun are finished; a second
     interrupt ends the processes at once.
@@ -67,32 +71,75 @@ def parallel(
     start, arguments
         ``start(*arguments)`` is the state of a process, made once.
     """
-    if jobs == 1:
-        state = start(*arguments)
-        for task in tasks:
-            yield function(state, task)
-        return
-    waiting: deque[Future[Result]] = deque()
-    others = {*active_children()}
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (start, arguments))
-    try:
-        for task in tasks:
-            with _deaf_to_interrupts():
-                waiting.append(pool.submit(_run, function, task))
-            if len(waiting) > jobs * _AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise NeardupError(
-            f"one of {jobs} processes was killed, perhaps for want of memory; use fewer --jobs"
-        ) from error
-    finally:
+    with Processes() as work:
+        yield from work(function, tasks, jobs=jobs, start=start, arguments=arguments)
+
+
+class Processes:
+    """Processes of this machine that do one run of tasks after the other; a context manager.
+
+    They are started by the first run, as importing what they need takes each half a second.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+        self._jobs = 0
+        self._others = {*active_children()}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         try:
-            pool.shutdown(cancel_futures=True)
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
         finally:  # left by a second interrupt, or by one while the pool was made
-            for process in {*active_children()} - others:
+            for process in {*active_children()} - self._others:
                 process.kill()
+
+    def __call__(
+        self,
+        function: Callable[[State, Task], Result],
+        tasks: Iterable[Task],
+        *,
+        jobs: int,
+        start: Callable[..., State],
+        arguments: tuple[Any, ...],
+    ) -> Generator[Result]:
+        """See `parallel`."""
+        if jobs == 1:
+            state = start(*arguments)
+            for task in tasks:
+                yield function(state, task)
+            return
+        waiting: deque[Future[Result]] = deque()
+        with TemporaryDirectory(prefix="neardup-") as folder:
+            made = Path(folder, "state")  # in a file, as it may have megabytes
+            made.write_bytes(pickle.dumps((start, arguments)))
+            try:
+                for task in tasks:
+                    with _deaf_to_interrupts():
+                        waiting.append(self._started(jobs).submit(_run, function, made, task))
+                    if len(waiting) > jobs * _AHEAD:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            except BrokenProcessPool as error:
+                raise NeardupError(
+                    f"one of {jobs} processes was killed, perhaps for want of memory; use fewer"
+                    " --jobs"
+                ) from error
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def _started(self, jobs: int) -> ProcessPoolExecutor:
+        if self._pool is None or jobs != self._jobs:
+            if self._pool is not None:
+                self._pool.shutdown()
+            self._pool = ProcessPoolExecutor(jobs, get_context("spawn"), _begin)
+            self._jobs = jobs
+        return self._pool
 
 
 @contextmanager
@@ -108,16 +155,10 @@ def _deaf_to_interrupts() -> Iterator[None]:
         pthread_sigmask(SIG_SETMASK, mask)
 
 
-_state: Any = None
-"""State that the processes of a pool share, set in each of them."""
-
-
-def _begin(start: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+def _begin() -> None:
     """Make this process one of a pool: it ends with its parent, however that ends."""
-    global _state  # noqa: PLW0603  (what a pool's initializer is for)
     signal(SIGINT, SIG_IGN)
     Thread(target=_end_with_parent, daemon=True).start()
-    _state = start(*arguments)
 
 
 def _end_with_parent() -> None:
@@ -127,5 +168,12 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _run(function: Callable[[Any, Any], Any], task: Any) -> Any:
-    return function(_state, task)
+@lru_cache(1)
+def _state(made: Path) -> Any:
+    """Return the state that the processes of a pool share, made once in each of them."""
+    start, arguments = pickle.loads(made.read_bytes())  # noqa: S301  (what the parent wrote)
+    return start(*arguments)
+
+
+def _run(function: Callable[[Any, Any], Any], made: Path, task: Any) -> Any:
+    return function(_state(made), task)

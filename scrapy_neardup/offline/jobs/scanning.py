@@ -12,6 +12,7 @@ from contextlib import closing
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, TooComplexError
+from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.readers.record import Record, batches
 from scrapy_neardup.text import Content, looks_like_html, parse_html
@@ -73,7 +74,7 @@ def analysed(
     of `records` is raised after the results of all records before it.
     """
     failures: list[InputError] = []
-    is_alone = work is parallel and jobs == 1
+    is_alone = jobs == 1 and not isinstance(work, Cluster)
     tasks = batches(
         _until_failure(records, failures),
         1 if is_alone else _BATCH_PAGES,
