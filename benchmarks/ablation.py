@@ -8,8 +8,6 @@ order and in random ones (as `quality.py` has them), and on made-up worlds (as `
 """
 
 # ruff: noqa: SLF001  (it takes the comparison apart)
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import contextmanager
 from itertools import product
@@ -31,18 +29,15 @@ OF_PAIR = comparison._Pair
 
 
 def learning(*names: str) -> Callable[[], object]:
-    """Return what leaves only some kinds of knowledge."""
     kept = tuple(rule for rule in sites.RULES if rule.name in names)
     return lambda: patch.object(sites, "RULES", kept)
 
 
 def others(name: str) -> list[str]:
-    """Return the kinds of knowledge but one."""
     return [each for each in LEARNABLE if each != name]
 
 
 def in_order(pair: comparison._Pair) -> bool:
-    """Return whether two pages have the same rows in the same order."""
     ours, theirs = pair._ours, pair._theirs
     return ours.rows == theirs.rows and ours.sketches == theirs.sketches
 
@@ -69,13 +64,11 @@ WITHOUT: dict[str, Callable[[], object]] = {
 
 
 def on_sites(sources: list[Source], parameters: Parameters, orders: int) -> list[Outcome]:
-    """Return what crawls of real sites find, in processes that leave the same out."""
     trials = [Trial("", source, parameters, 0, orders) for source in sources]
     return [outcome for outcomes in play_all(trials) for outcome in outcomes]
 
 
 def on_worlds(quick: bool) -> Tally:
-    """Return what is found of made-up sites, in their own and the reversed order."""
     found = Tally()
     names = [name for name, family in FAMILIES.items() if not family.numbers_alone]
     for name, order in product(names[:: 20 if quick else 1], range(1 if quick else 2)):
@@ -86,7 +79,6 @@ def on_worlds(quick: bool) -> Tally:
 
 @contextmanager
 def left_out(sentence: str):
-    """Judge without a sentence for so long."""
     with WITHOUT[sentence]():
         yield
 

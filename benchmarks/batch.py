@@ -19,8 +19,6 @@ All of it takes some three minutes; --quick takes seconds.
     python benchmarks/batch.py --quick
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile
@@ -51,7 +49,6 @@ TARGETS = (
 
 
 def near(random: np.random.Generator, fingerprints: np.ndarray) -> np.ndarray:
-    """Return the fingerprints with up to three bits changed."""
     changed = fingerprints.copy()
     for _ in range(MAX_DISTANCE):
         changed ^= np.uint64(1) << random.integers(0, 64, len(changed), dtype=np.uint64)
@@ -108,7 +105,6 @@ def scan(folder: Path, queries: np.ndarray, size: int, rounds: int) -> None:
 def judge(
     a: np.ndarray, b: np.ndarray, queries: np.ndarray, everything: np.ndarray, planted: np.ndarray
 ) -> tuple[float, int]:
-    """Return the share of planted pairs that were found, and disagreements with brute force."""
     found = set(zip(a.tolist(), b.tolist(), strict=True))
     recall = np.mean([pair in found for pair in enumerate(planted.tolist())])
     sample = np.random.default_rng(SEED).choice(len(queries), SAMPLED, replace=False)

@@ -7,8 +7,6 @@ ones. rensa, from PyPI, is left out where it isn't installed.
     python benchmarks/batch_sketches.py [--quick]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -24,7 +22,6 @@ RESEMBLANCE = 0.9
 
 
 def pairs_of_sets(pairs: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return sets, each next to one of that resemblance; `size` hashes each."""
     drawn = np.random.default_rng(1)
     shared = round(2 * size * RESEMBLANCE / (1 + RESEMBLANCE))
     common = drawn.integers(0, 1 << 64, (pairs, 1, shared), np.uint64)
@@ -34,7 +31,6 @@ def pairs_of_sets(pairs: int, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def error(sketches: np.ndarray, size: int) -> float:
-    """Return the root mean square error of the estimates of neighbouring sketches."""
     shared = round(2 * size * RESEMBLANCE / (1 + RESEMBLANCE))
     estimates = (sketches[0::2] == sketches[1::2]).mean(axis=1)
     return float(np.sqrt(np.mean((estimates - shared / (2 * size - shared)) ** 2)))

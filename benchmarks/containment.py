@@ -13,8 +13,6 @@ V_m is no bias. `tests/fingerprints/test_resemblance.py` has sets drawn independ
     python benchmarks/containment.py --quick
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from functools import partial
 

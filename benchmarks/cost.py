@@ -13,8 +13,6 @@ repetition. Checked: a page that was new is a duplicate when it comes again.
     python benchmarks/cost.py --quick
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random
@@ -42,7 +40,6 @@ MAX_UNJUDGED = 0.5
 
 
 async def judge(folder: Path, count: int, preset: str, uri: str) -> dict:
-    """Judge the pages of a site, and return the microseconds that each step took."""
     pages = sample(folder, count)
     start = time.process_time_ns()
     roots = [parse_html(html) for html in pages.values()]
@@ -89,7 +86,6 @@ class Stages:
         self.tokens: list[int] = []
 
     async def meet(self, url: str, root: HtmlElement) -> Verdict:
-        """Judge one page."""
         start = time.process_time_ns()
         content = self._detector.analyser.read(root)
         read = time.process_time_ns()
@@ -115,7 +111,6 @@ def measured(*given: object) -> dict:
 
 
 def show(name: str, found: dict[Contestant, list[dict]]) -> None:
-    """Print the medians of one site."""
     one = next(iter(found.values()))[0]
     print(f"\n{name}: {one['pages']} pages, median of {one['tokens']:.0f} tokens; µs a page")
     heads = [f"{each.preset} {each.store}" for each in found]

@@ -14,8 +14,6 @@ dropped.
     python benchmarks/crawl.py --quick
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
@@ -39,7 +37,6 @@ SPAWN = get_context("spawn")
 
 
 def serve(folder: Path, count: int, end: Connection) -> None:
-    """Serve a sample of a site until something comes through a pipe; first its port goes out."""
     pages = {path.encode(): page for path, page in sample(folder, count).items()}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -61,7 +58,6 @@ def serve(folder: Path, count: int, end: Connection) -> None:
 
 @contextmanager
 def served(folder: Path, count: int) -> Iterator[str]:
-    """Yield the address of a sample of a site."""
     ours, theirs = SPAWN.Pipe()
     process = SPAWN.Process(target=serve, args=(folder, count, theirs))
     process.start()
@@ -132,7 +128,6 @@ def crawl(
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """Let what is started within the block run on one core, where the system can."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -158,7 +153,6 @@ def settings_of(one: Contestant, uri: str) -> dict[str, Any]:
 def crawl_at_once(
     contestants: dict[Contestant, Iterator[str]], start: partial
 ) -> dict[Contestant, dict[str, float]]:
-    """Let all contestants crawl at the same time; return what each has counted."""
     ready = SPAWN.Barrier(len(contestants))
     pipes = {one: SPAWN.Pipe() for one in contestants}
     with on_one_core():
@@ -175,7 +169,6 @@ def crawl_at_once(
 
 
 def show(name: str, rounds: list[dict[Contestant, dict]]) -> dict[Contestant, float]:
-    """Print what a site's crawls took; return the median ratio of each contestant."""
     base = [found[WITHOUT] for found in rounds]
     pages = base[0]["pages"]
     median = statistics.median(1000 * each["cpu"] / pages for each in base)
@@ -190,7 +183,6 @@ def show(name: str, rounds: list[dict[Contestant, dict]]) -> dict[Contestant, fl
 
 
 def compare(folder: Path, contestants: dict, options: Namespace) -> dict[Contestant, float]:
-    """Crawl one site in rounds."""
     with served(folder, options.pages) as url:
         start = partial(crawl, url, list(sample(folder, options.pages)))
         rounds = [crawl_at_once(contestants, start) for _ in range(options.rounds)]

@@ -35,8 +35,6 @@ Answer = Callable[[str], tuple[int, str]]
 
 
 class Server(ThreadingHTTPServer):
-    """Answers on 127.0.0.1, also as a proxy, and counts what it has served."""
-
     daemon_threads = True
 
     def __init__(self, answer: Answer) -> None:
@@ -67,7 +65,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(answer: Answer) -> Iterator[Server]:
-    """Serve from a thread within the block."""
     with Server(answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -91,7 +88,6 @@ class Record:
 
     @property
     def dropped(self) -> bool:
-        """A filter called it a duplicate, whatever was then done about its links."""
         return self.of is not None
 
 
@@ -105,7 +101,6 @@ class Crawl:
 
     @property
     def finished(self) -> bool:
-        """Whether it ended because nothing was left to do."""
         return self.stats["finish_reason"] == "finished"
 
 

@@ -16,8 +16,6 @@ system time, and the largest sum of what they had in memory at once.
 PYTHON is the interpreter of an environment that has the package (and spacy, for datatrove).
 """
 
-from __future__ import annotations
-
 import json
 import random
 import resource
@@ -76,7 +74,6 @@ for number, (pipeline, tasks) in enumerate(steps):
 
 
 def passages(folders: list[Path]) -> list[list[str]]:
-    """Return the words of all pages, some at a time; without folders made-up ones."""
     if not folders:
         return [[f"w{number}-{word}" for word in range(PASSAGE)] for number in range(500)]
     extractor, found = Extractor(mode="main"), []
@@ -139,7 +136,6 @@ class Run(NamedTuple):
 
 
 def measured(command: Sequence[object], output: Path) -> Run:
-    """Run a command, watch the memory of its processes, and read what it wrote."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = 0
     with TemporaryDirectory() as folder, Path(folder, "errors").open("w+") as errors:
@@ -178,7 +174,6 @@ def resident(root: int) -> int:
 
 
 def ids_in(folder: Path) -> set[str]:
-    """Return the ids in Parquet files, or in files of Arrow's stream format."""
     found: set[str] = set()
     for path in folder.rglob("*.parquet"):
         if "_removed" not in path.parts:

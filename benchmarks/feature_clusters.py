@@ -8,8 +8,6 @@ share some with an earlier one. Required: the same clusters on disk as in memory
     python benchmarks/feature_clusters.py --quick
 """
 
-from __future__ import annotations
-
 import resource
 import time
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ within four standard deviations of the curve.
     python benchmarks/filter_curve.py --quick
 """
 
-from __future__ import annotations
-
 from math import sqrt
 from pathlib import Path
 

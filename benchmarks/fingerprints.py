@@ -16,8 +16,6 @@ gives, and is within 3 bits when one of its words changes.
     python benchmarks/fingerprints.py --quick
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -58,7 +56,6 @@ TARGET_RATIO = 8 if _speed.load("features") is None else 20
 
 
 def pages(count: int) -> list[str]:
-    """Return pages about `count` modules, written by pydoc in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pydoc", "-w", *MODULES[:count]]
         subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
@@ -70,7 +67,6 @@ def pages(count: int) -> list[str]:
 
 
 def by_beautiful_soup(page: str) -> str:
-    """Return the text of a page without its boilerplate, the usual way."""
     soup = BeautifulSoup(page, "lxml")
     for element in soup(BOILERPLATE):
         element.decompose()
@@ -78,20 +74,17 @@ def by_beautiful_soup(page: str) -> str:
 
 
 def by_peer(text: str) -> int:
-    """Return PyPI simhash's fingerprint of the text's word 3-shingles."""
     words = re.findall(r"[^\W_]+", text.lower())
     return int(Simhash({" ".join(words[i : i + 3]) for i in range(len(words) - 2)}).value)
 
 
 def vote(text: str) -> int:
-    """Return the simhash of a text by its definition, one feature and one bit at a time."""
     hashes = features(token_hashes(text))[0].tolist()
     sums = [sum(1 if h >> bit & 1 else -1 for h in hashes) for bit in range(64)]
     return sum((total > 0) << bit for bit, total in enumerate(sums))
 
 
 def check_simhash(text: str) -> None:
-    """Require the right fingerprint, the same each time, near that of a near-duplicate."""
     words = text.split()
     place = len(words) // 3
     changed = " ".join([*words[:place], "changed", *words[place + 1 :]])

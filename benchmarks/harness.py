@@ -1,7 +1,5 @@
 """What all benchmarks share: command lines, tables, timing in turns, processes of their own."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys
@@ -125,7 +123,6 @@ def in_turns(calls: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, tu
 
 @contextmanager
 def environment(*, pure: bool) -> Iterator[None]:
-    """Let processes that are started within the block read pages in pure Python, or not."""
     before = os.environ.pop("NEARDUP_PURE", None)
     os.environ |= {"NEARDUP_PURE": "1"} if pure else {}
     try:
@@ -137,15 +134,11 @@ def environment(*, pure: bool) -> Iterator[None]:
 
 def in_own_process(call: Callable[..., Answer], *given: object, pure: bool = False) -> Answer:
     """Return what a function returns in a fresh process; `pure`: without compiled modules."""
-    with (
-        environment(pure=pure),
-        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
-    ):
+    with environment(pure=pure), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(call, *given).result()
 
 
 def html_files(folder: Path) -> list[Path]:
-    """Return the HTML files in a folder, sorted."""
     return sorted(
         path
         for path in folder.rglob("*")

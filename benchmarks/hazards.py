@@ -12,8 +12,6 @@ own.
     python benchmarks/hazards.py --readme           # brings README's list of kinds up to date
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter
@@ -67,7 +65,6 @@ Results = dict[str, Found]
 
 
 def judged(name: str, presets: list[str], orders: int) -> Results:
-    """Judge the pages of a kind, in each template and so many orders."""
     results = {preset: Found() for preset in presets}
     for template, preset in product(TEMPLATES, presets):
         site, found = KINDS[name].site(template), results[preset]
@@ -114,7 +111,6 @@ def checked(kind: Kind, results: Results) -> None:
 
 
 def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> Iterator[str]:
-    """Yield a line a kind: different pages lost, or copies found."""
     chosen = {name: found for name, found in results.items() if KINDS[name].repeats is repeats}
     if not chosen:
         return
@@ -135,7 +131,6 @@ def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> I
 
 
 def readme(text: str, results: dict[str, Results]) -> str:
-    """Return README's text with the kinds listed of which `best` loses pages."""
     lost = {name: found["best"] for name, found in results.items() if found["best"].tally.lost}
     named = sorted(name.replace("-", " ") for name, found in lost.items() if found.named)
     others = sorted(name.replace("-", " ") for name, found in lost.items() if not found.named)

@@ -21,8 +21,6 @@ All of it takes some five minutes, and 5 GB of memory; --quick takes seconds.
     python benchmarks/index.py --quick
 """
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Iterator
@@ -116,14 +114,12 @@ PEERS = {"faiss": Faiss, "simhash": PypiSimhash}
 
 
 def chunks(size: int) -> Iterator[np.ndarray]:
-    """Yield the same `size` random fingerprints every time, without holding them all."""
     for number, start in enumerate(range(0, size, CHUNK)):
         count = min(CHUNK, size - start)
         yield np.random.default_rng((number, SEED)).integers(0, 2**64, count, dtype=np.uint64)
 
 
 def workload(size: int, operations: int) -> tuple[list[int], np.ndarray]:
-    """Return the fingerprints to look up and store, and which of them are planted."""
     rng = np.random.default_rng((SEED, size, operations))
     wanted = rng.integers(0, 2**64, operations, dtype=np.uint64)
     planted = np.arange(operations) % PLANTED == 0
@@ -139,7 +135,6 @@ def workload(size: int, operations: int) -> tuple[list[int], np.ndarray]:
 
 
 def measure(name: str, size: int, operations: int, sample: int, memory: float) -> dict:
-    """Fill one index, time the operations and check the answers."""
     contender = (OURS | PEERS)[name](size)
     for chunk in chunks(min(size, CHUNK)):
         chunk.tolist()  # what it takes to make the data is not the index's

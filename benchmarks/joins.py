@@ -27,8 +27,6 @@ experiments of Xiao et al. are in `xiao.py`.
     python benchmarks/joins.py --quick
 """
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -92,7 +90,6 @@ def main() -> None:
 
 
 def clusters_on_disk(count: int) -> None:
-    """Run Broder's four phases; the answer is known from how the sketches are made."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds, found = timed(lambda: cluster_on_disk(made_sketches(count), 0.85, memory=DISK_MEMORY))
     numbers = np.arange(count)
@@ -119,7 +116,6 @@ def made_sketches(count: int) -> Iterator[np.ndarray]:
 def compare(
     title: str, tokens: list[list], encoded: Callable[[], TokenSets], thresholds: tuple[float, ...]
 ) -> None:
-    """Time all on each threshold, and print times, and everybody's candidates."""
     ordering, sets = timed(encoded, 3)
     print(f"\n{title}: {len(sets.tokens):,} tokens, {len(sets.frequency):,} distinct")
     print(f"ours: ordered by frequency in {ordering:.2f} s")
@@ -151,7 +147,6 @@ def compare(
 def ours(
     sets: TokenSets, threshold: float, measure: MeasureName
 ) -> tuple[list[float], list[int], Result]:
-    """Return the times of our joins and of the papers', everybody's candidates, and the pairs."""
     join = partial(self_join, sets, threshold, measure=measure)
     seconds, pairs = timed(join, 3)
     expected = found(pairs)
@@ -229,7 +224,6 @@ class DuckDB:
 
 
 def edit_distances(strings: list[str]) -> None:
-    """Time the edit-distance join; a sample is compared with all strings."""
     every = len(strings) * (len(strings) - 1) // 2
     sample = range(0, len(strings), max(1, len(strings) // 20))
     compared = [(min(i, j), max(i, j)) for i in sample for j in range(len(strings)) if i != j]

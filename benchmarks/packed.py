@@ -15,8 +15,6 @@ comparing all fingerprints says. 'pure' is Elias-Fano without compiled code, if 
     python benchmarks/packed.py --quick
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable
@@ -67,7 +65,6 @@ class SortedArrays:
 
 
 def bits_of(codec: str, values: np.ndarray) -> tuple[list[float], float]:
-    """Return bits of code, directory and checksums, and millions encoded a second."""
     seconds, encoded = timed(lambda: CODECS[codec].encode(values, ranked=False))
     codes, directory = PARTS[codec]
     parts = encoded.parts
@@ -80,7 +77,6 @@ def bits_of(codec: str, values: np.ndarray) -> tuple[list[float], float]:
 
 
 def probe(query: Callable[[int], object], keys: list[int]) -> tuple[float, float]:
-    """Return the median of the first round, and the best of the others, in microseconds."""
     medians = []
     for _ in range(ROUNDS):
         times = []

@@ -15,8 +15,6 @@ there are some. Times are medians of the best round, in microseconds of processo
     python benchmarks/packed_pages.py --quick
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -67,7 +65,6 @@ class MadeUp:
         return PACKED.pack(int(self.fingerprints[number])) + evidence
 
     def page(self, kind: str, number: int, features: Sequence[int]) -> Page:
-        """Return a page of a kind, made from page `number`."""
         others = tuple((feature + 1) % 2**64 for feature in features)
         fingerprint = int(self.fingerprints[number])
         evidence = evidence_of(PARAMETERS)
@@ -86,7 +83,6 @@ class MadeUp:
 
 
 def median(call: Callable[[object], object], given: Sequence[object]) -> float:
-    """Return the median time of a call in the best of the rounds, in microseconds."""
     medians = []
     for _ in range(ROUNDS):
         times = []
@@ -99,7 +95,6 @@ def median(call: Callable[[object], object], given: Sequence[object]) -> float:
 
 
 def judged(index: PackedIndex, made_up: MadeUp, numbers: np.ndarray, features: list) -> int:
-    """Print what pages of each kind cost; return how many were judged wrongly."""
     base = PackedPages(
         index, "base", max_distance=3, schema=PARAMETERS.schema(), matching=MATCHING
     )

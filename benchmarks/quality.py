@@ -12,8 +12,6 @@ site's own order and in random ones; `most` is the crawl that lost most.
     python benchmarks/quality.py --preset best --show 20 --seeds 1 --truth DIR SITE...
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from dataclasses import replace
 from itertools import product
@@ -46,7 +44,6 @@ Configurations = dict[str, Parameters]
 
 
 def report(outcomes: list[Outcome], sites: list[str], shuffles: int, *, each_site: bool) -> None:
-    """Print the lines of one configuration: a line a site, and the sites pooled."""
     first = outcomes[0]
     shown = {site: [o for o in outcomes if o.site == site] for site in sites if each_site}
     for site, found in [*shown.items(), ("POOLED", outcomes)]:
@@ -68,7 +65,6 @@ def run(
     distances: tuple[int, ...] = (),
     each_site: bool = True,
 ) -> dict[tuple[str, int], list[Outcome]]:
-    """Print a table, and return the crawls by configuration and k."""
     sites = [source.folder.name for source in sources]
     stressed = f", stress: {sources[0].stress}" if sources[0].stress else ""
     pages = sum(len(load(source).pages) for source in sources)
@@ -94,7 +90,6 @@ def run(
 
 
 def section(done: dict[tuple[str, int], list[Outcome]]) -> None:
-    """Print what became of the pages to which the stress added something."""
     print("the pages of the section alone:")
     for (label, k), outcomes in done.items():
         alone = [replace(outcome, score=outcome.section) for outcome in outcomes]
@@ -104,7 +99,6 @@ def section(done: dict[tuple[str, int], list[Outcome]]) -> None:
 
 
 def sweep(text: str) -> Configurations:
-    """Return simhash alone with every shingle size and weight."""
     return {
         f"{size}-shingle {weights}": preset("paper", shingle_size=size, weights=weights, text=text)
         for size, weights in product(SIZES, WEIGHTS)
@@ -112,7 +106,6 @@ def sweep(text: str) -> Configurations:
 
 
 def traps(options: Namespace, configurations: Configurations) -> None:
-    """Print which pairs of real crawl traps are found; of made-up ones for `--quick`."""
     with TemporaryDirectory() as scratch:
         if options.quick:
             options.traps = Path(scratch)

@@ -6,8 +6,6 @@ fingerprints and are not repeated here.
     python benchmarks/quality_pictures.py --out docs/img --truth DIR SITE...
 """
 
-from __future__ import annotations
-
 import asyncio
 from itertools import product
 from math import comb
@@ -36,7 +34,6 @@ BUCKETS = 128
 
 
 def points(sources: list[Source], seeds: int) -> dict[tuple[str, int], tuple[float, float]]:
-    """Return recall and precision by configuration and k."""
     curves = {label: parameters for label, (parameters, _) in CURVES.items()}
     found: dict[tuple[str, int], list[Outcome]] = {}
     for configurations, way in ((curves, exhaustive), ({n: preset(n) for n in MARKS}, play)):
@@ -53,7 +50,6 @@ def points(sources: list[Source], seeds: int) -> dict[tuple[str, int], tuple[flo
 
 
 def precision_recall(sources: list[Source], seeds: int) -> Figure:
-    """Draw precision and recall of simhash alone over k, and of the presets."""
     found = points(sources, seeds)
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     axes = figure.subplots()
@@ -77,7 +73,6 @@ def precision_recall(sources: list[Source], seeds: int) -> Figure:
 
 
 def exhaustive(trial: Trial) -> list[Outcome]:
-    """Compare each page of a site with all that were kept, for every k."""
     site = load(trial.source)
     parameters = seeded(trial.parameters, trial.seed)
     reader, (order,) = Reader.of(site, parameters), site.orders(0)
@@ -113,7 +108,6 @@ def within(pages: list[Page | Verdict], k: int) -> set[int]:
 
 
 def fingerprints(sources: list[Source]) -> Figure:
-    """Draw how evenly the fingerprints of all pages lie."""
     readers = (Reader.of(load(source), CURVES["3-shingles"][0]) for source in sources)
     pages = (page for reader in readers for page in reader.all_pages())
     found = [page.fingerprint for page in pages if isinstance(page, Page) and not page.exact]
@@ -144,7 +138,6 @@ def fingerprints(sources: list[Source]) -> Figure:
 
 
 def differing(values: np.ndarray) -> np.ndarray:
-    """Return the share of neighbours whose highest differing bit is each; 0 is the lowest bit."""
     highest = [int(value).bit_length() - 1 for value in values[1:] ^ values[:-1]]
     return np.bincount(highest, minlength=64) / len(highest)
 

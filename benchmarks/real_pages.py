@@ -4,8 +4,6 @@ Without a folder, the pages of the example (`example_project`) stand in for one.
 read a page is printed with every figure: the optional compiled extension, or pure Python.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from argparse import Namespace
@@ -35,7 +33,6 @@ class Contestant(NamedTuple):
 
 
 def options_of(doc: str | None, quick: dict[str, int]) -> Namespace:
-    """Return a command line that names sites, and how much of them is measured."""
     return arguments(
         doc,
         "site",
@@ -93,14 +90,12 @@ def example_site(folder: Path, most: int) -> Path:
 
 
 def sample(folder: Path, count: int) -> dict[str, bytes]:
-    """Return path and bytes of pages drawn from a site, in the site's own order."""
     found = html_files(folder)
     drawn = sorted(random.Random(SEED).sample(found, min(count, len(found))))
     return {"/" + quote(str(path.relative_to(folder))): path.read_bytes() for path in drawn}
 
 
 def way_taken() -> str:
-    """Return which way pages are read in this process, once the package is imported."""
     compiled = (
         isinstance(module.__spec__.loader, ExtensionFileLoader)
         for name, module in tuple(sys.modules.items())

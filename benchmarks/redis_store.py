@@ -82,7 +82,6 @@ class Counting(ClusterCalls):
 
     @classmethod
     async def all_done(cls) -> None:
-        """Wait for what is done beside judging: it costs time as well."""
         idle = 0
         while idle < IDLE_TURNS:
             idle = 0 if cls.under_way else idle + 1
@@ -123,7 +122,6 @@ class Contestant:
         self.timings: dict[tuple[str, int], Timing] = defaultdict(Timing)
 
     def page(self, number: int) -> Page:
-        """Return the page of this number, which resembles no other's."""
         chance = np.random.default_rng(number)
         drawn = chance.integers(0, 2**64, 2 + self.matching.features, dtype=np.uint64).tolist()
         evidence = evidence_of(self.parameters)[number % TEXTS]
@@ -147,7 +145,6 @@ class Contestant:
         )
 
     async def fill(self, pages: int) -> dict[str, float]:
-        """Store pages, each of which must be new, and confirm them; return bytes a page."""
         empty = self.info("memory", "used_memory")
 
         async def keep(number: int) -> None:
@@ -171,7 +168,6 @@ class Contestant:
         return {name: size / pages for name, size in found.items()}
 
     async def logged(self, numbers: range) -> float:
-        """Return the bytes of the server's log for each new page."""
         client = self.servers[0].client()
         client.config_set("appendonly", "yes")
         while (about := client.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110
@@ -183,7 +179,6 @@ class Contestant:
         return (after - about["aof_current_size"]) / len(numbers)
 
     def info(self, section: str, *names: str) -> float:
-        """Return figures of the servers, added up."""
         return sum(
             server.client().info(section)[name] for server in self.servers for name in names
         )
@@ -200,7 +195,6 @@ class Timing:
         self.sums: Counter[str] = Counter()
 
     async def run(self, by: Contestant, pages: list[Page], at_once: int, wanted: Decision) -> None:
-        """Judge pages with so many under way; every answer has to be the wanted one."""
         waiting = iter(pages)
 
         async def work() -> None:
@@ -274,7 +268,6 @@ async def measure(pages: int, probes: int, presets: list[str], tables: list[int]
 
 
 def table(results: dict[str, dict[str, float]]) -> Iterator[str]:
-    """Yield lines of figures side by side, and what each has more than the first, or times."""
     first, *others = results
     yield f"{'':38}" + "".join(f"{name:>10}{'':>9}" for name in results).rstrip()
     for figure in dict.fromkeys(name for found in results.values() for name in found):

@@ -11,8 +11,6 @@ the audit.
     python benchmarks/report.py --quick
 """
 
-from __future__ import annotations
-
 import json
 import random
 import resource
@@ -81,14 +79,12 @@ def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
 
 
 def made(audit: Path, page: Path) -> float:
-    """Make the report on an audit; return how many seconds it took."""
     start = time.perf_counter()
     subprocess.run([*COMMAND, audit, "--output", page], check=True, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
 def opened(page: Path, drops: int) -> None:
-    """Open a page three times, filter it, and print how long each took."""
     import headless
 
     browser = headless.start()

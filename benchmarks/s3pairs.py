@@ -10,8 +10,6 @@ stands on a host of its own, of which nothing else is known, as most pages of a 
     python benchmarks/s3pairs.py --quick
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from collections import Counter
@@ -36,7 +34,6 @@ Pair = tuple[str, str, str]
 
 
 def read(path: Path) -> list[Pair]:
-    """Return the pairs of a file."""
     opened = lzma.open if path.suffix == ".xz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         pairs = [json.loads(line) for line in lines]
@@ -44,7 +41,6 @@ def read(path: Path) -> list[Pair]:
 
 
 def made_up() -> Iterator[Pair]:
-    """Yield two pairs of each label, the pages of which have all to nothing in common."""
     chance = Random(1)
 
     def words(count: int) -> str:
@@ -57,7 +53,6 @@ def made_up() -> Iterator[Pair]:
 
 
 def found(pairs: Sequence[Pair], preset: str) -> list[bool]:
-    """Return of each pair whether the plugin takes the second page for the first one."""
     records = [
         Record(page=url, url=url, text=text)
         for number, (first, second, _) in enumerate(pairs)
@@ -68,12 +63,10 @@ def found(pairs: Sequence[Pair], preset: str) -> list[bool]:
 
 
 def urls(number: int) -> tuple[str, str]:
-    """Return the addresses of a pair's pages, on a host that no other pair has."""
     return f"http://site{number}.example/a", f"http://site{number}.example/b"
 
 
 def rows(pairs: Sequence[Pair], presets: Iterable[str], missed: int) -> Iterator[str]:
-    """Yield a line a preset: how many pairs of each label it finds."""
     of_label = Counter(label for *_, label in pairs)
     heads = "".join(f"{f'{label} of {of_label[label]}':>12}" for label in LABELS)
     yield f"{'found of label':14}{heads}"

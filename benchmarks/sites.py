@@ -90,12 +90,10 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """True duplicates among the dropped."""
         return self.found / self.dropped if self.dropped else 1.0
 
     @property
     def recall(self) -> float:
-        """Dropped among the true duplicates."""
         return self.found / self.duplicates if self.duplicates else 1.0
 
     def __add__(self, other: Score) -> Score:
@@ -115,16 +113,13 @@ class Site:
     """The pages to which something was added, if not to all."""
 
     def url(self, page: int) -> str:
-        """Return the address of a page."""
         return f"http://{self.name}.test/{self.pages[page]}"
 
     def orders(self, shuffles: int) -> list[list[int]]:
-        """Return the site's own order and so many random ones, always the same."""
         own = list(range(len(self.pages)))
         return [own, *(random.Random(seed).sample(own, len(own)) for seed in range(shuffles))]
 
     def nearest(self, page: int, rank: list[int]) -> tuple[float, int]:
-        """Return how alike the most alike of the pages of a lower rank is, and which."""
         alike = self.alike.get(page, ())
         earlier = ((value, other) for other, value in alike if rank[other] < rank[page])
         return max(earlier, default=(0.0, -1))
@@ -150,7 +145,6 @@ class Site:
 
 
 def ranks(order: list[int]) -> list[int]:
-    """Return the rank of each page in an order."""
     return np.argsort(np.array(order, np.int64)).tolist()
 
 
@@ -199,7 +193,6 @@ def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
 
 
 def read_contents(source: Source, pages: list[str]) -> list[Content]:
-    """Return the `Content` of each page."""
     key = f"{source.view}-{source.stress or 'plain'}-{_digest(source.folder, pages)}"
 
     def read() -> list[Content]:
@@ -212,13 +205,11 @@ def read_contents(source: Source, pages: list[str]) -> list[Content]:
 
 
 def _section(pages: int) -> range:
-    """Return which pages of a site are the section: those in its middle."""
     start = max(0, (pages - SECTION_PAGES) // 2)
     return range(start, min(pages, start + SECTION_PAGES))
 
 
 def _added(stress: str | None, pages: int) -> list[bytes]:
-    """Return the element that is added to each page; ``b""`` for none."""
     chance = random.Random(stress)
     words = (
         "".join(chance.choices(_SYLLABLES, k=chance.randint(2, 4))) for _ in range(ADDED_WORDS)
@@ -235,7 +226,6 @@ def _read(page: Path, element: bytes, view: View) -> Content:
 
 
 def read_page(body: bytes, view: View = "main") -> Content:
-    """Return what a page says; nothing if it can't be parsed."""
     try:
         return Extractor(mode=view).extract(parse_html(body))
     except InputError:
@@ -243,7 +233,6 @@ def read_page(body: bytes, view: View = "main") -> Content:
 
 
 def _kept(cache: Path, key: str, make: Callable[[], T]) -> T:
-    """Return what was made under this key before, or make it."""
     file = cache / f"{key}.pickle"
     if file.exists():
         return pickle.loads(file.read_bytes())
@@ -268,14 +257,12 @@ def _shingles(page: str) -> np.ndarray:
 
 
 def exact(a: str, b: str) -> float:
-    """Return the Jaccard resemblance of the word 4-shingles of two texts."""
     x, y = _shingles(a), _shingles(b)
     shared = len(np.intersect1d(x, y, assume_unique=True))
     return shared / max(1, len(x) + len(y) - shared)
 
 
 def exact_truth(contents: list[Content]) -> Alike:
-    """Return which pages resemble each other at least `LOST`, by an exact join."""
     alike: Alike = defaultdict(list)
     pairs = self_join([_shingles(content.text) for content in contents], LOST)
     for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
@@ -339,7 +326,6 @@ SITE_OPTIONS: dict[str, Any] = {
 
 
 def no_site(options: Namespace) -> str | None:
-    """Return what is wrong with the sites that a command line names."""
     if not (options.site or options.quick or getattr(options, "traps", None)):
         return "name at least one folder of pages, or --quick"
     missing = [folder for folder in options.site if not folder.is_dir()]
@@ -348,7 +334,6 @@ def no_site(options: Namespace) -> str | None:
 
 @contextmanager
 def named(options: Namespace) -> Iterator[list[Source]]:
-    """Yield the sites of a command line, read; `--quick` makes one up for so long."""
     with TemporaryDirectory() as scratch:
         if options.quick:
             options.site, options.truth = [toy_site(Path(scratch))], None

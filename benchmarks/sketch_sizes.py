@@ -10,8 +10,6 @@ under independent permutations. The plugin takes its minima from a single one.
     python benchmarks/sketch_sizes.py --truth DIR SITE...
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, partial
@@ -34,7 +32,6 @@ CLASSES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0)
 
 
 def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool) -> None:
-    """Print a line a size."""
     print(f"{'':20} {'bytes':>7}  {HEADINGS}")
     every = list(product(TEXT, NAMED))
     for name in presets:
@@ -60,14 +57,12 @@ def sizes(sources: list[Source], presets: Iterable[str], seeds: int, quick: bool
 
 
 def analysed(texts: list[Content], parameters: Parameters) -> list[AnalysedPage]:
-    """Return the pages of these texts that are long enough for a sketch."""
     analyser = Analyser(parameters)
     pages = [analyser.page(text, page_id=number, url=None) for number, text in enumerate(texts)]
     return [page for page in pages if isinstance(page, AnalysedPage) and page.text]
 
 
 def curve(sources: list[Source], seeds: int) -> None:
-    """Print which pairs of pages share enough features, by resemblance."""
     parameters = preset("best")
     count, size, shared = parameters.features
     expected = cache(partial(acceptance, features=count, size=size, threshold=shared))

@@ -9,8 +9,6 @@ pairs.
     python benchmarks/sketches.py --quick
 """
 
-from __future__ import annotations
-
 import timeit
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -34,7 +32,6 @@ NUMBERS, RANDOM = count(), np.random.default_rng(1)
 
 
 def shingles(size: int) -> np.ndarray:
-    """Return so many shingles that no earlier call has returned."""
     text = " ".join(str(next(NUMBERS)) for _ in range(size + 2))
     # The order that `features` returns depends on the hashes, and what is taken from the
     # front must not.
@@ -42,7 +39,6 @@ def shingles(size: int) -> np.ndarray:
 
 
 def pairs(number: int, size: int, resemblance: float) -> Iterator[tuple]:
-    """Yield pairs of sets of about `size` shingles, and their exact resemblance."""
     union = round(2 * size / (1 + resemblance))
     shared = round(resemblance * union)
     middle = shared + (union - shared) // 2

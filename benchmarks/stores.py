@@ -9,8 +9,6 @@ pages are new, and each duplicate names the page that it was made from.
     python benchmarks/stores.py --quick
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import tempfile
@@ -51,7 +49,6 @@ def near_page(number: int) -> Page:
 
 
 async def fill(store: Store, pages: int, *, with_urls: bool) -> None:
-    """Add and confirm pages 0 to `pages` - 1."""
     new = 0
     for number in range(pages):
         page = new_page(number, with_url=with_urls)
@@ -61,7 +58,6 @@ async def fill(store: Store, pages: int, *, with_urls: bool) -> None:
 
 
 async def time_calls(store: Store, pages: int) -> str:
-    """Time new pages and duplicates in a store of `pages`, and check the answers."""
     known = range(0, pages, max(1, pages // TIMED_CALLS))
     planted = [(near_page(number), mix(2 * number)) for number in known]
     news = [(new_page(pages + number), None) for number in range(TIMED_CALLS)]

@@ -4,8 +4,6 @@ The pages of a site are fingerprinted once a hash seed, and then met in several 
 fingerprint depends on what was met before.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import sys
@@ -61,12 +59,10 @@ class Outcome:
 
 
 def preset(name: str, **changed: Any) -> Parameters:
-    """Return the parameters of a preset, with some of them changed."""
     return Parameters(**{**PRESETS[name], **changed})
 
 
 def seeded(parameters: Parameters, seed: int) -> Parameters:
-    """Return the same with another hash; seed 0 is the default."""
     return replace(parameters, hash_key=f"seed {seed}".encode() if seed else None)
 
 
@@ -92,7 +88,6 @@ class Reader(Analyser):
         return self.pages[page_id]
 
     def all_pages(self) -> list[Page | Verdict]:
-        """Return what is made of each page as it is."""
         pages = enumerate(zip(self.contents, self.urls, strict=True))
         return [self.page(content, page_id=number, url=url) for number, (content, url) in pages]
 
@@ -124,7 +119,6 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
 
 
 def play(trial: Trial) -> list[Outcome]:
-    """Make all crawls of a trial."""
     site = load(trial.source)
     parameters = seeded(trial.parameters, trial.seed)
     reader = Reader.of(site, parameters)
@@ -154,7 +148,6 @@ def play(trial: Trial) -> list[Outcome]:
 def play_all(
     trials: list[Trial], play: Callable[[Trial], list[Outcome]] = play
 ) -> Iterator[list[Outcome]]:
-    """Make trials in a few processes; yield what comes of each, in order."""
     with ProcessPoolExecutor(WORKERS) as workers:
         for done, outcomes in enumerate(workers.map(play, trials), 1):
             progress(done, len(trials))
@@ -162,7 +155,6 @@ def play_all(
 
 
 def progress(done: int, of: int) -> None:
-    """Print on a terminal how far a run is."""
     if sys.stderr.isatty():
         print(f"\r{done} of {of} ", end="\n" if done == of else "", file=sys.stderr, flush=True)
 
@@ -197,7 +189,6 @@ CONFIGURATION_OPTIONS: dict[str, Any] = {
 
 
 def overridden(name: str, options: Namespace) -> Parameters:
-    """Return the parameters of a preset as a command line changes them."""
     changed = {}
     given = [*options.set, f"method={options.method}" if options.method else ""]
     for one in filter(None, given):

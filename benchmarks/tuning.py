@@ -7,8 +7,6 @@ pairs of its pages, as `quality.py` reads it, for the drops of the defaults.
     python benchmarks/tuning.py --quick
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +25,6 @@ TARGETS = "Targets: estimates within .02 of the truth, with a sample of 2,000 pa
 
 
 def known(folder: Path, truth: Path | None) -> Site:
-    """Return a site with what its pages truly repeat."""
     if truth is None:
         return load(Source(folder, None, folder.parent / "cache"))
     pages, alike = listed(folder.name, truth)
@@ -35,7 +32,6 @@ def known(folder: Path, truth: Path | None) -> Site:
 
 
 def estimate(folder: Path, site: Site, sample: int) -> Measured:
-    """Return what `tune` says of a site."""
     measured = measure(read_pages(Corpus([str(folder)]), Analyser(Parameters())), sample)
     names = [str(Path(name).relative_to(folder)) for name in measured.names]
     assert names == site.pages, "the truth is about other pages, or in another order"

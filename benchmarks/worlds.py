@@ -11,8 +11,6 @@ contents differ in numbers alone, where losing them is no surprise, come apart.
     python benchmarks/worlds.py --crawl --preset best compact paper --orders 5 --seeds 3
 """
 
-from __future__ import annotations
-
 import time
 from argparse import Namespace
 from collections.abc import Iterator
@@ -44,7 +42,6 @@ Results = dict[str, dict[str, Tally]]
 
 
 def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
-    """Judge all worlds of a family in `orders` orders, without HTTP."""
     results: Results = {preset: {name: Tally()} for preset in presets}
     for seed in range(seeds):
         world = FAMILIES[name].world(seed)
@@ -54,12 +51,10 @@ def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
 
 
 def crawled(names: list[str], filtered: str, order: str, seed: int) -> Results:
-    """Crawl one world of each family; see `world_crawl.crawl`."""
     return {filtered: world_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
 
 
 def work(names: list[str], options: Namespace) -> list[partial[Results]]:
-    """Return what is to be done, each in a process."""
     if not options.crawl:
         return [
             partial(judged, name, options.preset, options.orders, options.seeds) for name in names
@@ -71,7 +66,6 @@ def work(names: list[str], options: Namespace) -> list[partial[Results]]:
 
 
 def done(names: list[str], options: Namespace) -> Results:
-    """Do the work, and add up what comes of it."""
     results: Results = {}
     fresh = {"mp_context": get_context("spawn"), "max_tasks_per_child": 1} if options.crawl else {}
     with ProcessPoolExecutor(WORKERS, **fresh) as workers:
@@ -87,7 +81,6 @@ def done(names: list[str], options: Namespace) -> Results:
 
 
 def chosen(names: list[str]) -> list[str]:
-    """Return the families whose names are, or begin with, one of `names`."""
     found = {
         each: [name for name in FAMILIES if each == "all" or f"{name}-".startswith(f"{each}-")]
         for each in names
@@ -99,7 +92,6 @@ def chosen(names: list[str]) -> list[str]:
 
 
 def rows(preset: str, results: dict[str, Tally]) -> Iterator[str]:
-    """Yield the lines of a preset's table, worst families first."""
     width = max(map(len, results))
     for numbers_alone in (False, True):
         tallies = {
@@ -126,12 +118,10 @@ def badness(tally: Tally) -> float:
 
 
 def passes(tally: Tally) -> bool:
-    """Return whether nothing was lost, and enough found."""
     return not tally.lost and tally.recall >= ENOUGH
 
 
 def cells(tally: Tally) -> str:
-    """Return the figures of a line."""
     found = (
         f"{tally.found:7,} {tally.repetitions:7,} {tally.recall:7.3f} {tally.worst:7.3f}"
         if tally.repetitions
@@ -141,7 +131,6 @@ def cells(tally: Tally) -> str:
 
 
 def shown(name: str, tally: Tally, count: int) -> Iterator[str]:
-    """Yield pages of a family that should have been delivered, and that should not."""
     if not (count and (tally.examples or tally.missed)):
         return
     yield f"\n{name}: {FAMILIES[name].says}"

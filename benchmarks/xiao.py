@@ -16,8 +16,6 @@ All that are timed must return the same pairs.
     python benchmarks/xiao.py --quick
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -109,7 +107,6 @@ def sketched(texts: list[str], count: int) -> TokenSets:
 
 
 def right(estimated: SimilarPairs, wanted: SimilarPairs) -> str:
-    """Return precision and recall."""
     ours, theirs = set(found(estimated)), set(found(wanted))
     hits = len(ours & theirs)
     return f"{hits / max(1, len(ours)):6.3f} {hits / max(1, len(theirs)):6.3f}"

@@ -16,18 +16,7 @@ from random import Random
 from typing import Literal
 
 from made import kinds, sentences
-from made.sentences import (
-    BODY,
-    CITIES,
-    FIRST,
-    JOB,
-    LAST,
-    MONTHS,
-    NOTICE,
-    QUALITIES,
-    SHOP,
-    THINGS,
-)
+from made.sentences import BODY, CITIES, FIRST, JOB, LAST, MONTHS, NOTICE, QUALITIES, SHOP, THINGS
 from made.world import Page, slug
 
 TEMPLATES = ("sparse", "themed", "plain", "wordy")
@@ -58,7 +47,6 @@ class Kind:
     """Whether its pages show a user again what others have shown: these are to be found."""
 
     def site(self, template: str) -> Site:
-        """Return the site that has these pages in a template."""
         site = Site(self.name, template)
         self.fill(site)
         urls = [page.url for page in site.pages]
@@ -117,38 +105,30 @@ class Site:
         self.pages.append(page)
 
     def text(self, texts: Sequence[str], count: int) -> str:
-        """Return so many of the sentences as a paragraph, and more where pages have many words."""
         more = self._recombined([*BODY, *JOB]) if self.template == "wordy" else ""
         return f"<p>{self.sentences(texts, count)}</p>" + (f"<p>{more}</p>" if more else "")
 
     def sentences(self, texts: Sequence[str], count: int) -> str:
-        """Return so many of the sentences, or all of them, in an order of chance."""
         return " ".join(self.chance.sample(texts, min(count, len(texts))))
 
     def shuffled(self, names: Sequence[str]) -> list[str]:
-        """Return names in an order of chance."""
         return self.chance.sample(names, len(names))
 
     def people(self, count: int = COUNT) -> list[str]:
-        """Return full names, all different."""
         names = zip(self.shuffled(FIRST), self.shuffled(LAST), strict=True)
         return [" ".join(name) for name in names][:count]
 
     def cities(self, count: int = COUNT) -> list[str]:
-        """Return names of cities."""
         return self.shuffled(CITIES)[:count]
 
     def things(self, count: int = COUNT) -> list[str]:
-        """Return names of articles, all different."""
         names = zip(self.shuffled(QUALITIES), self.shuffled(THINGS), strict=True)
         return [" ".join(name) for name in names][:count]
 
     def price(self) -> str:
-        """Return a number of two decimals."""
         return f"{self.chance.randint(500, 99_999) / 100:.2f}"
 
     def numbers(self, low: int, high: int, count: int = COUNT) -> list[int]:
-        """Return numbers, all different."""
         return self.chance.sample(range(low, high), count)
 
     def dates(self, count: int = COUNT) -> Iterator[tuple[str, str]]:
@@ -195,18 +175,15 @@ class Site:
 
 
 def linked_data(**values: object) -> str:
-    """Return a script element with data of schema.org."""
     return f'<script type="application/ld+json">{json.dumps(values)}</script>'
 
 
 def table(*rows: Sequence[object]) -> str:
-    """Return the rows as an HTML table."""
     cells = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
     return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 
 
 def listed(entries: Sequence[object]) -> str:
-    """Return the entries as an HTML list."""
     return "<ul>" + "".join(f"<li>{entry}</li>" for entry in entries) + "</ul>"
 
 

@@ -86,7 +86,6 @@ class Tally:
 
     @property
     def recall(self) -> float:
-        """Found among the repetitions."""
         return self.found / self.repetitions if self.repetitions else 1.0
 
     def __add__(self, other: Tally) -> Tally:

@@ -1,7 +1,5 @@
 """Words and sentences that the pages of `hazards.py` are made of."""
 
-from __future__ import annotations
-
 
 def _names(text: str) -> list[str]:
     return text.split()

@@ -7,8 +7,6 @@ first, or in an order of chance. So a content that is lost withholds those below
 site, and one that is delivered leads to all that it would lead to in a crawl without a filter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from html import escape
@@ -24,12 +22,10 @@ NONE, ORACLE = "none", "oracle"
 
 
 def orders(count: int) -> list[str]:
-    """Return the names of `count` orders."""
     return ["breadth", "depth", *(f"random {n}" for n in range(1, count - 1))][:count]
 
 
 def answers(pages: Sequence[Page]) -> dict[str, str]:
-    """Return the HTML of each page, with its links and, for the oracle, what it shows."""
     groups: dict[Hashable, list[str]] = {}
     for page in pages:
         groups.setdefault(page.content, []).append(page.url)
@@ -52,7 +48,6 @@ class Oracle(Dropping):
 
 
 def settings_of(filtered: str, order: str) -> dict[str, object]:
-    """Return the settings of a crawl; see `crawl`."""
     settings: dict[str, object] = dict(BREADTH_FIRST) if order == "breadth" else {}
     if filtered == ORACLE:
         return settings | {"SPIDER_MIDDLEWARES": {Oracle: 60}}

@@ -1,7 +1,5 @@
 """Files that are small and hold more than memory does: what is read of them is bounded."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import mmap

@@ -1,7 +1,5 @@
 """``scrapy-neardup stats`` and ``clear``, on a Redis and on a cluster."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -132,11 +132,7 @@ def test_scan_and_load_take_the_key_of_the_store(call, site, rows):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--max-distance", 2], "3"),
-        (["--shingle-size", 3], "shingle_size"),
-    ],
+    ("options", "message"), [(["--max-distance", 2], "3"), (["--shingle-size", 3], "shingle_size")]
 )
 def test_a_store_made_with_other_parameters_is_refused(call, site, options, message):
     call("scan", "site", "--store", "sqlite:seen.db")

@@ -1,7 +1,5 @@
 """``scrapy-neardup stats`` and ``clear`` on a file of SQLite."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import multiprocessing

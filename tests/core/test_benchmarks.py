@@ -1,7 +1,5 @@
 """Every benchmark runs on little data; they check their answers themselves."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import random

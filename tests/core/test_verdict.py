@@ -59,10 +59,7 @@ def test_values_are_frozen_and_picklable():
             replace(NEAR, match=replace(NEAR.match, found="address"), detail="as a month"),
             "at distance 3 of http://example.com/, found at the same path (as a month)",
         ),
-        (
-            Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1),
-            "new: unmatched",
-        ),
+        (Verdict(decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1), "new: unmatched"),
     ],
 )
 def test_every_verdict_explains_itself(verdict, sentence):

@@ -1,7 +1,5 @@
 """One order of pages has one outcome: in a crawl, a stopped one, `scan`, and on every store."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,8 +1,6 @@
 """The package against its definitions in plain Python, bit for bit, on any text."""
 
 # ruff: noqa: RUF001  (letters that look alike are the point)
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

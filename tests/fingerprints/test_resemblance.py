@@ -175,11 +175,7 @@ def test_numbers_stay_as_they_are():
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda: bottom_sketch(fixed(3), 0),
-        lambda: bottom_resemblance(fixed(3), fixed(3), 0),
-    ],
+    "call", [lambda: bottom_sketch(fixed(3), 0), lambda: bottom_resemblance(fixed(3), fixed(3), 0)]
 )
 def test_sizes_that_are_refused(call):
     with pytest.raises(ConfigurationError, match="1 or more, not 0"):

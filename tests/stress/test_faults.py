@@ -4,8 +4,6 @@ Three groups of near-duplicates are met before the fault, three while it lasts a
 A group is *lost* if none of its pages was delivered.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil
@@ -204,13 +202,7 @@ def test_a_fault(name, crawl, site, tried):
         server.password = PASSWORD
         uri = f"redis://:{PASSWORD}@127.0.0.1:{server.port}/0"
         crawled(
-            name,
-            crawl,
-            site,
-            uri,
-            tried,
-            begins=lambda: begins(server),
-            ends=lambda: ends(server),
+            name, crawl, site, uri, tried, begins=lambda: begins(server), ends=lambda: ends(server)
         )
 
 

@@ -8,8 +8,6 @@ on the crawler that has it: two crawlers know different things of a site. Some f
 boilerplate: pages of many groups have them, and their texts say no.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace

@@ -12,8 +12,6 @@ surely came in time. One that was confirmed later than that is excused only if i
 from the cluster, right after `confirm`; if it isn't, it was never dead.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random

@@ -3,8 +3,6 @@
 Brute force here is the oracle of the joins: Python's sets and whole numbers, no filters.
 """
 
-from __future__ import annotations
-
 import inspect
 from itertools import combinations, permutations, product
 

@@ -5,8 +5,6 @@ still has a process, a reactor and an environment of its own; what only a start 
 (the entry point, imports, signals that early) is for tests that start the installed command.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys

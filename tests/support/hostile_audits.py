@@ -1,7 +1,5 @@
 """Audit files that no crawl wrote: values of other types and sizes, torn and nested lines."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

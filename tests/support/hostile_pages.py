@@ -1,7 +1,5 @@
 """Pages of somebody who wants a crawler to learn more than it can hold, and how much it holds."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterator

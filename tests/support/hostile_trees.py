@@ -1,7 +1,5 @@
 """Trees that nobody wrote on purpose: from broken HTML, from XML, and built node by node."""
 
-from __future__ import annotations
-
 import random
 import string
 

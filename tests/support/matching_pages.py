@@ -1,7 +1,5 @@
 """Pages with features and evidence: some made by hand, a site's at random."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

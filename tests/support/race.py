@@ -5,8 +5,6 @@ once stays, so `cluster_stress.judge` can tell what is wrong. A call that fails 
 whether it was executed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

@@ -5,8 +5,6 @@ milliseconds, as all that a crawler needs is imported already. The clocks of pro
 machine agree (``CLOCK_MONOTONIC``).
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pickle

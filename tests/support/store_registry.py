@@ -6,8 +6,6 @@ yields the `Place` of an empty store and removes it afterwards. It is entered on
 state machine.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator

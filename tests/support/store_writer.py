@@ -7,8 +7,6 @@ ended an empty line. The child makes the operations of `operations(SEED)` on
 file that survives it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import mmap
 import os

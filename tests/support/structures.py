@@ -4,8 +4,6 @@ A page is a few runs, each of one unit again and again: as siblings, nested, nev
 text, attribute, title or script. Two runs in one page find what costs their product.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import strategies as st

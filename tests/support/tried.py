@@ -1,7 +1,5 @@
 """The table that ``make stress`` ends with: what was tried, and what was lost."""
 
-from __future__ import annotations
-
 HEAD = ("tried", "times", "both kept", "for nothing", "lost", "errors", "longest, s")
 
 

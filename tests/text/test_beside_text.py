@@ -1,7 +1,5 @@
 """What a page has beside its text: title and headings, language, images, data."""
 
-from __future__ import annotations
-
 import pytest
 from extracted import BODY, FULL, MAIN, content, words
 from lxml import etree

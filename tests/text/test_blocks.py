@@ -1,7 +1,5 @@
 """The blocks of a page: what parts them, which form each has, and where it stands."""
 
-from __future__ import annotations
-
 import pytest
 from extracted import FULL, MAIN, blocks
 

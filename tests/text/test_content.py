@@ -1,7 +1,5 @@
 """What of a page is its text: a decided outcome for each kind of element."""
 
-from __future__ import annotations
-
 import pytest
 from extracted import added, content, words
 

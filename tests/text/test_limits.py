@@ -1,7 +1,5 @@
 """Pages that are left unread: none that somebody wrote for people, each that would take long."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The CPU time of a page is in proportion to its size, whatever whoever wrote it had in mind."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """Which pages a page links to."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_neardup.text import link_targets, parse_html

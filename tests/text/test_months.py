@@ -78,11 +78,7 @@ def test_it_does_not_matter_what_was_read_before():
 
 @pytest.mark.parametrize(
     "happens",
-    [
-        {"event": "concert", "event_day": 12},
-        {"linked": 12},
-        {"note": "Room 4711 is closed."},
-    ],
+    [{"event": "concert", "event_day": 12}, {"linked": 12}, {"note": "Room 4711 is closed."}],
 )
 def test_a_month_with_an_event_is_not_empty(happens):
     content = page(2003, 7, **happens)

@@ -1,7 +1,5 @@
 """Bytes to tree: encodings, broken markup, junk, and any depth."""
 
-from __future__ import annotations
-
 import pytest
 from lxml import etree
 from lxml.html import HtmlElement, document_fromstring

@@ -1,7 +1,5 @@
 """HTML or not, by what is said and what is there."""
 
-from __future__ import annotations
-
 import pytest
 
 from scrapy_neardup.text import looks_like_html

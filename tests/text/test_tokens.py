@@ -1,8 +1,6 @@
 """What a word is: one decided outcome for each kind of character."""
 
 # ruff: noqa: RUF001  (letters that look alike are the point)
-from __future__ import annotations
-
 import re
 import unicodedata
 
