@@ -43,10 +43,8 @@ def points(sources: list[Source], seeds: int) -> dict[tuple[str, int], tuple[flo
             for outcome in outcomes:
                 found.setdefault((outcome.label, outcome.k), []).append(outcome)
     scores = {key: pooled(outcomes) for key, outcomes in found.items()}
-    return {
-        key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
-        for key, each in scores.items()
-    }
+    return {key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
+            for key, each in scores.items()}  # fmt: skip
 
 
 def precision_recall(sources: list[Source], seeds: int) -> Figure:
@@ -80,10 +78,9 @@ def exhaustive(trial: Trial) -> list[Outcome]:
     stored = asyncio.run(crawl(reader, order))
     assert within(pages, parameters.max_distance) == stored.keys(), "a store judges otherwise"
     return [
-        Outcome(label=trial.label, site=site.name, seed=trial.seed, order=0, k=k,
-                score=site.judge(order, within(pages, k)))
+        Outcome(trial.label, site.name, trial.seed, 0, k, site.judge(order, within(pages, k)))
         for k in DISTANCES
-    ]  # fmt: skip
+    ]
 
 
 def within(pages: list[Page | Verdict], k: int) -> set[int]:

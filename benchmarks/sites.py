@@ -97,7 +97,7 @@ class Score:
         return self.found / self.duplicates if self.duplicates else 1.0
 
     def __add__(self, other: Score) -> Score:
-        return Score(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
+        return Score(*map(sum, zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
 @dataclass
@@ -127,20 +127,14 @@ class Site:
     def judge(
         self, order: list[int], dropped: set[int], among: frozenset[int] | None = None
     ) -> Score:
-        """Compare the set of `dropped` pages, met in this `order`, with the truth.
-
-        With `among` only those pages count.
-        """
-        rank = ranks(order)
-        score = Score()
+        """Compare the set of `dropped` pages, met in this `order`, with the truth; with `among`,
+        only those pages count."""
+        rank, score = ranks(order), Score()
         for page in order if among is None else among:
-            best, _ = self.nearest(page, rank)
-            score.pages += 1
-            score.duplicates += best >= DUPLICATE
-            if page in dropped:
-                score.dropped += 1
-                score.found += best >= DUPLICATE
-                score.lost += best < LOST
+            best, is_dropped = self.nearest(page, rank)[0], page in dropped
+            is_duplicate, is_lost = best >= DUPLICATE, best < LOST
+            score += Score(1, is_dropped, is_duplicate, is_dropped and is_duplicate,
+                           is_dropped and is_lost)  # fmt: skip
         return score
 
 
@@ -156,16 +150,13 @@ def load(source: Source) -> Site:
         pages, alike = listed(folder.name, truth)
     else:
         pages = [str(path.relative_to(folder)) for path in html_files(folder)]
-        view, make = ("main", exact_truth)
-        if not source.templates:
-            folders = [str(Path(page).parent) for page in pages]
-            view, make = "full", partial(truth_of_lines, folders=folders)
-        plain = read_contents(replace(source, view=view, stress=None), pages)
+        folders = [str(Path(page).parent) for page in pages]
+        view, make = ("main", exact_truth) if source.templates else (
+            "full", partial(truth_of_lines, folders=folders))  # fmt: skip
         # Of a page that says nothing, such as a spinner, no truth can know anything.
-        judged = (len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS for content in plain)
         plain = [
-            content if is_judged else Content(text="")
-            for content, is_judged in zip(plain, judged, strict=True)
+            content if len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS else Content(text="")
+            for content in read_contents(replace(source, view=view, stress=None), pages)
         ]
         alike = _kept(source.cache, f"truth-{view}-{_digest(folder, pages)}", lambda: make(plain))
     section = _section(len(pages)) if source.stress == SECTION else ()
@@ -173,11 +164,8 @@ def load(source: Source) -> Site:
 
 
 def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
-    """Read a site's truth.
-
-    ``NAME.pages.tsv.gz`` lists the pages as ``VERSION:path`` in judging order, and
-    ``NAME.pairs.tsv.gz`` the pairs (columns a, b, J4_full, J4_main).
-    """
+    """Read a site's truth: ``NAME.pages.tsv.gz`` lists the pages as ``VERSION:path`` in judging
+    order, ``NAME.pairs.tsv.gz`` the pairs (columns a, b, J4_full, J4_main)."""
     with gzip.open(truth / f"{name}.pages.tsv.gz", "rt") as lines:
         names = lines.read().splitlines()
     number = {name: position for position, name in enumerate(names)}
@@ -265,17 +253,16 @@ def exact(a: str, b: str) -> float:
 def exact_truth(contents: list[Content]) -> Alike:
     alike: Alike = defaultdict(list)
     pairs = self_join([_shingles(content.text) for content in contents], LOST)
-    for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
-        alike[int(a)].append((int(b), float(resemblance)))
-        alike[int(b)].append((int(a), float(resemblance)))
+    columns = (each.tolist() for each in (pairs.i, pairs.j, pairs.similarity))
+    for a, b, resemblance in zip(*columns, strict=True):
+        alike[a].append((b, resemblance))
+        alike[b].append((a, resemblance))
     return alike
 
 
 def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
-    """Return the same of the texts without the lines that many pages share.
-
-    A page that says nothing else keeps its text.
-    """
+    """Return the same of the texts without the lines that many pages share; a page that says
+    nothing else keeps its text."""
     lines = [
         [" ".join(line.split()) for line in content.text.splitlines() if line.strip()]
         for content in contents
@@ -293,11 +280,9 @@ def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
         "\n".join(line for line in page if line not in templates[""] | templates[folder])
         for page, folder in zip(lines, folders, strict=True)
     ]
+    texts = zip(own, contents, strict=True)
     return exact_truth(
-        [
-            Content(text=rest) if len(token_hashes(rest)) else content
-            for rest, content in zip(own, contents, strict=True)
-        ]
+        [Content(rest) if len(token_hashes(rest)) else all_ for rest, all_ in texts]
     )
 
 
@@ -328,8 +313,7 @@ SITE_OPTIONS: dict[str, Any] = {
 def no_site(options: Namespace) -> str | None:
     if not (options.site or options.quick or getattr(options, "traps", None)):
         return "name at least one folder of pages, or --quick"
-    missing = [folder for folder in options.site if not folder.is_dir()]
-    return f"{missing[0]} is no folder" if missing else None
+    return next((f"{each} is no folder" for each in options.site if not each.is_dir()), None)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class Trial:
     """Values of `Parameters.max_distance` to try; none: as it is."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Outcome:
     """One crawl of a trial."""
 
@@ -54,8 +54,6 @@ class Outcome:
     section: Score = field(default_factory=Score)
     """Of the pages to which a stress added something, if not to all."""
     dropped: dict[int, Match] = field(default_factory=dict)
-    kept_bytes: float = 0.0
-    """Of features and sketches, a kept page."""
 
 
 def preset(name: str, **changed: Any) -> Parameters:
@@ -126,21 +124,9 @@ def play(trial: Trial) -> list[Outcome]:
     for k in trial.distances or (parameters.max_distance,):
         for number, order in enumerate(site.orders(trial.shuffles)):
             dropped = asyncio.run(crawl(reader, order, k))
-            kept = (page for at, page in reader.pages.items() if at not in dropped)
-            sizes = [8 * len(page.features) + len(page.evidence)
-                     for page in kept if isinstance(page, Page)]  # fmt: skip
+            scores = (site.judge(order, set(dropped), pages) for pages in (None, site.section))
             outcomes.append(
-                Outcome(
-                    label=trial.label,
-                    site=site.name,
-                    seed=trial.seed,
-                    order=number,
-                    k=k,
-                    score=site.judge(order, set(dropped)),
-                    section=site.judge(order, set(dropped), site.section),
-                    dropped=dropped,
-                    kept_bytes=fmean(sizes) if sizes else 0.0,
-                )
+                Outcome(trial.label, site.name, trial.seed, number, k, *scores, dropped)
             )
     return outcomes
 
