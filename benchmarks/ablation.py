@@ -4,7 +4,6 @@ A row a sentence: pages that repeat another one and pages that are lost on real 
 order and in random ones (as `quality.py` has them), and on made-up worlds (as `worlds.py`).
 
     python benchmarks/ablation.py --truth DIR SITE... [--orders 1]
-    python benchmarks/ablation.py --quick
 """
 
 # ruff: noqa: SLF001  (it takes the comparison apart)

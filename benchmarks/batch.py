@@ -1,22 +1,12 @@
 """Batch search: queries in memory, files of fingerprints scanned past them.
 
-Three measurements, all of `scrapy_neardup.offline.jobs.pairjob.PairJob` on raw files, k = 3:
+Three measurements of `scrapy_neardup.offline.jobs.pairjob.PairJob` on raw files, k = 3:
 
-scan   a million queries against 8, 16 and 32 million fingerprints, in this process. One
-       fingerprint in a thousand is planted within 3 bits of a query. 'recall' is the share of
-       these that are found; 'wrong' counts the disagreements with brute force, which compares
-       a few of the queries with every fingerprint. The rate is in fingerprints a second of
-       processor time; the tables, built once, are timed by themselves. With compiled code, if
-       there is some, and in numpy, in turns; times are the best of --rounds.
-jobs   128 million fingerprints with one process and with two, by the clock, with start
-       and tables.
+scan   a million queries against 8, 16 and 32 million fingerprints, of which one in a thousand is
+       planted within 3 bits of a query: 'recall'. 'wrong' counts the disagreements with brute
+       force over a few queries. Millions a second of processor time, compiled and in numpy, in turns.
+jobs   128 million fingerprints with one process and with two, by the clock.
 self   a million fingerprints against themselves, written as JSON lines by the command.
-
-All of it takes some three minutes; --quick takes seconds.
-
-    python benchmarks/batch.py
-    python benchmarks/batch.py --part scan --queries 1e5
-    python benchmarks/batch.py --quick
 """
 
 import subprocess

@@ -3,8 +3,6 @@
 Time a document is the processor's, the best of several turns side by side. The error is the root
 mean square of the estimates of 2,000 pairs at resemblance .9, whose sets are as large as the timed
 ones. rensa, from PyPI, is left out where it isn't installed.
-
-    python benchmarks/batch_sketches.py [--quick]
 """
 
 from collections.abc import Callable

@@ -1,16 +1,13 @@
 """What a real page costs from its parsed tree to its verdict: CPU time, stage by stage.
 
-Pages drawn from each site are parsed, then judged one after the other as a crawl does it, and
-then each once more under another address. Every measurement runs in a process of its own, and in
-each round every contestant (a preset and a store; with ``--pure`` the pure code beside the
-compiled extension) has its turn, in an order of chance. Printed are medians over the rounds, in
-microseconds a page: what the spider pays for the tree anyway, a bare walk over it, what each stage
-takes of a page that is met for the first time, and what all of them take of it and of its
-repetition. Checked: a page that was new is a duplicate when it comes again.
+Pages drawn from each site are parsed, then judged one after the other as a crawl does it, and then
+once more under another address. Every contestant (a preset and a store; with ``--pure`` the pure
+code, too) has its turn in each round, in a process of its own. Printed are medians over the
+rounds, in microseconds a page: what the spider pays for the tree anyway, a bare walk over it, each
+stage, and all of them of a page and of its repetition. Checked: a page that was new is a duplicate
+when it comes again.
 
-    python benchmarks/cost.py SITE...
     python benchmarks/cost.py SITE... --preset best --store memory: sqlite redis
-    python benchmarks/cost.py --quick
 """
 
 import asyncio

@@ -1,17 +1,13 @@
 """What the plugin costs a crawl of real pages: CPU of the Scrapy process with it and without it.
 
-A spider asks for a sample of each site's pages, served by another process, and takes the title
-and all links of each by CSS selectors. Every crawl runs in a process of its own, whose CPU time
-counts from the first response to the last. In each round all contestants crawl at the same time,
-on one core, which goes from one to the next every few milliseconds: a machine that changes its
-pace changes it for all of them. Their ratio to the crawl without the plugin in the same round is
-taken. Contestants are presets and stores, and with ``--pure`` the pure code beside the compiled
-extension. Checked: each page is answered and checked once, and reaches the callback unless it is
-dropped.
+A spider asks for a sample of each site's pages, served by another process, and takes title and
+links of each. Every crawl runs in a process of its own, whose CPU time counts from the first
+response to the last. In each round all contestants (presets and stores; with ``--pure`` the pure
+code, too) crawl at the same time on one core, so that a machine that changes its pace changes it
+for all; their ratio to the crawl without the plugin is taken. Checked: each page is answered and
+checked once, and reaches the callback unless it is dropped.
 
-    python benchmarks/crawl.py SITE...
     python benchmarks/crawl.py SITE... --preset best --store memory: sqlite redis
-    python benchmarks/crawl.py --quick
 """
 
 import asyncio

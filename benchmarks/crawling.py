@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -198,7 +199,7 @@ def crawl(jobs: Iterable[Job]) -> list[Crawl]:
     return done
 
 
-class Dropping:
+class Dropping(ABC):
     """A spider middleware that drops what `known` says repeats an earlier page."""
 
     def __init__(self, crawler: Any) -> None:
@@ -209,9 +210,9 @@ class Dropping:
     def from_crawler(cls, crawler: Any) -> Dropping:
         return cls(crawler)
 
+    @abstractmethod
     def known(self, response: Any) -> object:
-        """Return what is the same of pages that repeat each other; None: it is kept."""
-        raise NotImplementedError
+        """Say what pages that repeat each other have in common; None: this one is kept."""
 
     def process_spider_input(self, response: Any) -> None:
         from scrapy.exceptions import IgnoreRequest

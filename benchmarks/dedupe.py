@@ -1,17 +1,13 @@
 """`scrapy-neardup dedupe` on Parquet files, and datatrove and text-dedup on the same ones.
 
-Documents are put together from passages of real pages (folders of HTML), and written to DATA if
-it isn't there. Of all documents 55 % are new, 15 % repeat an earlier one word for word, 20 % with
-1 % of the words replaced, and 10 % with 20 % of them replaced, which is below any usual threshold.
-Columns: ``text``, ``id``, ``metadata`` (``url``, ``date``, ``kind``: how the document was made,
-and ``source``: of which).
-
-Processor time and memory are what the system accounts to the processes of each run: user and
-system time, and the largest sum of what they had in memory at once.
+Documents are put together from passages of real pages (folders of HTML), and written to DATA if it
+isn't there: 55 % are new, 15 % repeat an earlier one word for word, 20 % with 1 % of the words
+replaced, 10 % with 20 % of them, which is below any usual threshold. Their metadata say the
+``kind`` and the ``source``. Processor time and memory are those of all processes of a run: the
+sums, and the largest sum at once.
 
     python benchmarks/dedupe.py DATA --pages DIR... --documents 200000 [--memory 256MB ...]
         [--jobs 1 2] [--datatrove PYTHON] [--text-dedup PYTHON]
-    python benchmarks/dedupe.py --quick
 
 PYTHON is the interpreter of an environment that has the package (and spacy, for datatrove).
 """

@@ -1,19 +1,11 @@
 """Tree to text and text to fingerprint: what they cost, next to what else one would take.
 
-Pages are those that the standard library writes about its own modules (pydoc), framed by
-navigation, header and footer. Both sides take turns, and the best of each counts:
-
-* text: `Extractor` on the tree that Scrapy has parsed anyway, against a pass of
-  BeautifulSoup (parser lxml), which is what reads text from the page otherwise;
-* simhash of word 3-shingles, from text to number: ours against PyPI `simhash` with the
-  same shingles for features.
-
-Answers are checked before anything is timed: both texts hold the same letters; a text has
-the same fingerprint each time it comes, the one that voting bit by bit in plain Python
-gives, and is within 3 bits when one of its words changes.
-
-    python benchmarks/fingerprints.py
-    python benchmarks/fingerprints.py --quick
+Pages are those that pydoc writes about the standard library's modules, framed by navigation,
+header and footer. Both sides take turns, and the best of each counts: text by `Extractor`, on the
+tree that Scrapy has parsed anyway, against a pass of BeautifulSoup (parser lxml); simhash of word
+3-shingles against PyPI `simhash` with the same shingles. Checked before: both texts hold the same
+letters; a text has the fingerprint that voting bit by bit gives, the same each time, and within 3
+bits when one of its words changes.
 """
 
 import re

@@ -1,12 +1,11 @@
 """Kinds of pages that one template serves: which of them are lost, and which copies are found.
 
-A shop's products, a board's job ads, the stops of a timetable: fourteen pages of one form, each
-of which is something else to a user. By the papers' definition many are near-duplicates, so each
+A shop's products, a board's job ads, the stops of a timetable: fourteen pages of one form, each of
+which is something else to a user. By the papers' definition many are near-duplicates, so each
 preset loses some of them; this benchmark says which, and what a crawl says of them. Each kind
 (`--list` describes them) is made in several templates and met in several orders, on a site of its
 own.
 
-    python benchmarks/hazards.py --quick
     python benchmarks/hazards.py --preset best compact paper best+strict
     python benchmarks/hazards.py --kind jobs-by-city prices --show 3
     python benchmarks/hazards.py --readme           # brings README's list of kinds up to date

@@ -1,24 +1,12 @@
 """Probe and insert, one fingerprint at a time: our index and its peers.
 
-As a crawl does it: each page's fingerprint is looked up (k = 3) and then stored. Every index
-runs in a process of its own, one after the other, and is filled with the same random
-fingerprints; 'bytes' is what that process grew by. Of the operations that are timed, one in
-ten is a planted near-duplicate of a stored fingerprint, 0 to 3 bits away. 'recall' is the
-share of these that are found; for a sample of operations the distance of the nearest match
-is compared with what comparing all stored fingerprints says ('wrong', which also counts every
-match that was reported for a fingerprint that wasn't planted).
-
-'pure' is ours with NEARDUP_PURE=1: without compiled code, if there is some.
-
-Peers: faiss `IndexBinaryMultiHash` on the same four blocks of 16 bits, asked for the nearest
-only, on one thread; PyPI `simhash`'s `SimhashIndex`, filled until it takes the memory that
---memory allows. A peer's answers are reported, ours must be right.
-
-All of it takes some five minutes, and 5 GB of memory; --quick takes seconds.
-
-    python benchmarks/index.py
-    python benchmarks/index.py --size 1e6 --peer faiss
-    python benchmarks/index.py --quick
+As a crawl does it: each page's fingerprint is looked up (k = 3) and then stored. Every index is
+filled with the same random fingerprints in a process of its own; 'bytes' is what that grew by. One
+operation in ten is a planted near-duplicate, 0 to 3 bits away; 'recall' is the share of these that
+are found, 'wrong' what a comparison with all stored fingerprints contradicts, for a sample. 'pure'
+is ours without compiled code. Peers, whose answers are only reported: faiss `IndexBinaryMultiHash`
+on the same four blocks, on one thread; PyPI `simhash`'s `SimhashIndex`, filled up to --memory. It
+takes five minutes and 5 GB.
 """
 
 import gc

@@ -1,18 +1,11 @@
 """Packed tables: size, packing and probing of both codes, and of plain sorted arrays.
 
-Ten tables for k = 3 (five blocks, two of them leading), in a file that is mapped into memory.
-Bits are those of one table, a fingerprint: its code, its directory (the paper's block keys),
-and checksums. Packing is the rate of encoding one table that is sorted already. Probes are
-queries of all ten tables; one in ten is planted within 3 bits of a packed fingerprint. 'cold'
-is the median of the first round, in which the pages that are touched are verified for the
-first time; 'warm' that of the best of the later rounds. Every answer is compared with what
-comparing all fingerprints says. 'pure' is Elias-Fano without compiled code, if there is some.
-
-10 million fingerprints take two or three minutes and 2 GB; --quick takes seconds.
-
-    python benchmarks/packed.py
-    python benchmarks/packed.py --size 1e6
-    python benchmarks/packed.py --quick
+Ten tables for k = 3 in a file that is mapped into memory. Bits are those of one table, a
+fingerprint: its code, its directory (the paper's block keys), and checksums. Packing is the rate
+of encoding one sorted table. Probes are queries of all tables, one in ten planted within 3 bits;
+'cold' is the median of the first round, in which checksums are verified, 'warm' that of the best
+later one. Every answer is compared with brute force. 'pure' is Elias-Fano without compiled code.
+10 million take two or three minutes and 2 GB.
 """
 
 import tempfile

@@ -1,18 +1,11 @@
 """A packed base with features and sketches: its size, opening, and what a page costs.
 
-Pages are those of the default preset, nine features and a sketch of 370 bytes each: features are
-drawn, evidence is that of a few made-up pages. A page is judged as a crawl asks a base
-(`scrapy_neardup.stores.packed`): its own entry, the tables within 3 bits, the nine features, and
-whatever is found compared with it. *new*: pages that nothing is like; *repeated*: fingerprints up
-to 3 bits away, three features in common, the same evidence; *the same*: pages of the base.
-*tables* is the look-up within 3 bits alone, in the same rounds: what `packed.py` measures, and a
-yardstick for a machine that others use. 'pure' is the same file without compiled look-ups, if
-there are some. Times are medians of the best round, in microseconds of processor time.
-
-10 million pages take some 10 minutes and 6 GB of disk, in the folder of temporary files.
-
-    python benchmarks/packed_pages.py
-    python benchmarks/packed_pages.py --quick
+Pages are those of the default preset, with drawn features and the evidence of a few made-up pages.
+A page is judged as a crawl asks a base (`scrapy_neardup.stores.packed`): *new* is like nothing;
+*repeated* is up to 3 bits away, with three features in common and the same evidence; *the same* is
+a page of the base. *tables* is the look-up within 3 bits alone, in the same rounds. 'pure' is the
+same without compiled look-ups. Times are medians of the best round, in microseconds of processor
+time. 10 million pages take some 10 minutes and 6 GB of disk, in the folder of temporary files.
 """
 
 import tempfile

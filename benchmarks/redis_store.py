@@ -1,24 +1,18 @@
 """What pages cost in Redis: memory, requests and time, by preset, on one server or in a cluster.
 
-Each preset has servers of its own, started here. The same pages are put into all of them through
-the store, and confirmed: their fingerprints and features are uniform, their evidence is that of
-made-up pages. Then pages are judged in rounds, by one preset and the next in turn, so that what
-else the machine does meets all of them:
+Each preset has servers of its own, started here, into which the same pages are put through the
+store: fingerprints and features are uniform, evidence is that of made-up pages. Then pages are
+judged in rounds, one preset after the other: *new*, which resemble none; *duplicate*, 0 to 3 bits
+from a page there, with half of its features and its evidence; *refused*, as near, which say
+something else and are kept. Every answer is checked against what was planted.
 
-new        it resembles none
-duplicate  of a page there: 0 to 3 bits away, shares half of its features, says the same
-refused    as near, and shares a feature, but says something else: it is kept
-
-Every answer is checked against what was planted.
-
-    python benchmarks/redis_store.py                                   # 200,000 pages
     python benchmarks/redis_store.py --pages 1_000_000 --preset paper --tables 4 6 10
     python benchmarks/redis_store.py --cluster                         # three masters
 
 "bytes" are what the servers take for everything, the rest is MEMORY USAGE of keys; no URLs are
 stored. "log" is what appendonly writes, at this size, of a page that is kept. "server CPU" is that
-of the servers' processes (INFO cpu). In a cluster "scripts" are those that a page calls,
-"requests" what is sent for them: scripts that are due at once go to each master together.
+of the servers' processes. In a cluster "scripts" are those that a page calls, "requests" what is
+sent for them: scripts that are due at once go to each master together.
 """
 
 from __future__ import annotations

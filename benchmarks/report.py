@@ -2,13 +2,9 @@
 
 An audit of a million verdicts is made up and reported on, in a process of its own (seconds and
 peak memory); then one with 100,000 drops is opened in headless Chromium, where one is installed:
-milliseconds to the first paint and to the end of loading, the median of three, and from a key
-in the search field, or a choice in a list, to the next frame. Counts are compared with those of
-the audit.
-
-    python benchmarks/report.py
-    python benchmarks/report.py --lines 100000
-    python benchmarks/report.py --quick
+milliseconds to the first paint and to the end of loading, the median of three, and from a key in
+the search field, or a choice in a list, to the next frame. Counts are compared with those of the
+audit.
 """
 
 import json

@@ -7,7 +7,6 @@ stands on a host of its own, of which nothing else is known, as most pages of a 
 
     python benchmarks/s3pairs.py pairs.jsonl.xz
     python benchmarks/s3pairs.py pairs.jsonl.xz --preset best --missed 3
-    python benchmarks/s3pairs.py --quick
 """
 
 import json

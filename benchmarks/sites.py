@@ -1,16 +1,11 @@
 """Real sites with a known truth, for the benchmarks that ask how good a verdict is.
 
-A site is a folder of HTML pages. Its truth is either a pair of files as described in
-`listed`, or computed here: the exact Jaccard resemblance of word 4-shingles, by
-`scrapy_neardup.joins`, of the main text; or, apart from all that the plugin does to find it, of
-the full text without the lines that are on a tenth of the site's pages or half of those of a
-folder, which can be known only when all of the site is.
-
-Pages may be stressed: the same 200 made-up words in a plain ``div``, without class or id, at the
-end of each page (``words``), or of 80 that follow one another in the site's own order
-(``section``), before they are read.
-
-What was read is kept in a folder, by the code that read it.
+A site is a folder of HTML pages. Its truth is a pair of files (`listed`) or computed here: the
+exact Jaccard resemblance of word 4-shingles of the main text; or of the full text without the
+lines that are on a tenth of the site's pages or half of those of a folder, which nothing knows
+before it has seen the whole site. Pages may be stressed: the same 200 made-up words in a plain
+``div`` at the end of each page (``words``), or of 80 that follow one another (``section``). What
+was read is kept in a folder, by the code that read it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """What the memory and SQLite stores cost: bytes a page, microseconds a call, seconds to open.
 
-Every measurement runs in a process of its own. Pages are uniform fingerprints with ids of
-their own and no URLs (SQLite: with URLs of 70 characters); every answer is checked: all
-pages are new, and each duplicate names the page that it was made from.
-
-    python benchmarks/stores.py
-    python benchmarks/stores.py --pages 1000000
-    python benchmarks/stores.py --quick
+Every measurement runs in a process of its own. Pages are uniform fingerprints with ids of their
+own and no URLs (SQLite: with URLs of 70 characters); every answer is checked: all pages are new,
+and each duplicate names the page that it was made from.
 """
 
 import asyncio

@@ -4,7 +4,6 @@ Each site is measured as the command does it, with a sample of its pages. The tr
 pairs of its pages, as `quality.py` reads it, for the drops of the defaults.
 
     python benchmarks/tuning.py --truth DIR SITE...
-    python benchmarks/tuning.py --quick
 """
 
 import time

@@ -5,7 +5,6 @@ in several orders, and every unique content that is lost and every repetition th
 counted: without HTTP, or in a crawl by real Scrapy. The worst families come first; those whose
 contents differ in numbers alone, where losing them is no surprise, come apart.
 
-    python benchmarks/worlds.py --quick
     python benchmarks/worlds.py --preset best compact --orders 5 --seeds 3
     python benchmarks/worlds.py --family archives advert --show 5
     python benchmarks/worlds.py --crawl --preset best compact paper --orders 5 --seeds 3

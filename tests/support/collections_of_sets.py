@@ -39,7 +39,6 @@ def real_texts():
 
 
 def similarity_reaches(a, b, threshold, measure):
-    """Whether two sets reach a threshold, which is a Fraction, in whole numbers alone."""
     common = len(a & b)
     if not common:
         return False

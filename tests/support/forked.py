@@ -36,7 +36,6 @@ class Ended:
 
 
 def context() -> BaseContext:
-    """Return the context of `multiprocessing` that forks processes from that one."""
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload(NEEDED)
     return forking

@@ -114,7 +114,6 @@ def page(page_id: int, fingerprint: int, **more: object) -> Page:
 
 
 async def outcome(store: Store, page: Page) -> tuple[Decision, int | None]:
-    """Judge a page; return the decision and the page id of the match."""
     verdict = await store.check_and_add(page)
     return verdict.decision, verdict.match and verdict.match.page_id
 
@@ -125,7 +124,6 @@ async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> D
 
 
 async def healed(call, seconds: float = 20):
-    """Return what `call` returns once it doesn't fail any more."""
     end = time.monotonic() + seconds
     while True:
         try:

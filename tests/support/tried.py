@@ -10,7 +10,6 @@ def row(what, times, *, both=0, nothing=0, lost=0, errors=0, longest=0.0) -> lis
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print the rows of all tests."""
     rows = [
         value
         for reports in terminalreporter.stats.values()

@@ -114,7 +114,6 @@ ENCODINGS = [
 
 
 def page_of(language):
-    """Return a page in a language, which says nothing about its encoding."""
     sentences = SENTENCES[language]
     return (
         f"<!DOCTYPE html><html><head><title>{sentences[:20]}</title>"
