@@ -102,14 +102,11 @@ def test_an_audit_with_texts_can_be_tuned_on(call, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["none.jsonl"], "none.jsonl: can't be read"),
-        (["alone.jsonl"], "of 1 page none repeats another: there is nothing to tune"),
-        (["--audit", "alone.jsonl"], "alone.jsonl, line 1: not a line of an audit"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["none.jsonl"], "none.jsonl: can't be read"),
+    (["alone.jsonl"], "of 1 page none repeats another: there is nothing to tune"),
+    (["--audit", "alone.jsonl"], "alone.jsonl, line 1: not a line of an audit"),
+])  # fmt: skip
 def test_what_cannot_be_tuned_on_is_named_and_nothing_is_written(call, arguments, message):
     Path("alone.jsonl").write_text('{"text": "one two three four five six"}\n')
     result = call("tune", *arguments, "--output", "tuning.html", status=2)

@@ -6,23 +6,11 @@ import re
 import pytest
 import scrapy
 from audits import verdicts
-from crawl_spiders import Visit
+from crawl_spiders import Follow, Visit
 from site_server import page, text
 
 from scrapy_neardup import signals
 from scrapy_neardup.verdict import Decision, Reason, Verdict
-
-
-class Follow(Visit):
-    """Yields an item and two requests from every page."""
-
-    name = "follow"
-
-    def page(self, response):
-        self.note(response)
-        yield {"path": self.path_of(response)}
-        for place, href in enumerate(response.css("a[href^='/']::attr(href)").getall()):
-            yield self.request(response, href, -1_000_000 - 1000 * place)
 
 
 @pytest.fixture

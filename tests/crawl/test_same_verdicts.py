@@ -117,14 +117,11 @@ def test_every_store_tells_the_same(name, expected):
         assert asyncio.run(judged(place.uri)) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "stops"),
-    [
-        pytest.param("sqlite", (7,), marks=pytest.mark.stress),
-        ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
-        ("redis", (40, 101, 230)),
-    ],
-)
+@pytest.mark.parametrize(("name", "stops"), [
+    pytest.param("sqlite", (7,), marks=pytest.mark.stress),
+    ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
+    ("redis", (40, 101, 230)),
+])  # fmt: skip
 def test_a_run_that_is_stopped_and_resumed_tells_the_same(name, stops, expected):
     with PLACES[name]() as place:
         assert asyncio.run(judged(place.uri, *stops)) == expected

@@ -12,7 +12,6 @@ class BreaksOff:
 
 
 class Rejects:
-
     def process_spider_input(self, response, spider=None):
         if "/a/1" in response.url:
             raise ValueError("not this one")

@@ -60,3 +60,15 @@ class Impatient(Visit):
 
     def closed(self, reason):
         guard.FIRST_PAUSE_SECONDS, guard.PAUSE_SECONDS = self.usual
+
+
+class Follow(Visit):
+    """Yields an item, and a request for each of the page's links, the first ones first."""
+
+    name = "follow"
+
+    def page(self, response):
+        self.note(response)
+        yield {"path": self.path_of(response)}
+        for place, href in enumerate(response.css("a[href^='/']::attr(href)").getall()):
+            yield self.request(response, href, -1_000_000 - 1000 * place)
