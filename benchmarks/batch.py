@@ -4,7 +4,7 @@ Three measurements of `scrapy_neardup.offline.jobs.pairjob.PairJob` on raw files
 
 scan   a million queries against 8, 16 and 32 million fingerprints, of which one in a thousand is
        planted within 3 bits of a query: 'recall'. 'wrong' counts the disagreements with brute
-       force over a few queries. Millions a second of processor time, compiled and in numpy, in turns.
+       force over a few queries. Millions a second of processor time, compiled and in numpy.
 jobs   128 million fingerprints with one process and with two, by the clock.
 self   a million fingerprints against themselves, written as JSON lines by the command.
 """

@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from crawling import PLUGIN, SETTINGS
 from harness import environment
 from real_pages import Contestant, options_of, sample, setting, way_taken
 
@@ -96,30 +97,19 @@ def crawl(
             ]
             return {"title": response.css("title::text").get(), "links": links}
 
-    common = {
-        "LOG_LEVEL": "ERROR",
-        "TELNETCONSOLE_ENABLED": False,
-        "REMOTE_CONTROL_ENABLED": False,
-        "CONCURRENT_REQUESTS": 16,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-        "DOWNLOAD_DELAY": 0,
-    }
-    process = CrawlerProcess(common | settings)
+    process = CrawlerProcess(SETTINGS | {"CONCURRENT_REQUESTS_PER_DOMAIN": 16} | settings)
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)
     gc.collect()
     ready.wait()
     process.start()
     spider, stats = crawler.spider, crawler.stats.get_stats()
-    end.send({
-        "cpu": spider.ended - spider.started,
-        "way": way_taken(),
-        "pages": len(paths),
-        "responses": stats["response_received_count"],
-        "items": stats.get("item_scraped_count", 0),
-        "checked": stats.get("neardup/pages/checked", 0),
-        "dropped": stats.get("neardup/pages/dropped", 0),
-    })  # fmt: skip
+    counts = {
+        "responses": "response_received_count", "items": "item_scraped_count",
+        "checked": "neardup/pages/checked", "dropped": "neardup/pages/dropped",
+    }  # fmt: skip
+    taken = {"cpu": spider.ended - spider.started, "way": way_taken(), "pages": len(paths)}
+    end.send(taken | {name: stats.get(stat, 0) for name, stat in counts.items()})
 
 
 @contextmanager
@@ -138,12 +128,8 @@ def on_one_core() -> Iterator[None]:
 def settings_of(one: Contestant, uri: str) -> dict[str, Any]:
     if one == WITHOUT:
         return {}
-    return {
-        "ADDONS": {"scrapy_neardup.Addon": 500},
-        "NEARDUP_PRESET": one.preset,
-        "NEARDUP_STORE": uri,
-        "NEARDUP_NAMESPACE": f"run{time.time_ns()}",
-    }
+    own = {"PRESET": one.preset, "STORE": uri, "NAMESPACE": f"run{time.time_ns()}"}
+    return PLUGIN | {f"NEARDUP_{name}": value for name, value in own.items()}
 
 
 def crawl_at_once(

@@ -4,12 +4,14 @@ import os
 import resource
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from time import process_time
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter_ns, process_time
 from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,6 +124,28 @@ def in_own_process(call: Callable[..., Answer], *given: object, pure: bool = Fal
     """Return what a function returns in a fresh process; `pure`: without compiled modules."""
     with environment(pure=pure), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(call, *given).result()
+
+
+def round_medians(
+    call: Callable[[Any], object], given: Iterable[Any], rounds: int, clock=perf_counter_ns
+) -> list[float]:
+    """Call with each of `given`; return each round's median, in microseconds."""
+    medians = []
+    for _ in range(rounds):
+        times = []
+        for each in given:
+            start = clock()
+            call(each)
+            times.append(clock() - start)
+        medians.append(median(times) / 1000)
+    return medians
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder for so long."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 def html_files(folder: Path) -> list[Path]:

@@ -28,8 +28,6 @@ TARGETS = "Targets at 10 million: 3 µs, 10 pure; 5 times as fast as each peer, 
 
 
 class Ours:
-    """`HammingIndex`, filled one by one."""
-
     operand = int
 
     def __init__(self, expected: int) -> None:
@@ -45,8 +43,6 @@ class Ours:
 
 
 class OursLoaded(Ours):
-    """`HammingIndex`, filled with `add_many`."""
-
     def fill(self, fingerprints: np.ndarray) -> None:
         self.index.add_many(fingerprints)
 

@@ -8,13 +8,8 @@ later one. Every answer is compared with brute force. 'pure' is Elias-Fano witho
 10 million take two or three minutes and 2 GB.
 """
 
-import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-from harness import Table, arguments, timed
+from harness import Table, arguments, round_medians, scratch, timed
 
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.tables import TableDesign
@@ -69,18 +64,6 @@ def bits_of(codec: str, values: np.ndarray) -> tuple[list[float], float]:
     return [size * 8 / len(values) for size in sizes], len(values) / seconds / 1e6
 
 
-def probe(query: Callable[[int], object], keys: list[int]) -> tuple[float, float]:
-    medians = []
-    for _ in range(ROUNDS):
-        times = []
-        for key in keys:
-            began = time.perf_counter()
-            query(key)
-            times.append(time.perf_counter() - began)
-        medians.append(float(np.median(times)) * 1e6)
-    return medians[0], min(medians[1:])
-
-
 def main() -> None:
     options = arguments(
         __doc__, size=10_000_000, probes=2000, quick={"size": 20_000, "probes": 200}
@@ -103,27 +86,24 @@ def main() -> None:
         **{"pack M/s": "9.1f", "cold µs": "8.1f", "warm µs": "8.1f"}, wrong="6",
     )  # fmt: skip
     compiled = elias_fano._compiled  # noqa: SLF001
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         for name in ("sorted", "elias-fano", "pure", "huffman"):
             codec = "elias-fano" if name == "pure" else name
             if name == "sorted":
-                query, sizes, rate = (
-                    SortedArrays(fingerprints, design).query,
-                    [64.0, 0.0, 0.0],
-                    0.0,
-                )
+                sizes, rate = [64.0, 0.0, 0.0], 0.0
+                query = SortedArrays(fingerprints, design).query
             else:
                 sizes, rate = bits_of(codec, np.unique(fingerprints))
-                path = Path(folder, name)
+                path = folder / name
                 with path.open("wb") as file:
                     write_pieces(file, encode_index(fingerprints, design=design, codec=codec))
                 elias_fano._compiled = None if name == "pure" else compiled  # noqa: SLF001
                 query = open_packed(path).query
                 elias_fano._compiled = compiled  # noqa: SLF001
-            cold, warm = probe(query, keys)
+            cold, *later = round_medians(query, keys, ROUNDS)
             answers = [{hit[0] for hit in query(key)} for key in keys[:CHECKED]]
             wrong = sum(found != right for found, right in zip(answers, expected, strict=True))
-            table.row(name, *sizes, sum(sizes), rate, cold, warm, wrong)
+            table.row(name, *sizes, sum(sizes), rate, cold, min(later), wrong)
             assert not wrong
 
 
