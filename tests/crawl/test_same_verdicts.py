@@ -32,16 +32,10 @@ from made.world import Page
 from worlds import FAMILIES
 
 MIXED = {
-    "timed-pages-mixed": 12,
-    "advert-plain": 12,
-    "clock-60": 12,
-    "related-links-plain": 12,
-    "editions-120-number": 16,
-    "two-lines-end-short-pages": 10,
-    "photos-10-own": 20,
-    "archives-40-10": 20,
-    "few-words": 8,
-}
+    "timed-pages-mixed": 12, "advert-plain": 12, "clock-60": 12, "related-links-plain": 12,
+    "editions-120-number": 16, "two-lines-end-short-pages": 10, "photos-10-own": 20,
+    "archives-40-10": 20, "few-words": 8,
+}  # fmt: skip
 """Made-up sites (``benchmarks/worlds.py``), and how many contents of each."""
 
 KEYS = ("page", "verdict", "reason", "rule", "of", "distance", "resemblance")

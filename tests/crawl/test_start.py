@@ -189,11 +189,9 @@ def test_in_a_wrong_setting_but_switched_off_it_is_no_error(crawl):
 
 
 REFUSED = {
-    "NEARDUP_MAX_DISTANCES": 3,
-    "NEARDUP_STORE": "sqlite:no/such/folder/pages.sqlite",
-    "NEARDUP_AUDIT": "no/such/folder/audit.jsonl",
-    "EXTENSIONS": '{"scrapy_neardup.Addon": 500}',
-}
+    "NEARDUP_MAX_DISTANCES": 3, "NEARDUP_STORE": "sqlite:no/such/folder/pages.sqlite",
+    "NEARDUP_AUDIT": "no/such/folder/audit.jsonl", "EXTENSIONS": '{"scrapy_neardup.Addon": 500}',
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)

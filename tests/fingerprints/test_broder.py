@@ -83,13 +83,9 @@ def test_features_are_digests_of_groups():
 
 def test_features_stay_as_they_are():
     assert [f"{feature:016x}" for feature in broder_features(minima(fixed(500)))] == [
-        "689ff8b714443adf",
-        "56873dc7cc8fd96c",
-        "4909d8ce92e83bf1",
-        "7704ea324f70371f",
-        "5957e4a2641b8dc8",
-        "2fabdfab28f610ee",
-    ]
+        "689ff8b714443adf", "56873dc7cc8fd96c", "4909d8ce92e83bf1", "7704ea324f70371f",
+        "5957e4a2641b8dc8", "2fabdfab28f610ee",
+    ]  # fmt: skip
 
 
 def brute_acceptance(rho, features, size, threshold):

@@ -147,23 +147,15 @@ def disconnected(server) -> None:
 
 
 FAULTS = {
-    "nothing": (nothing, nothing),
-    "killed, then started empty": (killed, started),
+    "nothing": (nothing, nothing), "killed, then started empty": (killed, started),
     "restarted empty": (restarted, nothing),
-    "stopped (SIGSTOP)": (RedisServer.pause, RedisServer.resume),
-    "CLIENT PAUSE": (held, nothing),
-    "OOM": (full, roomy),
-    "READONLY": (replica, master),
-    "MISCONF": (cannot_save, can_save),
-    "BUSY": (busy, idle),
-    "another password": (other_password, same_password),
-    "rights revoked": (revoked, granted),
-    "FLUSHALL": (emptied, nothing),
-    "clear": (cleared, nothing),
-    "SCRIPT FLUSH": (scripts_flushed, nothing),
-    "values garbled": (garbled, nothing),
-    "connections killed": (disconnected, nothing),
-}
+    "stopped (SIGSTOP)": (RedisServer.pause, RedisServer.resume), "CLIENT PAUSE": (held, nothing),
+    "OOM": (full, roomy), "READONLY": (replica, master), "MISCONF": (cannot_save, can_save),
+    "BUSY": (busy, idle), "another password": (other_password, same_password),
+    "rights revoked": (revoked, granted), "FLUSHALL": (emptied, nothing),
+    "clear": (cleared, nothing), "SCRIPT FLUSH": (scripts_flushed, nothing),
+    "values garbled": (garbled, nothing), "connections killed": (disconnected, nothing),
+}  # fmt: skip
 
 
 def crawled(what, crawl, site, uri, tried, *, begins, ends) -> None:

@@ -71,11 +71,8 @@ FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3}
 """Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
-    "memory": memory,
-    "sqlite": sqlite,
-    "redis": redis,
-    "redis-cluster": redis_cluster,
-}
+    "memory": memory, "sqlite": sqlite, "redis": redis, "redis-cluster": redis_cluster,
+}  # fmt: skip
 
 
 on_every_binary = pytest.mark.parametrize(

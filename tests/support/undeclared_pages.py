@@ -94,23 +94,11 @@ SENTENCES = {
 }
 
 ENCODINGS = [
-    ("ja", "shift_jis"),
-    ("ja", "euc_jp"),
-    ("ru", "cp1251"),
-    ("ru", "koi8_r"),
-    ("ko", "euc_kr"),
-    ("zh", "gbk"),
-    ("zh", "gb2312"),
-    ("zh-tw", "big5"),
-    ("el", "cp1253"),
-    ("he", "cp1255"),
-    ("ar", "cp1256"),
-    ("fr", "cp1252"),
-    ("de", "cp1252"),
-    ("es", "cp1252"),
-    ("sv", "cp1252"),
+    ("ja", "shift_jis"), ("ja", "euc_jp"), ("ru", "cp1251"), ("ru", "koi8_r"), ("ko", "euc_kr"),
+    ("zh", "gbk"), ("zh", "gb2312"), ("zh-tw", "big5"), ("el", "cp1253"), ("he", "cp1255"),
+    ("ar", "cp1256"), ("fr", "cp1252"), ("de", "cp1252"), ("es", "cp1252"), ("sv", "cp1252"),
     ("en", "cp1252"),
-]
+]  # fmt: skip
 
 
 def page_of(language):

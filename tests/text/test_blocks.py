@@ -98,13 +98,9 @@ def test_the_next_block_starts_with_no_links():
 def test_the_form_around_an_element_returns_after_it():
     found = blocks("<div class=ad>a<div>b</div></div>c<div><ins class=ad>d</ins>e</div>f")
     assert [(block.text, block.form) for block in found] == [
-        ("a", Form.NAMED),
-        ("b", Form.NAMED),
-        ("c", Form.CONTENT),
-        ("d", Form.NAMED),
-        ("e", Form.CONTENT),
-        ("f", Form.CONTENT),
-    ]
+        ("a", Form.NAMED), ("b", Form.NAMED), ("c", Form.CONTENT), ("d", Form.NAMED),
+        ("e", Form.CONTENT), ("f", Form.CONTENT),
+    ]  # fmt: skip
 
 
 def paths(html):

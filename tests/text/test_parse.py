@@ -61,10 +61,8 @@ def test_wrong_declarations_count_as_in_browsers():
 @pytest.mark.parametrize("end", [b"\xff", b"\xe2\x82", b"\x00", b"\xed\xa0\x80"])
 def test_a_bad_byte_costs_no_more_than_itself(end):
     assert words("<p>Café ".encode() + end + b" noir</p><p>rest", "utf-8") == [
-        "café",
-        "noir",
-        "rest",
-    ]
+        "café", "noir", "rest",
+    ]  # fmt: skip
 
 
 def test_nul_characters_are_dropped():
