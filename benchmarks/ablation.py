@@ -8,7 +8,6 @@ order and in random ones (as `quality.py` has them), and on made-up worlds (as `
 
 # ruff: noqa: SLF001  (it takes the comparison apart)
 from collections.abc import Callable
-from contextlib import contextmanager
 from itertools import product
 from unittest.mock import patch
 
@@ -76,18 +75,12 @@ def on_worlds(quick: bool) -> Tally:
     return found
 
 
-@contextmanager
-def left_out(sentence: str):
-    with WITHOUT[sentence]():
-        yield
-
-
 def main() -> None:
     options = arguments(__doc__, "site", quick={}, check=no_site, **SITE_OPTIONS, orders=0)
     print(f"{'without':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
     with named(options) as sources:
-        for sentence in WITHOUT:
-            with left_out(sentence):
+        for sentence, without in WITHOUT.items():
+            with without():
                 outcomes = on_sites(sources, preset("best"), options.orders)
                 worlds = on_worlds(options.quick)
             cells = [

@@ -149,8 +149,7 @@ def measure(name: str, size: int, operations: int, sample: int, memory: float) -
     stored = np.concatenate([*chunks(filled), np.array(fingerprints, np.uint64)])
     rng = np.random.default_rng((SEED, filled))
     for row in rng.choice(operations, min(sample, operations), replace=False):
-        # An operation sees what was stored before it.
-        others = stored[: filled + row]
+        others = stored[: filled + row]  # an operation sees what was stored before it
         distance = int(np.bitwise_count(others ^ np.uint64(fingerprints[row])).min())
         wrong += nearest[row] != (distance if distance <= MAX_DISTANCE else None)
     median, p99 = np.percentile(nanoseconds, [50, 99]) / 1000
@@ -161,14 +160,11 @@ def measure(name: str, size: int, operations: int, sample: int, memory: float) -
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        size=([1_000_000, 10_000_000], "fingerprints to store first"),
-        operations=(20_000, "how many to time"),
-        sample=(200, "answers to check with all"),
-        memory=(4e9, "bytes an index may take"),
-        peer=(list(PEERS), "compare with these", PEERS),
+        __doc__, size=([1_000_000, 10_000_000], "fingerprints to store first"),
+        operations=(20_000, "how many to time"), sample=(200, "answers to check with all"),
+        memory=(4e9, "bytes an index may take"), peer=(list(PEERS), "compare with these", PEERS),
         quick={"size": [20_000], "operations": 500, "sample": 50},
-    )
+    )  # fmt: skip
     peers = [peer for peer in options.peer if find_spec(peer)]
     for missing in set(options.peer) - set(peers):
         print(f'{missing} is not installed: pip install "scrapy-neardup[bench]"')

@@ -7,12 +7,11 @@ and each duplicate names the page that it was made from.
 
 import asyncio
 import sqlite3
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from harness import arguments, in_own_process, resident
+from harness import arguments, in_own_process, resident, scratch
 
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.verdict import Decision, Page
@@ -70,29 +69,27 @@ async def time_calls(store: Store, pages: int) -> str:
     return "µs median / p99: " + "  ".join(reversed(parts))
 
 
-async def memory(pages: int, _folder: str) -> str:
+async def memory(pages: int, _folder: Path) -> str:
     async with open_store("memory:", expected_pages=pages) as store:
         await fill(store, pages, with_urls=False)
-        held = resident()
-        counted = (await store.stats()).memory_bytes
+        held, counted = resident() / pages, (await store.stats()).memory_bytes / pages
         calls = await time_calls(store, pages)
-    return (f"{held / pages:6.1f} bytes a page, whole process ({counted / pages:.1f} counted)"
-            f"   {calls}")  # fmt: skip
+    return f"{held:6.1f} bytes a page, whole process ({counted:.1f} counted)   {calls}"
 
 
-async def memory_with_urls(pages: int, _folder: str) -> str:
+async def memory_with_urls(pages: int, _folder: Path) -> str:
     async with open_store("memory:", expected_pages=pages) as store:
         await fill(store, pages, with_urls=True)
         return f"{resident() / pages:6.1f} bytes a page with URLs, whole process"
 
 
-async def sqlite(pages: int, folder: str) -> str:
-    path = Path(folder, "pages.db")
+async def sqlite(pages: int, folder: Path) -> str:
+    path = folder / "pages.db"
     async with open_store(f"sqlite:{path}", expected_pages=pages) as store:
         start = time.perf_counter()
         await fill(store, pages, with_urls=True)
         seconds = time.perf_counter() - start
-    size = path.stat().st_size  # noqa: ASYNC240  (nothing else runs)
+    size = path.stat().st_size
     start = time.perf_counter()
     async with open_store(f"sqlite:{path}", expected_pages=pages) as store:
         opening = time.perf_counter() - start
@@ -106,7 +103,7 @@ MEASURES = {measure.__name__: measure for measure in (memory, memory_with_urls, 
 
 
 def measured(name: str, pages: int) -> str:
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         return asyncio.run(MEASURES[name](pages, folder))
 
 
