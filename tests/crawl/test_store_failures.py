@@ -1,7 +1,7 @@
 """A store that can't open, fails or hangs."""
 
 import pytest
-from crawl_spiders import Visit
+from crawl_spiders import Fails, Visit
 
 PAGES = [f"/a/{number}" for number in range(1, 7)]
 
@@ -55,14 +55,6 @@ def test_a_confirmation_that_fails_is_tried_again_at_the_end(crawl):
         ["open", "confirm", "check", "confirm", "close"],
         ["open", "check", "confirm", "confirm", "close"],
     )
-
-
-class Fails(Visit):
-    name = "fails"
-
-    def page(self, response):
-        self.note(response)
-        raise RuntimeError("an error in the callback")
 
 
 @pytest.mark.parametrize("way", ["fail", "hang", "break"])

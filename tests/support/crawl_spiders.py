@@ -72,3 +72,22 @@ class Follow(Visit):
         yield {"path": self.path_of(response)}
         for place, href in enumerate(response.css("a[href^='/']::attr(href)").getall()):
             yield self.request(response, href, -1_000_000 - 1000 * place)
+
+
+class Fails(Visit):
+    """Its callback fails for every page."""
+
+    name = "fails"
+
+    def page(self, response):
+        self.note(response)
+        raise RuntimeError("an error in the callback")
+
+
+class Again(Visit):
+    """Requests every path, whether it has been requested before or not."""
+
+    name = "again"
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(dont_filter=True)
