@@ -96,10 +96,7 @@ def test_broken_pairs(call, line, what):
     (("--pairs", "-", "--threshold", ".9"), "--threshold can't be combined with --pairs"),
     (("--pairs", "-", "--method", "exact"), "--method can't be combined with --pairs"),
     (("-", "--modulus", "4"), "--modulus can't be combined with --method exact"),
-    (
-        ("-", "--method", "greedy", "--memory", "1GB"),
-        "--memory can't be combined with --method",
-    ),
+    (("-", "--method", "greedy", "--memory", "1GB"), "--memory can't be combined with --method"),
 ])  # fmt: skip
 def test_an_option_without_an_effect_is_refused(call, options, unused):
     assert unused in call("clusters", *options, stdin="", status=2).stderr

@@ -84,10 +84,7 @@ def test_where_next_to_nothing_remains_the_full_text_counts():
     ("<div>a</div>b<div>c</div>d", "a b c d"),
     ("<ul><li>a<li>b<ul><li>c</ul>d</ul>e", "a b c d e"),
     ("<table><tr><td>a<td>b<tr><th>c</table>d", "a b c d"),
-    (
-        "<table><tr><td><table><tr><td>a</td><td>b</td></tr></table>c</td></tr></table>",
-        "a b c",
-    ),
+    ("<table><tr><td><table><tr><td>a</td><td>b</td></tr></table>c</td></tr></table>", "a b c"),
     ("<dl><dt>a<dd>b<dt>c</dl>", "a b c"),
     ("<select><option>a<option>b</select>c", "a b c"),
     ("<h1>a</h1>b", "a b"),
