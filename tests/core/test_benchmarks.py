@@ -19,22 +19,31 @@ NEEDED = {
     "dedupe": ("pyarrow",),
 }  # fmt: skip
 PRINTED = {
-    "ablation": r"(?m)^other media \(4\) +1\.000", "batch": r"(?m)^ +400,000 +numpy .* 1\.000 +0 ",
-    "batch_sketches": r"independent, alone", "containment": r"1,024 bins and sizes",
-    "cost": r"the page again", "crawl": r"best memory: +median ", "dedupe": r"copy 1\.0000",
+    "ablation": r"(?m)^other media \(4\) +1\.000",
+    "batch": r"(?m)^ +400,000 +numpy .* 1\.000 +0 ",
+    "batch_sketches": r"independent, alone",
+    "containment": r"1,024 bins and sizes",
+    "cost": r"the page again",
+    "crawl": r"best memory: +median ",
+    "dedupe": r"copy 1\.0000",
     "feature_clusters": r"20,000 pages, 2 of 6 features",
-    "fingerprints": r"simhash, 20,000 tokens", "hazards": r"course-dates",
+    "fingerprints": r"simhash, 20,000 tokens",
+    "hazards": r"course-dates",
     "index": r"(?m)^pure +20,000 .* 1\.000 +0$",
-    "joins": r"(?s)2,000 short records.*cosine.*edit distance", "packed": r"(?m)^huffman .* 0$",
+    "joins": r"(?s)2,000 short records.*cosine.*edit distance",
+    "packed": r"(?m)^huffman .* 0$",
     "packed_pages": r"(?s)5,000 pages in 4 tables.*\nnew .*\nrepeated .*\nthe same .*wrong: 0",
     "quality": r"(?s)1\.000 of 2 pairs found, 0 across sites.*1 random",
     "quality_pictures": r"fingerprints\.png",
-    "report": r"(?m)^10,000 lines, 5,\d\d\d drops, \d+ MB: ", "s3pairs": r"best +2 +0 +0 +0\n",
+    "report": r"(?m)^10,000 lines, 5,\d\d\d drops, \d+ MB: ",
+    "s3pairs": r"best +2 +0 +0 +0\n",
     "sketches": r"(?s)M_s, s = bins.*resemblance 0\.975: by the curve",
     "stores": r"(?s)20,000  memory .*20,000  memory_with_urls .*20,000  sqlite .*opened in",
-    "tuning": r"toy           120     60", "urlrules": r"(?m)^all .* 0$",
-    "worlds": r"families lose nothing", "xiao": r"(?s)Growth: records.*4-grams of characters",
-}  # fmt: skip
+    "tuning": r"toy           120     60",
+    "urlrules": r"(?m)^all .* 0$",
+    "worlds": r"families lose nothing",
+    "xiao": r"(?s)Growth: records.*4-grams of characters",
+}
 """What a quick run of each prints."""
 ELSEWHERE = {"redis_store", "traps"}
 """Those with a test of their own."""
