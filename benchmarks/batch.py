@@ -11,13 +11,12 @@ self   a million fingerprints against themselves, written as JSON lines by the c
 
 import subprocess
 import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from harness import Table, arguments, in_turns
+from harness import Table, arguments, in_turns, scratch
 
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
@@ -135,18 +134,15 @@ def itself(folder: Path, queries: np.ndarray) -> None:
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        part=(PARTS, None, PARTS),
-        queries=1_000_000,
+        __doc__, part=(PARTS, None, PARTS), queries=1_000_000,
         size=(8_000_000, "the smallest file that is scanned"),
         rounds=(3, "how often each way scans"),
         quick={"queries": 10_000, "size": 100_000, "rounds": 1},
-    )
+    )  # fmt: skip
     random = np.random.default_rng(SEED)
     queries = random.integers(0, 2**64, options.queries, dtype=np.uint64)
     print(TARGETS)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch() as folder:
         queries.astype("<u8").tofile(folder / "queries.u64")
         if "scan" in options.part:
             scan(folder, queries, options.size, options.rounds)

@@ -52,9 +52,7 @@ def main() -> None:
         "independent": partial(sketches_of_each, independent=True),
         "one permutation, alone": partial(alone, one_permutation_sketch),
         "independent, alone": partial(alone, minima),
-    }
-    if find_spec("rensa"):
-        ways["rensa"] = rensa
+    } | ({"rensa": rensa} if find_spec("rensa") else {})
     print("compiled" if any(name.startswith("sketches.") for name in TWINS) else "pure Python")
     for hashes, values in ((300, 128), (1_000, 128), (300, 256)):
         sets = pairs_of_sets(options.pairs, hashes)

@@ -14,6 +14,7 @@ import asyncio
 import itertools
 import random
 import time
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -42,8 +43,7 @@ async def judge(folder: Path, count: int, preset: str, uri: str) -> dict:
     roots = [parse_html(html) for html in pages.values()]
     parsed = time.process_time_ns()
     for root in roots:
-        for _ in root.iter():
-            pass
+        deque(root.iter(), 0)
     walked = time.process_time_ns()
     parameters, namespace = Parameters.of_preset(preset), f"run{time.time_ns()}"
     async with open_store(uri, namespace=namespace, matching=parameters.matching) as store:
@@ -65,21 +65,14 @@ async def judge(folder: Path, count: int, preset: str, uri: str) -> dict:
 
 
 class Stages:
-    """Judges pages as a crawl does, and notes how long each stage took.
-
-    Attributes
-    ----------
-    taken : list of tuple of int
-        Nanoseconds of each of the four stages, of each page that could be judged.
-    tokens : list of int
-        Of these pages.
-    """
+    """Judges pages as a crawl does, and notes how long each stage took."""
 
     def __init__(self, parameters: Parameters, store: Store) -> None:
         self._detector = Detector(Analyser(parameters), store)
         self._ask, store.check_and_add = store.check_and_add, self._ask_timed
         self._asked, self._met = 0, itertools.count()
         self.taken: list[tuple[int, ...]] = []
+        """Nanoseconds of each of the four stages, of each page that could be judged."""
         self.tokens: list[int] = []
 
     async def meet(self, url: str, root: HtmlElement) -> Verdict:

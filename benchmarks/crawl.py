@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from crawling import PLUGIN, SETTINGS
+from crawling import PLUGIN
 from harness import environment
 from real_pages import Contestant, options_of, sample, setting, way_taken
 
@@ -97,7 +97,9 @@ def crawl(
             ]
             return {"title": response.css("title::text").get(), "links": links}
 
-    process = CrawlerProcess(SETTINGS | {"CONCURRENT_REQUESTS_PER_DOMAIN": 16} | settings)
+    common = {"LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
+              "REMOTE_CONTROL_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}  # fmt: skip
+    process = CrawlerProcess(common | settings)
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)
     gc.collect()

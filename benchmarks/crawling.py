@@ -183,8 +183,8 @@ def crawl(jobs: Iterable[Job]) -> list[Crawl]:
     def run():
         try:
             for job in jobs:
-                configure_logging(SETTINGS | job.settings)
-                crawler = CrawlerRunner(SETTINGS | job.settings).create_crawler(_spider())
+                configure_logging(settings := SETTINGS | job.settings)
+                crawler = CrawlerRunner(settings).create_crawler(_spider())
                 yield crawler.crawl(job=job)
                 records, stats = crawler.spider.records, crawler.stats.get_stats()
                 done.append(Crawl(job.name, list(records.values()), stats))

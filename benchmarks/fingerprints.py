@@ -87,12 +87,8 @@ def check_simhash(text: str) -> None:
 
 
 def main() -> None:
-    options = arguments(
-        __doc__,
-        turns=(21, "how often each is timed"),
-        modules=len(MODULES),
-        quick={"turns": 3, "modules": 4},
-    )
+    options = arguments(__doc__, turns=(21, "how often each is timed"), modules=len(MODULES),
+                        quick={"turns": 3, "modules": 4})  # fmt: skip
     corpus = pages(options.modules)
     roots, extractor = [parse_html(page) for page in corpus], Extractor()
     texts = [extractor.extract(root).text for root in roots]
@@ -111,13 +107,9 @@ def main() -> None:
         table.row(name, a * 1e6, b * 1e6, b / a)
         return b / a
 
-    race(
-        "text, a page",
-        lambda: [extractor.extract(root) for root in roots],
-        lambda: [by_beautiful_soup(page) for page in corpus],
-        max(3, options.turns // 7),
-        count,
-    )
+    race("text, a page", lambda: list(map(extractor.extract, roots)),
+         lambda: list(map(by_beautiful_soup, corpus)),
+         max(3, options.turns // 7), count)  # fmt: skip
     for tokens in (1_000, 5_000, 20_000):
         sample = (words * (1 + tokens // len(words)))[:tokens]
         assert len(set(sample)) >= 100, "pydoc wrote too few words"

@@ -130,11 +130,11 @@ def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> I
 
 
 def readme(text: str, results: dict[str, Results]) -> str:
-    lost = {name: found["best"] for name, found in results.items() if found["best"].tally.lost}
-    named = sorted(name.replace("-", " ") for name, found in lost.items() if found.named)
-    others = sorted(name.replace("-", " ") for name, found in lost.items() if not found.named)
-    listed = f"{', '.join(named)}. Not named, with equal texts or in smaller groups: "
-    listed += f"{', '.join(others) or 'none'}."
+    lost = {name.replace("-", " "): found["best"].named for name, found in results.items()
+            if found["best"].tally.lost}  # fmt: skip
+    named, others = (", ".join(sorted(name for name in lost if bool(lost[name]) is is_named))
+                     for is_named in (True, False))  # fmt: skip
+    listed = f"{named}. Not named, with equal texts or in smaller groups: {others or 'none'}."
     lines = wrap(listed, 100, initial_indent="  ", subsequent_indent="  ")
     changed, count = LISTED.subn("\n".join([*lines, "  "]), text)
     assert count == 1, f"{README} has no place for the list"
@@ -143,15 +143,12 @@ def readme(text: str, results: dict[str, Results]) -> str:
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        kind=(list(KINDS), None, KINDS),
-        preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"),
-        orders=(3, "orders of the pages"),
+        __doc__, kind=(list(KINDS), None, KINDS), orders=(3, "orders of the pages"),
+        preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"), quick={"orders": 1},
         show=(0, "lost pages to show, a kind and preset"),
         list=(False, "describe the kinds and end"),
         readme=(False, "write those best loses into README"),
-        quick={"orders": 1},
-    )
+    )  # fmt: skip
     if options.list:
         print(*(f"{kind.name}: {kind.says}" for kind in KINDS.values()), sep="\n")
         return

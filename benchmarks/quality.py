@@ -16,11 +16,10 @@ from argparse import Namespace
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import examples
 import trap_pairs
-from harness import arguments
+from harness import arguments, scratch
 from sites import SECTION, SITE_OPTIONS, WORDS, Source, load, named, no_site
 from trials import (
     CONFIGURATION_OPTIONS,
@@ -106,29 +105,24 @@ def sweep(text: str) -> Configurations:
 
 
 def traps(options: Namespace, configurations: Configurations) -> None:
-    with TemporaryDirectory() as scratch:
+    with scratch() as folder:
         if options.quick:
-            options.traps = Path(scratch)
-            trap_pairs.toy_traps(options.traps)
+            trap_pairs.toy_traps(folder)
+            options.traps = folder
         trap_pairs.report(options.traps, configurations, options.seeds)
 
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        "site",
-        check=no_site,
-        **SITE_OPTIONS,
-        **CONFIGURATION_OPTIONS,
-        orders=(0, "random orders besides the own"),
+        __doc__, "site", check=no_site, **SITE_OPTIONS, **CONFIGURATION_OPTIONS,
+        orders=(0, "random orders besides the own"), text=("main", None, ["main", "full"]),
         preset=(["best"], "one or several, side by side", list(PRESETS)),
-        text=("main", None, ["main", "full"]),
         stress=(str, "200 static words on every page, or on 80 of a section", [WORDS, SECTION]),
         traps=(Path, "pairs of pages that crawl traps served (trap_pairs.py)"),
         sweep=(False, "every shingle size, weight and k"),
         show=(0, "list so many wrong decisions of a kind, one by one"),
         quick={"preset": list(PRESETS), "seeds": 2, "orders": 1, "show": 3},
-    )
+    )  # fmt: skip
     if options.quick:
         options.stress = options.stress or SECTION
     configurations = {
@@ -142,13 +136,10 @@ def main() -> None:
         if not sources:
             return
         done = run(
-            sources,
-            configurations,
-            seeds=options.seeds,
-            shuffles=options.orders,
+            sources, configurations, seeds=options.seeds, shuffles=options.orders,
             distances=DISTANCES if options.sweep else (),
             each_site=not options.sweep or len(sources) == 1,
-        )
+        )  # fmt: skip
         if options.stress == SECTION:
             section(done)
         for (label, _), outcomes in done.items() if options.show else ():

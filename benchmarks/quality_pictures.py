@@ -92,12 +92,11 @@ def within(pages: list[Page | Verdict], k: int) -> set[int]:
         if isinstance(page, Verdict):
             continue
         value = page.fingerprint
-        if page.exact:
-            if value in short:
-                dropped.add(number)
-            short.add(value)
-        elif np.any(np.bitwise_count(kept[:count] ^ np.uint64(value)) <= k):
+        near = np.bitwise_count(kept[:count] ^ np.uint64(value)) <= k
+        if value in short if page.exact else np.any(near):
             dropped.add(number)
+        elif page.exact:
+            short.add(value)
         else:
             kept[count] = value
             count += 1
@@ -140,24 +139,16 @@ def differing(values: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    options = arguments(
-        __doc__,
-        "site",
-        check=no_site,
-        **SITE_OPTIONS,
-        out=(Path("docs/img"), "folder"),
-        seeds=(3, "hash seeds"),
-        quick={},
-    )
+    options = arguments(__doc__, "site", check=no_site, **SITE_OPTIONS, quick={},
+                        out=(Path("docs/img"), "folder"), seeds=(3, "hash seeds"))  # fmt: skip
     mpl.use("agg")
     mpl.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
     with named(options) as sources:
         folder = options.cache if options.quick else options.out
         folder.mkdir(parents=True, exist_ok=True)
-        for figure, name in (
-            (precision_recall(sources, options.seeds), "precision-recall.png"),
-            (fingerprints(sources), "fingerprints.png"),
-        ):
+        drawn = {"precision-recall.png": precision_recall(sources, options.seeds),
+                 "fingerprints.png": fingerprints(sources)}  # fmt: skip
+        for name, figure in drawn.items():
             figure.savefig(folder / name, dpi=110, metadata={"Software": None})
             print(f"{name}: {(folder / name).stat().st_size:,} bytes")
 

@@ -12,13 +12,12 @@ import random
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from harness import arguments
+from harness import arguments, scratch
 
 KEPT_SHARE = 0.44
 COMMAND = (sys.executable, "-c", "from scrapy_neardup.cli import main; main()", "report")
@@ -47,12 +46,9 @@ def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
     dropped = number = 0
     with path.open("w") as file:
         while number < lines if drops is None else dropped < drops:
-            line = {
-                "time": (start + timedelta(milliseconds=20 * number)).isoformat(),
-                "id": f"{number:016x}",
-                "fingerprint": f"{number:016x}",
-                "tokens": source.randrange(32, 2_000),
-            }
+            line = {"time": (start + timedelta(milliseconds=20 * number)).isoformat(),
+                    "id": f"{number:016x}", "fingerprint": f"{number:016x}",
+                    "tokens": source.randrange(32, 2_000)}  # fmt: skip
             if not kept or source.random() < KEPT_SHARE:
                 title = " ".join(source.choices(words, k=5))
                 kind = source.choice(["product/{}.html", "article/{}", "forum/{}?page=2"])
@@ -106,14 +102,13 @@ def opened(page: Path, drops: int) -> None:
 
 
 def main() -> None:
-    options = arguments(
-        __doc__, lines=1_000_000, drops=100_000, quick={"lines": 10_000, "drops": 1_000}
-    )
     import headless
 
+    quick = {"lines": 10_000, "drops": 1_000}
+    options = arguments(__doc__, lines=1_000_000, drops=100_000, quick=quick)
     print(TARGETS)
-    with tempfile.TemporaryDirectory() as folder:
-        audit, page = Path(folder, "audit.jsonl"), Path(folder, "report.html")
+    with scratch() as folder:
+        audit, page = folder / "audit.jsonl", folder / "report.html"
         found = write_audit(audit, options.lines)
         seconds = made(audit, page)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -26,11 +26,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
-from harness import html_files
+from harness import html_files, scratch
 
 from scrapy_neardup import text
 from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
@@ -313,10 +312,9 @@ def no_site(options: Namespace) -> str | None:
 
 @contextmanager
 def named(options: Namespace) -> Iterator[list[Source]]:
-    with TemporaryDirectory() as scratch:
+    with scratch() as work:
         if options.quick:
-            options.site, options.truth = [toy_site(Path(scratch))], None
-            options.cache = Path(scratch)
+            options.site, options.truth, options.cache = [toy_site(work)], None, work
         sources = [
             Source(folder, options.truth, options.cache, getattr(options, "text", "main"),
                    getattr(options, "stress", None), templates=not options.no_templates)

@@ -8,6 +8,7 @@ import ast
 import asyncio
 import sys
 from argparse import Namespace
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, fields, replace
@@ -95,20 +96,14 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
 
     With `k`, at another distance than the reader's parameters say.
     """
-    parameters = reader.parameters
-    dropped = {}
-    store = open_store(
-        "memory:",
-        max_distance=parameters.max_distance if k is None else k,
-        expected_pages=len(order),
-        matching=parameters.matching,
-    )
-    async with store:
+    parameters, dropped = reader.parameters, {}
+    k = parameters.max_distance if k is None else k
+    of_pages = {"expected_pages": len(order), "matching": parameters.matching}
+    async with open_store("memory:", max_distance=k, **of_pages) as store:
         detector = Detector(reader, store)
         for number in order:
-            verdict = await detector.judge(
-                reader.contents[number], page_id=number, url=reader.urls[number]
-            )
+            content, url = reader.contents[number], reader.urls[number]
+            verdict = await detector.judge(content, page_id=number, url=url)
             if verdict.decision is Decision.NEW:
                 await store.confirm(verdict.page_id)
             elif verdict.is_duplicate and verdict.match:
@@ -147,10 +142,9 @@ def progress(done: int, of: int) -> None:
 
 def pooled(outcomes: Iterable[Outcome]) -> list[Score]:
     """Return the scores of crawls with one seed and order, added up over the sites."""
-    sums: dict[tuple[int, int], Score] = {}
+    sums: dict[tuple[int, int], Score] = defaultdict(Score)
     for outcome in outcomes:
-        key = (outcome.seed, outcome.order)
-        sums[key] = sums.get(key, Score()) + outcome.score
+        sums[outcome.seed, outcome.order] += outcome.score
     return list(sums.values())
 
 

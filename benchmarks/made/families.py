@@ -154,25 +154,16 @@ def one_host(world: World, first: str) -> None:
     response before or after the others ({first} first): repetitions must be found, no page may be
     lost."""
     changing = {
-        "news": "advert-plain",
-        "blog": "timing-100",
-        "wiki": "related-links-plain",
-        "dates": "calendar",
-        "docs": "editions-120-number",
-    }
+        "news": "advert-plain", "blog": "timing-100", "wiki": "related-links-plain",
+        "dates": "calendar", "docs": "editions-120-number",
+    }  # fmt: skip
     content = {
-        "shop": "products-untitled-60-20",
-        "goods": "products-by-name-200-3",
-        "script": "one-script-20-number",
-        "tags": "archives-80-10",
-        "people": "content-in-sidebar-own",
-        "food": "menus-common",
-        "pictures": "photos-10-own",
-        "app": "shells-own",
-        "career": "jobs-own",
-        "things": "variants-40",
+        "shop": "products-untitled-60-20", "goods": "products-by-name-200-3",
+        "script": "one-script-20-number", "tags": "archives-80-10",
+        "people": "content-in-sidebar-own", "food": "menus-common", "pictures": "photos-10-own",
+        "app": "shells-own", "career": "jobs-own", "things": "variants-40",
         "said": "reviews-common",
-    }
+    }  # fmt: skip
     for folder, name in (changing | content if first == "changes" else content | changing).items():
         world.part(folder, name)
 

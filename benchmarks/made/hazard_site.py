@@ -95,14 +95,9 @@ class Site:
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
             f"{head}</head>\n<body>\n{self._dressed(body)}\n</body></html>"
         )
+        url, shown = f"https://{self.host}{path}", body if media_type else html
         content = path if content is None else content
-        page = Page(
-            f"https://{self.host}{path}",
-            body if media_type else html,
-            content,
-            media_type=media_type or "text/html",
-        )
-        self.pages.append(page)
+        self.pages.append(Page(url, shown, content, media_type=media_type or "text/html"))
 
     def text(self, texts: Sequence[str], count: int) -> str:
         more = self._recombined([*BODY, *JOB]) if self.template == "wordy" else ""
@@ -139,11 +134,9 @@ class Site:
 
     def orders(self, count: int) -> Iterator[list[Page]]:
         """Yield the pages in the site's own order, in reverse, and in orders of chance."""
-        for number in range(count):
-            if number < 2:
-                yield self.pages[:: -1 if number else 1]
-            else:
-                yield Random(number).sample(self.pages, len(self.pages))
+        yield from (self.pages, self.pages[::-1])[:count]
+        for number in range(2, count):
+            yield Random(number).sample(self.pages, len(self.pages))
 
     def _recombined(self, sentences: Sequence[str]) -> str:
         """Return as many sentences, made of the first half of one and the second of another."""

@@ -202,14 +202,10 @@ class World:
         The site's own; its sections from last to first (or its pages, if it has but one); and
         random ones.
         """
-        for number in range(count):
-            if number == 0:
-                yield "own", self.pages
-            elif number == 1:
-                yield "reversed", self._reversed()
-            else:
-                order = Random(number).sample(self.pages, len(self.pages))
-                yield f"random {number - 1}", order
+        yield from (("own", self.pages), ("reversed", self._reversed()))[:count]
+        for number in range(2, count):
+            order = Random(number).sample(self.pages, len(self.pages))
+            yield f"random {number - 1}", order
 
     def _reversed(self) -> list[Page]:
         sections = [list(pages) for _, pages in groupby(self.pages, lambda page: page.section)]

@@ -30,14 +30,14 @@ def answers(pages: Sequence[Page]) -> dict[str, str]:
     for page in pages:
         groups.setdefault(page.content, []).append(page.url)
     tree, numbers = list(groups.values()), {content: n for n, content in enumerate(groups)}
-    found = {}
-    for page in pages:
+
+    def answer(page: Page) -> str:
         at = numbers[page.content]
         targets = [url for urls in (tree[at], *tree[2 * at + 1 : 2 * at + 3]) for url in urls]
         links = "".join(f'<link rel="related" href="{escape(url)}">' for url in targets)
-        head = f'<meta name="shows" content="{at}">{links}</head>'
-        found[page.url] = page.html.replace("</head>", head)
-    return found
+        return page.html.replace("</head>", f'<meta name="shows" content="{at}">{links}</head>')
+
+    return {page.url: answer(page) for page in pages}
 
 
 class Oracle(Dropping):
@@ -57,14 +57,8 @@ def settings_of(filtered: str, order: str) -> dict[str, object]:
 def crawl(names: Sequence[str], *, filtered: str, order: str, seed: int) -> dict[str, Tally]:
     """Crawl a world of each family, one after the other, and return what was counted.
 
-    Once in a process, as it starts Scrapy's reactor.
-
-    Parameters
-    ----------
-    filtered
-        `NONE`, `ORACLE`, or a preset of the plugin.
-    order
-        One of `orders`.
+    Once in a process, as it starts Scrapy's reactor. `filtered` is `NONE`, `ORACLE` or a preset,
+    `order` one of `orders`.
     """
     settings = settings_of(filtered, order)
     worlds = {name: FAMILIES[name].world(seed) for name in names}
