@@ -4,14 +4,10 @@ A row a sentence: pages that repeat another one and pages that are lost on real 
 order and in random ones (as `quality.py` has them), and on made-up worlds (as `worlds.py`).
 
     python benchmarks/ablation.py --truth DIR SITE... [--orders 1]
-    python benchmarks/ablation.py --quick
 """
 
 # ruff: noqa: SLF001  (it takes the comparison apart)
-from __future__ import annotations
-
 from collections.abc import Callable
-from contextlib import contextmanager
 from itertools import product
 from unittest.mock import patch
 
@@ -31,18 +27,15 @@ OF_PAIR = comparison._Pair
 
 
 def learning(*names: str) -> Callable[[], object]:
-    """Return what leaves only some kinds of knowledge."""
     kept = tuple(rule for rule in sites.RULES if rule.name in names)
     return lambda: patch.object(sites, "RULES", kept)
 
 
 def others(name: str) -> list[str]:
-    """Return the kinds of knowledge but one."""
     return [each for each in LEARNABLE if each != name]
 
 
 def in_order(pair: comparison._Pair) -> bool:
-    """Return whether two pages have the same rows in the same order."""
     ours, theirs = pair._ours, pair._theirs
     return ours.rows == theirs.rows and ours.sketches == theirs.sketches
 
@@ -71,13 +64,11 @@ WITHOUT: dict[str, Callable[[], object]] = {
 
 
 def on_sites(sources: list[Source], parameters: Parameters, orders: int) -> list[Outcome]:
-    """Return what crawls of real sites find, in processes that leave the same out."""
     trials = [Trial("", source, parameters, 0, orders) for source in sources]
     return [outcome for outcomes in play_all(trials) for outcome in outcomes]
 
 
 def on_worlds(quick: bool) -> Tally:
-    """Return what is found of made-up sites, in their own and the reversed order."""
     found = Tally()
     names = [name for name, family in FAMILIES.items() if not family.numbers_alone]
     for name, order in product(names[:: 20 if quick else 1], range(1 if quick else 2)):
@@ -86,19 +77,12 @@ def on_worlds(quick: bool) -> Tally:
     return found
 
 
-@contextmanager
-def left_out(sentence: str):
-    """Judge without a sentence for so long."""
-    with WITHOUT[sentence]():
-        yield
-
-
 def main() -> None:
     options = arguments(__doc__, "site", quick={}, check=no_site, **SITE_OPTIONS, orders=0)
     print(f"{'without':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
     with named(options) as sources:
-        for sentence in WITHOUT:
-            with left_out(sentence):
+        for sentence, without in WITHOUT.items():
+            with without():
                 outcomes = on_sites(sources, preset("best"), options.orders)
                 worlds = on_worlds(options.quick)
             cells = [

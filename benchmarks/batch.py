@@ -1,35 +1,22 @@
 """Batch search: queries in memory, files of fingerprints scanned past them.
 
-Three measurements, all of `scrapy_neardup.offline.jobs.pairjob.PairJob` on raw files, k = 3:
+Three measurements of `scrapy_neardup.offline.jobs.pairjob.PairJob` on raw files, k = 3:
 
-scan   a million queries against 8, 16 and 32 million fingerprints, in this process. One
-       fingerprint in a thousand is planted within 3 bits of a query. 'recall' is the share of
-       these that are found; 'wrong' counts the disagreements with brute force, which compares
-       a few of the queries with every fingerprint. The rate is in fingerprints a second of
-       processor time; the tables, built once, are timed by themselves. With compiled code, if
-       there is some, and in numpy, in turns; times are the best of --rounds.
-jobs   128 million fingerprints with one process and with two, by the clock, with start
-       and tables.
+scan   a million queries against 8, 16 and 32 million fingerprints, of which one in a thousand is
+       planted within 3 bits of a query: 'recall'. 'wrong' counts the disagreements with brute
+       force over a few queries. Millions a second of processor time, compiled and in numpy.
+jobs   128 million fingerprints with one process and with two, by the clock.
 self   a million fingerprints against themselves, written as JSON lines by the command.
-
-All of it takes some three minutes; --quick takes seconds.
-
-    python benchmarks/batch.py
-    python benchmarks/batch.py --part scan --queries 1e5
-    python benchmarks/batch.py --quick
 """
-
-from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import time
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from harness import Table, arguments, in_turns
+from harness import Table, arguments, in_turns, scratch
 
 from scrapy_neardup.offline.files.fingerprintfiles import RawFile
 from scrapy_neardup.offline.jobs.pairjob import PairJob
@@ -51,7 +38,6 @@ TARGETS = (
 
 
 def near(random: np.random.Generator, fingerprints: np.ndarray) -> np.ndarray:
-    """Return the fingerprints with up to three bits changed."""
     changed = fingerprints.copy()
     for _ in range(MAX_DISTANCE):
         changed ^= np.uint64(1) << random.integers(0, 64, len(changed), dtype=np.uint64)
@@ -108,7 +94,6 @@ def scan(folder: Path, queries: np.ndarray, size: int, rounds: int) -> None:
 def judge(
     a: np.ndarray, b: np.ndarray, queries: np.ndarray, everything: np.ndarray, planted: np.ndarray
 ) -> tuple[float, int]:
-    """Return the share of planted pairs that were found, and disagreements with brute force."""
     found = set(zip(a.tolist(), b.tolist(), strict=True))
     recall = np.mean([pair in found for pair in enumerate(planted.tolist())])
     sample = np.random.default_rng(SEED).choice(len(queries), SAMPLED, replace=False)
@@ -149,18 +134,15 @@ def itself(folder: Path, queries: np.ndarray) -> None:
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        part=(PARTS, None, PARTS),
-        queries=1_000_000,
+        __doc__, part=(PARTS, None, PARTS), queries=1_000_000,
         size=(8_000_000, "the smallest file that is scanned"),
         rounds=(3, "how often each way scans"),
         quick={"queries": 10_000, "size": 100_000, "rounds": 1},
-    )
+    )  # fmt: skip
     random = np.random.default_rng(SEED)
     queries = random.integers(0, 2**64, options.queries, dtype=np.uint64)
     print(TARGETS)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch() as folder:
         queries.astype("<u8").tofile(folder / "queries.u64")
         if "scan" in options.part:
             scan(folder, queries, options.size, options.rounds)

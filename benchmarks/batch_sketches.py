@@ -3,11 +3,7 @@
 Time a document is the processor's, the best of several turns side by side. The error is the root
 mean square of the estimates of 2,000 pairs at resemblance .9, whose sets are as large as the timed
 ones. rensa, from PyPI, is left out where it isn't installed.
-
-    python benchmarks/batch_sketches.py [--quick]
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +20,6 @@ RESEMBLANCE = 0.9
 
 
 def pairs_of_sets(pairs: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return sets, each next to one of that resemblance; `size` hashes each."""
     drawn = np.random.default_rng(1)
     shared = round(2 * size * RESEMBLANCE / (1 + RESEMBLANCE))
     common = drawn.integers(0, 1 << 64, (pairs, 1, shared), np.uint64)
@@ -34,7 +29,6 @@ def pairs_of_sets(pairs: int, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def error(sketches: np.ndarray, size: int) -> float:
-    """Return the root mean square error of the estimates of neighbouring sketches."""
     shared = round(2 * size * RESEMBLANCE / (1 + RESEMBLANCE))
     estimates = (sketches[0::2] == sketches[1::2]).mean(axis=1)
     return float(np.sqrt(np.mean((estimates - shared / (2 * size - shared)) ** 2)))
@@ -58,9 +52,7 @@ def main() -> None:
         "independent": partial(sketches_of_each, independent=True),
         "one permutation, alone": partial(alone, one_permutation_sketch),
         "independent, alone": partial(alone, minima),
-    }
-    if find_spec("rensa"):
-        ways["rensa"] = rensa
+    } | ({"rensa": rensa} if find_spec("rensa") else {})
     print("compiled" if any(name.startswith("sketches.") for name in TWINS) else "pure Python")
     for hashes, values in ((300, 128), (1_000, 128), (300, 256)):
         sets = pairs_of_sets(options.pairs, hashes)

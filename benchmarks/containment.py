@@ -1,19 +1,14 @@
 """Containment (Broder 1997, section 2): the exact join beside that of resemblance, and estimates.
 
-The join of pages by word 4-shingles, (--pages, a folder of HTML; otherwise generated ones): how
-long it takes beside the join by resemblance at the same threshold, and in how many pages others
-are held that no resemblance would find. Required: at most `TARGET` times as long.
-
-Then how far estimates from sketches are off, for pairs that the join has found: V_m, of one
-shingle in m, the M_s of 256 hashes, and the one-permutation sketch of 1,024 bins of the preset
-`best` with the numbers of shingles. (Pairs of one template share their errors: the mean of
-V_m is no bias. `tests/fingerprints/test_resemblance.py` has sets drawn independently.)
+The join of pages by word 4-shingles (--pages, a folder of HTML; otherwise generated ones): how
+long it takes beside the join by resemblance at the same threshold (required: at most `TARGET`
+times as long), and in how many pages others are held that no resemblance would find. Then how far
+estimates from sketches are off, for pairs that the join has found: V_m, of one shingle in m, the
+M_s of 256 hashes, and the one-permutation sketch of 1,024 bins with the numbers of shingles.
+(Pairs of one template share their errors: the mean of V_m is no bias.)
 
     python benchmarks/containment.py --pages boost/
-    python benchmarks/containment.py --quick
 """
-
-from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial

@@ -1,24 +1,20 @@
 """What a real page costs from its parsed tree to its verdict: CPU time, stage by stage.
 
-Pages drawn from each site are parsed, then judged one after the other as a crawl does it, and
-then each once more under another address. Every measurement runs in a process of its own, and in
-each round every contestant (a preset and a store; with ``--pure`` the pure code beside the
-compiled extension) has its turn, in an order of chance. Printed are medians over the rounds, in
-microseconds a page: what the spider pays for the tree anyway, a bare walk over it, what each stage
-takes of a page that is met for the first time, and what all of them take of it and of its
-repetition. Checked: a page that was new is a duplicate when it comes again.
+Pages drawn from each site are parsed, then judged one after the other as a crawl does it, and then
+once more under another address. Every contestant (a preset and a store; with ``--pure`` the pure
+code, too) has its turn in each round, in a process of its own. Printed are medians over the
+rounds, in microseconds a page: what the spider pays for the tree anyway, a bare walk over it, each
+stage, and all of them of a page and of its repetition. Checked: a page that was new is a duplicate
+when it comes again.
 
-    python benchmarks/cost.py SITE...
     python benchmarks/cost.py SITE... --preset best --store memory: sqlite redis
-    python benchmarks/cost.py --quick
 """
-
-from __future__ import annotations
 
 import asyncio
 import itertools
 import random
 import time
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -42,14 +38,12 @@ MAX_UNJUDGED = 0.5
 
 
 async def judge(folder: Path, count: int, preset: str, uri: str) -> dict:
-    """Judge the pages of a site, and return the microseconds that each step took."""
     pages = sample(folder, count)
     start = time.process_time_ns()
     roots = [parse_html(html) for html in pages.values()]
     parsed = time.process_time_ns()
     for root in roots:
-        for _ in root.iter():
-            pass
+        deque(root.iter(), 0)
     walked = time.process_time_ns()
     parameters, namespace = Parameters.of_preset(preset), f"run{time.time_ns()}"
     async with open_store(uri, namespace=namespace, matching=parameters.matching) as store:
@@ -71,25 +65,17 @@ async def judge(folder: Path, count: int, preset: str, uri: str) -> dict:
 
 
 class Stages:
-    """Judges pages as a crawl does, and notes how long each stage took.
-
-    Attributes
-    ----------
-    taken : list of tuple of int
-        Nanoseconds of each of the four stages, of each page that could be judged.
-    tokens : list of int
-        Of these pages.
-    """
+    """Judges pages as a crawl does, and notes how long each stage took."""
 
     def __init__(self, parameters: Parameters, store: Store) -> None:
         self._detector = Detector(Analyser(parameters), store)
         self._ask, store.check_and_add = store.check_and_add, self._ask_timed
         self._asked, self._met = 0, itertools.count()
         self.taken: list[tuple[int, ...]] = []
+        """Nanoseconds of each of the four stages, of each page that could be judged."""
         self.tokens: list[int] = []
 
     async def meet(self, url: str, root: HtmlElement) -> Verdict:
-        """Judge one page."""
         start = time.process_time_ns()
         content = self._detector.analyser.read(root)
         read = time.process_time_ns()
@@ -115,7 +101,6 @@ def measured(*given: object) -> dict:
 
 
 def show(name: str, found: dict[Contestant, list[dict]]) -> None:
-    """Print the medians of one site."""
     one = next(iter(found.values()))[0]
     print(f"\n{name}: {one['pages']} pages, median of {one['tokens']:.0f} tokens; µs a page")
     heads = [f"{each.preset} {each.store}" for each in found]

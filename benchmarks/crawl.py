@@ -1,20 +1,14 @@
 """What the plugin costs a crawl of real pages: CPU of the Scrapy process with it and without it.
 
-A spider asks for a sample of each site's pages, served by another process, and takes the title
-and all links of each by CSS selectors. Every crawl runs in a process of its own, whose CPU time
-counts from the first response to the last. In each round all contestants crawl at the same time,
-on one core, which goes from one to the next every few milliseconds: a machine that changes its
-pace changes it for all of them. Their ratio to the crawl without the plugin in the same round is
-taken. Contestants are presets and stores, and with ``--pure`` the pure code beside the compiled
-extension. Checked: each page is answered and checked once, and reaches the callback unless it is
-dropped.
+A spider asks for a sample of each site's pages, served by another process, and takes title and
+links of each. Every crawl runs in a process of its own, whose CPU time counts from the first
+response to the last. In each round all contestants (presets and stores; with ``--pure`` the pure
+code, too) crawl at the same time on one core, so that a machine that changes its pace changes it
+for all; their ratio to the crawl without the plugin is taken. Checked: each page is answered and
+checked once, and reaches the callback unless it is dropped.
 
-    python benchmarks/crawl.py SITE...
     python benchmarks/crawl.py SITE... --preset best --store memory: sqlite redis
-    python benchmarks/crawl.py --quick
 """
-
-from __future__ import annotations
 
 import asyncio
 import gc
@@ -30,6 +24,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from crawling import PLUGIN
 from harness import environment
 from real_pages import Contestant, options_of, sample, setting, way_taken
 
@@ -39,7 +34,6 @@ SPAWN = get_context("spawn")
 
 
 def serve(folder: Path, count: int, end: Connection) -> None:
-    """Serve a sample of a site until something comes through a pipe; first its port goes out."""
     pages = {path.encode(): page for path, page in sample(folder, count).items()}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -61,7 +55,6 @@ def serve(folder: Path, count: int, end: Connection) -> None:
 
 @contextmanager
 def served(folder: Path, count: int) -> Iterator[str]:
-    """Yield the address of a sample of a site."""
     ours, theirs = SPAWN.Pipe()
     process = SPAWN.Process(target=serve, args=(folder, count, theirs))
     process.start()
@@ -104,14 +97,8 @@ def crawl(
             ]
             return {"title": response.css("title::text").get(), "links": links}
 
-    common = {
-        "LOG_LEVEL": "ERROR",
-        "TELNETCONSOLE_ENABLED": False,
-        "REMOTE_CONTROL_ENABLED": False,
-        "CONCURRENT_REQUESTS": 16,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
-        "DOWNLOAD_DELAY": 0,
-    }
+    common = {"LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
+              "REMOTE_CONTROL_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}  # fmt: skip
     process = CrawlerProcess(common | settings)
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)
@@ -119,20 +106,16 @@ def crawl(
     ready.wait()
     process.start()
     spider, stats = crawler.spider, crawler.stats.get_stats()
-    end.send({
-        "cpu": spider.ended - spider.started,
-        "way": way_taken(),
-        "pages": len(paths),
-        "responses": stats["response_received_count"],
-        "items": stats.get("item_scraped_count", 0),
-        "checked": stats.get("neardup/pages/checked", 0),
-        "dropped": stats.get("neardup/pages/dropped", 0),
-    })  # fmt: skip
+    counts = {
+        "responses": "response_received_count", "items": "item_scraped_count",
+        "checked": "neardup/pages/checked", "dropped": "neardup/pages/dropped",
+    }  # fmt: skip
+    taken = {"cpu": spider.ended - spider.started, "way": way_taken(), "pages": len(paths)}
+    end.send(taken | {name: stats.get(stat, 0) for name, stat in counts.items()})
 
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """Let what is started within the block run on one core, where the system can."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -147,18 +130,13 @@ def on_one_core() -> Iterator[None]:
 def settings_of(one: Contestant, uri: str) -> dict[str, Any]:
     if one == WITHOUT:
         return {}
-    return {
-        "ADDONS": {"scrapy_neardup.Addon": 500},
-        "NEARDUP_PRESET": one.preset,
-        "NEARDUP_STORE": uri,
-        "NEARDUP_NAMESPACE": f"run{time.time_ns()}",
-    }
+    own = {"PRESET": one.preset, "STORE": uri, "NAMESPACE": f"run{time.time_ns()}"}
+    return PLUGIN | {f"NEARDUP_{name}": value for name, value in own.items()}
 
 
 def crawl_at_once(
     contestants: dict[Contestant, Iterator[str]], start: partial
 ) -> dict[Contestant, dict[str, float]]:
-    """Let all contestants crawl at the same time; return what each has counted."""
     ready = SPAWN.Barrier(len(contestants))
     pipes = {one: SPAWN.Pipe() for one in contestants}
     with on_one_core():
@@ -175,7 +153,6 @@ def crawl_at_once(
 
 
 def show(name: str, rounds: list[dict[Contestant, dict]]) -> dict[Contestant, float]:
-    """Print what a site's crawls took; return the median ratio of each contestant."""
     base = [found[WITHOUT] for found in rounds]
     pages = base[0]["pages"]
     median = statistics.median(1000 * each["cpu"] / pages for each in base)
@@ -190,7 +167,6 @@ def show(name: str, rounds: list[dict[Contestant, dict]]) -> dict[Contestant, fl
 
 
 def compare(folder: Path, contestants: dict, options: Namespace) -> dict[Contestant, float]:
-    """Crawl one site in rounds."""
     with served(folder, options.pages) as url:
         start = partial(crawl, url, list(sample(folder, options.pages)))
         rounds = [crawl_at_once(contestants, start) for _ in range(options.rounds)]

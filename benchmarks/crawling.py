@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -35,8 +36,6 @@ Answer = Callable[[str], tuple[int, str]]
 
 
 class Server(ThreadingHTTPServer):
-    """Answers on 127.0.0.1, also as a proxy, and counts what it has served."""
-
     daemon_threads = True
 
     def __init__(self, answer: Answer) -> None:
@@ -67,7 +66,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(answer: Answer) -> Iterator[Server]:
-    """Serve from a thread within the block."""
     with Server(answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -91,7 +89,6 @@ class Record:
 
     @property
     def dropped(self) -> bool:
-        """A filter called it a duplicate, whatever was then done about its links."""
         return self.of is not None
 
 
@@ -105,7 +102,6 @@ class Crawl:
 
     @property
     def finished(self) -> bool:
-        """Whether it ended because nothing was left to do."""
         return self.stats["finish_reason"] == "finished"
 
 
@@ -187,8 +183,8 @@ def crawl(jobs: Iterable[Job]) -> list[Crawl]:
     def run():
         try:
             for job in jobs:
-                configure_logging(SETTINGS | job.settings)
-                crawler = CrawlerRunner(SETTINGS | job.settings).create_crawler(_spider())
+                configure_logging(settings := SETTINGS | job.settings)
+                crawler = CrawlerRunner(settings).create_crawler(_spider())
                 yield crawler.crawl(job=job)
                 records, stats = crawler.spider.records, crawler.stats.get_stats()
                 done.append(Crawl(job.name, list(records.values()), stats))
@@ -203,7 +199,7 @@ def crawl(jobs: Iterable[Job]) -> list[Crawl]:
     return done
 
 
-class Dropping:
+class Dropping(ABC):
     """A spider middleware that drops what `known` says repeats an earlier page."""
 
     def __init__(self, crawler: Any) -> None:
@@ -214,9 +210,9 @@ class Dropping:
     def from_crawler(cls, crawler: Any) -> Dropping:
         return cls(crawler)
 
+    @abstractmethod
     def known(self, response: Any) -> object:
-        """Return what is the same of pages that repeat each other; None: it is kept."""
-        raise NotImplementedError
+        """Say what pages that repeat each other have in common; None: this one is kept."""
 
     def process_spider_input(self, response: Any) -> None:
         from scrapy.exceptions import IgnoreRequest

@@ -1,22 +1,16 @@
 """`scrapy-neardup dedupe` on Parquet files, and datatrove and text-dedup on the same ones.
 
-Documents are put together from passages of real pages (folders of HTML), and written to DATA if
-it isn't there. Of all documents 55 % are new, 15 % repeat an earlier one word for word, 20 % with
-1 % of the words replaced, and 10 % with 20 % of them replaced, which is below any usual threshold.
-Columns: ``text``, ``id``, ``metadata`` (``url``, ``date``, ``kind``: how the document was made,
-and ``source``: of which).
-
-Processor time and memory are what the system accounts to the processes of each run: user and
-system time, and the largest sum of what they had in memory at once.
+Documents are put together from passages of real pages (folders of HTML), and written to DATA if it
+isn't there: 55 % are new, 15 % repeat an earlier one word for word, 20 % with 1 % of the words
+replaced, 10 % with 20 % of them, which is below any usual threshold. Their metadata say the
+``kind`` and the ``source``. Processor time and memory are those of all processes of a run: the
+sums, and the largest sum at once.
 
     python benchmarks/dedupe.py DATA --pages DIR... --documents 200000 [--memory 256MB ...]
         [--jobs 1 2] [--datatrove PYTHON] [--text-dedup PYTHON]
-    python benchmarks/dedupe.py --quick
 
 PYTHON is the interpreter of an environment that has the package (and spacy, for datatrove).
 """
-
-from __future__ import annotations
 
 import json
 import random
@@ -26,14 +20,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice, permutations, product
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pyarrow as pa
-from harness import arguments, html_files
+from harness import arguments, html_files, scratch
 from pyarrow import ipc
 from pyarrow.parquet import ParquetWriter, read_table
 
@@ -76,7 +70,6 @@ for number, (pipeline, tasks) in enumerate(steps):
 
 
 def passages(folders: list[Path]) -> list[list[str]]:
-    """Return the words of all pages, some at a time; without folders made-up ones."""
     if not folders:
         return [[f"w{number}-{word}" for word in range(PASSAGE)] for number in range(500)]
     extractor, found = Extractor(mode="main"), []
@@ -98,21 +91,16 @@ def documents(parts: list[list[str]], count: int) -> Iterator[dict[str, object]]
         if kind == "new":
             drawn = (chance.choice(parts) for _ in range(chance.randint(*PASSAGES)))
             words = [word for part in drawn for word in part]
-            if len(recent) < RECENT:
-                recent.append((number, words))
-            else:
-                recent[chance.randrange(RECENT)] = number, words
+            at = len(recent) if len(recent) < RECENT else chance.randrange(RECENT)
+            recent[at : at + 1] = [(number, words)]
         else:
             source, words = chance.choice(recent)
             words = words.copy()
             for _ in range(round(REPLACED[kind] * len(words))):
                 words[chance.randrange(len(words))] = chance.choice(chance.choice(parts))
-        metadata = {
-            "url": f"https://site{number % 97}.test/page/{number}",
-            "date": f"20{10 + number % 15}-0{1 + number % 9}-01",
-            "kind": kind,
-            "source": source,
-        }
+        url = f"https://site{number % 97}.test/page/{number}"
+        date = f"20{10 + number % 15}-0{1 + number % 9}-01"
+        metadata = {"url": url, "date": date, "kind": kind, "source": source}
         yield {"text": " ".join(words), "id": f"doc-{number:08}", "metadata": metadata}
 
 
@@ -139,10 +127,9 @@ class Run(NamedTuple):
 
 
 def measured(command: Sequence[object], output: Path) -> Run:
-    """Run a command, watch the memory of its processes, and read what it wrote."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = 0
-    with TemporaryDirectory() as folder, Path(folder, "errors").open("w+") as errors:
+    with scratch() as folder, (folder / "errors").open("w+") as errors:
         process = subprocess.Popen(
             [str(each) for each in command], stdout=subprocess.DEVNULL, stderr=errors
         )
@@ -159,41 +146,29 @@ def measured(command: Sequence[object], output: Path) -> Run:
 
 def resident(root: int) -> int:
     """Return the bytes that a process and its descendants have in memory."""
-    children: dict[int, list[int]] = {}
-    pages: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-                pages[int(entry.name)] = int((entry / "statm").read_text().split()[1])
-            except (OSError, IndexError):
-                continue
-            children.setdefault(int(parent), []).append(int(entry.name))
-    total, waiting = 0, [root]
+    processes: dict[str, tuple[str, int]] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, IndexError):  # it has ended
+            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            processes[entry.name] = parent, int((entry / "statm").read_text().split()[1])
+    total, waiting = 0, [str(root)]
     while waiting:
         process = waiting.pop()
-        waiting += children.get(process, [])
-        total += pages.get(process, 0) * resource.getpagesize()
+        waiting += [child for child, (parent, _) in processes.items() if parent == process]
+        total += processes.get(process, ("", 0))[1] * resource.getpagesize()
     return total
 
 
 def ids_in(folder: Path) -> set[str]:
-    """Return the ids in Parquet files, or in files of Arrow's stream format."""
-    found: set[str] = set()
-    for path in folder.rglob("*.parquet"):
-        if "_removed" not in path.parts:
-            found.update(read_table(path, columns=["id"])["id"].to_pylist())
-    for path in folder.rglob("*.arrow"):
-        with ipc.open_stream(path) as file:
-            found.update(each for batch in file for each in batch.column("id").to_pylist())
-    return found
+    tables = [read_table(path, columns=["id"]) for path in folder.rglob("*.parquet")
+              if "_removed" not in path.parts]  # fmt: skip
+    tables += [ipc.open_stream(path).read_all() for path in folder.rglob("*.arrow")]
+    return {each for table in tables for each in table["id"].to_pylist()}
 
 
 def report(name: str, run: Run, kinds: dict[str, str]) -> None:
-    removed, total = (
-        Counter(kinds[each] for each in kinds.keys() - run.kept),
-        Counter(kinds.values()),
-    )
+    removed = Counter(kinds[each] for each in kinds.keys() - run.kept)
+    total = Counter(kinds.values())
     shares = ", ".join(f"{kind} {removed[kind] / total[kind]:.4f}" for kind in KINDS)
     print(f"{name:28}{run.seconds:8.1f} s{run.megabytes:8.0f} MB   kept {len(run.kept):,},"
           f" removed of {shares}", flush=True)  # fmt: skip
@@ -213,8 +188,7 @@ def main() -> None:
         differences=(Path, "a file: of kept ids, as JSON"),
         quick={"documents": 2_000, "memory": ["256MB"]},
     )
-    with TemporaryDirectory() as folder:
-        work = Path(folder)
+    with scratch() as work:
         data = options.data[0] if options.data else work / "data"
         if not data.exists():
             folders = [] if options.quick else options.pages

@@ -1,7 +1,5 @@
 """Wrong decisions one by one, so that a person can look at the pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from sites import DUPLICATE, LOST, Site, Source, exact, load, ranks
@@ -19,16 +17,11 @@ from scrapy_neardup.verdict import Candidate, Page
 def show(
     label: str, sources: list[Source], parameters: Parameters, outcomes: list[Outcome], most: int
 ) -> None:
-    """Print what went wrong with hash seed 0, in the sites' own orders."""
     found = {outcome.site: outcome for outcome in outcomes if not outcome.seed + outcome.order}
     analyser = Analyser(seeded(parameters, 0))
     for source in sources:
         site = load(source)
-        lines: dict[str, list[str]] = {
-            "lost": [],
-            "wrongly dropped, not lost": [],
-            "missed": [],
-        }
+        lines: dict[str, list[str]] = {"lost": [], "wrongly dropped, not lost": [], "missed": []}
         for kind, page, other, fate in wrong(site, found[site.name]):
             lines[kind].append(described(site, analyser, page, other, fate))
         for kind, listed in lines.items():
@@ -77,6 +70,5 @@ def described(site: Site, analyser: Analyser, page: int, other: int, fate: str =
 
 
 def main_content(content: Content) -> str:
-    """Return the blocks that are content by their form, or the text where there is none."""
     blocks = [block.text for block in content.blocks if block.form is Form.CONTENT]
     return "\n".join(blocks) or content.text

@@ -3,12 +3,7 @@
 Synthetic pages with Broder's 6 features each, of which 2 have to be equal; two fifths of the pages
 share some with an earlier one. Required: the same clusters on disk as in memory, and at most
 `MAX_MEMORY` for the process that finds them on disk, pages and clusters included.
-
-    python benchmarks/feature_clusters.py
-    python benchmarks/feature_clusters.py --quick
 """
-
-from __future__ import annotations
 
 import resource
 import time

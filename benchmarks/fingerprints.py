@@ -1,22 +1,12 @@
 """Tree to text and text to fingerprint: what they cost, next to what else one would take.
 
-Pages are those that the standard library writes about its own modules (pydoc), framed by
-navigation, header and footer. Both sides take turns, and the best of each counts:
-
-* text: `Extractor` on the tree that Scrapy has parsed anyway, against a pass of
-  BeautifulSoup (parser lxml), which is what reads text from the page otherwise;
-* simhash of word 3-shingles, from text to number: ours against PyPI `simhash` with the
-  same shingles for features.
-
-Answers are checked before anything is timed: both texts hold the same letters; a text has
-the same fingerprint each time it comes, the one that voting bit by bit in plain Python
-gives, and is within 3 bits when one of its words changes.
-
-    python benchmarks/fingerprints.py
-    python benchmarks/fingerprints.py --quick
+Pages are those that pydoc writes about the standard library's modules, framed by navigation,
+header and footer. Both sides take turns, and the best of each counts: text by `Extractor`, on the
+tree that Scrapy has parsed anyway, against a pass of BeautifulSoup (parser lxml); simhash of word
+3-shingles against PyPI `simhash` with the same shingles. Checked before: both texts hold the same
+letters; a text has the fingerprint that voting bit by bit gives, the same each time, and within 3
+bits when one of its words changes.
 """
-
-from __future__ import annotations
 
 import re
 import subprocess
@@ -58,7 +48,6 @@ TARGET_RATIO = 8 if _speed.load("features") is None else 20
 
 
 def pages(count: int) -> list[str]:
-    """Return pages about `count` modules, written by pydoc in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pydoc", "-w", *MODULES[:count]]
         subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
@@ -70,7 +59,6 @@ def pages(count: int) -> list[str]:
 
 
 def by_beautiful_soup(page: str) -> str:
-    """Return the text of a page without its boilerplate, the usual way."""
     soup = BeautifulSoup(page, "lxml")
     for element in soup(BOILERPLATE):
         element.decompose()
@@ -78,20 +66,17 @@ def by_beautiful_soup(page: str) -> str:
 
 
 def by_peer(text: str) -> int:
-    """Return PyPI simhash's fingerprint of the text's word 3-shingles."""
     words = re.findall(r"[^\W_]+", text.lower())
     return int(Simhash({" ".join(words[i : i + 3]) for i in range(len(words) - 2)}).value)
 
 
 def vote(text: str) -> int:
-    """Return the simhash of a text by its definition, one feature and one bit at a time."""
     hashes = features(token_hashes(text))[0].tolist()
     sums = [sum(1 if h >> bit & 1 else -1 for h in hashes) for bit in range(64)]
     return sum((total > 0) << bit for bit, total in enumerate(sums))
 
 
 def check_simhash(text: str) -> None:
-    """Require the right fingerprint, the same each time, near that of a near-duplicate."""
     words = text.split()
     place = len(words) // 3
     changed = " ".join([*words[:place], "changed", *words[place + 1 :]])
@@ -102,12 +87,8 @@ def check_simhash(text: str) -> None:
 
 
 def main() -> None:
-    options = arguments(
-        __doc__,
-        turns=(21, "how often each is timed"),
-        modules=len(MODULES),
-        quick={"turns": 3, "modules": 4},
-    )
+    options = arguments(__doc__, turns=(21, "how often each is timed"), modules=len(MODULES),
+                        quick={"turns": 3, "modules": 4})  # fmt: skip
     corpus = pages(options.modules)
     roots, extractor = [parse_html(page) for page in corpus], Extractor()
     texts = [extractor.extract(root).text for root in roots]
@@ -126,13 +107,9 @@ def main() -> None:
         table.row(name, a * 1e6, b * 1e6, b / a)
         return b / a
 
-    race(
-        "text, a page",
-        lambda: [extractor.extract(root) for root in roots],
-        lambda: [by_beautiful_soup(page) for page in corpus],
-        max(3, options.turns // 7),
-        count,
-    )
+    race("text, a page", lambda: list(map(extractor.extract, roots)),
+         lambda: list(map(by_beautiful_soup, corpus)),
+         max(3, options.turns // 7), count)  # fmt: skip
     for tokens in (1_000, 5_000, 20_000):
         sample = (words * (1 + tokens // len(words)))[:tokens]
         assert len(set(sample)) >= 100, "pydoc wrote too few words"

@@ -1,17 +1,17 @@
 """What all benchmarks share: command lines, tables, timing in turns, processes of their own."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from time import process_time
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter_ns, process_time
 from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,55 +20,41 @@ sys.path[1:1] = [str(ROOT / "tests" / "support"), str(ROOT / "example_project")]
 Answer = TypeVar("Answer")
 
 
-def arguments(
+def arguments(  # noqa: C901
     doc: str | None,
     *positional: str,
     quick: Mapping[str, object] | None = None,
     check: Callable[[Namespace], str | None] = lambda _: None,
     **options: Any,
 ) -> Namespace:
-    """Return the options of a command line.
+    """Parse the command line of the benchmark whose docstring is `doc`.
 
-    Parameters
-    ----------
-    doc
-        The benchmark's own docstring.
-    positional
-        Names of positional arguments: paths, any number of each.
-    quick
-        What ``--quick`` sets; None: there is no such option.
-    check
-        Returns what is wrong with a command line.
-    options
-        Name -> default, or a tuple of default, help and choices. False is a switch, a list takes
-        several values ([""]: one a time), and a type is that of a value whose default is None.
+    Positional arguments take any number of paths; `quick` is what ``--quick`` sets (None: there is
+    no such option); `check` returns what is wrong. Options are NAME=default, or a tuple of
+    default, help and choices: False is a switch, a list takes several values ([""]: one a time),
+    and a type is that of a value whose default is None.
     """
     parser = ArgumentParser(description=doc, formatter_class=RawDescriptionHelpFormatter)
     for name in positional:
         parser.add_argument(name, nargs="*", type=Path)
     lists = {}
     for name, given in options.items():
-        default, text, choices = (*given, None, None)[:3] if isinstance(given, tuple) else (
-            given, None, None)  # fmt: skip
-        option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+        default, text, choices = (*(given if isinstance(given, tuple) else [given]), None, None)[
+            :3
+        ]
+        option, how = f"--{name.replace('_', '-')}", {"help": text}
         if default is False:
-            parser.add_argument(option, action="store_true", help=text)
-        elif isinstance(default, list):
-            lists[name] = default
-            kind = _whole if isinstance(default[0], int) else type(default[0])
-            several = (
-                {"action": "append"} if default == [""] else {"action": "extend", "nargs": "+"}
-            )
-            parser.add_argument(option, type=kind, help=text, choices=choices, **several)
+            how["action"] = "store_true"
         else:
-            kind = default if isinstance(default, type) else type(default)
-            parser.add_argument(
-                option,
-                default=None if default is kind else default,
-                type=_whole if kind is int else kind,
-                help=text,
-                choices=choices,
-            )
+            one = default[0] if isinstance(default, list) else default
+            kind = one if isinstance(one, type) else type(one)
+            how |= {"type": _whole if kind is int else kind, "choices": choices}
+        if isinstance(default, list):
+            lists[name] = default
+            how |= {"action": "append"} if default == [""] else {"action": "extend", "nargs": "+"}
+        elif default is not False:
+            how["default"] = None if isinstance(default, type) else default
+        parser.add_argument(option, **how)
     if quick is not None:
         parser.add_argument("--quick", action="store_true", help="on little data, in seconds")
     found = parser.parse_args()
@@ -96,11 +82,11 @@ class Table:
 
     def row(self, *cells: object) -> None:
         """Print cells; text where there should be a number keeps the column's width."""
-        parts = []
-        for cell, spec, side in zip(cells, self._specs, self._sides, strict=True):
-            width = spec.partition(".")[0].rstrip(",%ds")
-            parts.append(format(cell, side + (width if isinstance(cell, str) else spec)))
-        print(" ".join(parts).rstrip(), flush=True)
+        columns = zip(cells, self._specs, self._sides, strict=True)
+        widths = ((cell, spec.partition(".")[0].rstrip(",%ds"), spec, side)
+                  for cell, spec, side in columns)  # fmt: skip
+        print(" ".join(format(cell, side + (width if isinstance(cell, str) else spec))
+                       for cell, width, spec, side in widths).rstrip(), flush=True)  # fmt: skip
 
 
 def timed(call: Callable[[], Answer], repeat: int = 1) -> tuple[float, Answer]:
@@ -125,7 +111,6 @@ def in_turns(calls: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, tu
 
 @contextmanager
 def environment(*, pure: bool) -> Iterator[None]:
-    """Let processes that are started within the block read pages in pure Python, or not."""
     before = os.environ.pop("NEARDUP_PURE", None)
     os.environ |= {"NEARDUP_PURE": "1"} if pure else {}
     try:
@@ -137,15 +122,33 @@ def environment(*, pure: bool) -> Iterator[None]:
 
 def in_own_process(call: Callable[..., Answer], *given: object, pure: bool = False) -> Answer:
     """Return what a function returns in a fresh process; `pure`: without compiled modules."""
-    with (
-        environment(pure=pure),
-        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool,
-    ):
+    with environment(pure=pure), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(call, *given).result()
 
 
+def round_medians(
+    call: Callable[[Any], object], given: Iterable[Any], rounds: int, clock=perf_counter_ns
+) -> list[float]:
+    """Call with each of `given`; return each round's median, in microseconds."""
+    medians = []
+    for _ in range(rounds):
+        times = []
+        for each in given:
+            start = clock()
+            call(each)
+            times.append(clock() - start)
+        medians.append(median(times) / 1000)
+    return medians
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder for so long."""
+    with TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 def html_files(folder: Path) -> list[Path]:
-    """Return the HTML files in a folder, sorted."""
     return sorted(
         path
         for path in folder.rglob("*")

@@ -1,18 +1,15 @@
 """Kinds of pages that one template serves: which of them are lost, and which copies are found.
 
-A shop's products, a board's job ads, the stops of a timetable: fourteen pages of one form, each
-of which is something else to a user. By the papers' definition many are near-duplicates, so each
+A shop's products, a board's job ads, the stops of a timetable: fourteen pages of one form, each of
+which is something else to a user. By the papers' definition many are near-duplicates, so each
 preset loses some of them; this benchmark says which, and what a crawl says of them. Each kind
 (`--list` describes them) is made in several templates and met in several orders, on a site of its
 own.
 
-    python benchmarks/hazards.py --quick
     python benchmarks/hazards.py --preset best compact paper best+strict
     python benchmarks/hazards.py --kind jobs-by-city prices --show 3
     python benchmarks/hazards.py --readme           # brings README's list of kinds up to date
 """
-
-from __future__ import annotations
 
 import logging
 import re
@@ -67,7 +64,6 @@ Results = dict[str, Found]
 
 
 def judged(name: str, presets: list[str], orders: int) -> Results:
-    """Judge the pages of a kind, in each template and so many orders."""
     results = {preset: Found() for preset in presets}
     for template, preset in product(TEMPLATES, presets):
         site, found = KINDS[name].site(template), results[preset]
@@ -114,7 +110,6 @@ def checked(kind: Kind, results: Results) -> None:
 
 
 def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> Iterator[str]:
-    """Yield a line a kind: different pages lost, or copies found."""
     chosen = {name: found for name, found in results.items() if KINDS[name].repeats is repeats}
     if not chosen:
         return
@@ -135,12 +130,11 @@ def rows(results: dict[str, Results], presets: list[str], *, repeats: bool) -> I
 
 
 def readme(text: str, results: dict[str, Results]) -> str:
-    """Return README's text with the kinds listed of which `best` loses pages."""
-    lost = {name: found["best"] for name, found in results.items() if found["best"].tally.lost}
-    named = sorted(name.replace("-", " ") for name, found in lost.items() if found.named)
-    others = sorted(name.replace("-", " ") for name, found in lost.items() if not found.named)
-    listed = f"{', '.join(named)}. Not named, with equal texts or in smaller groups: "
-    listed += f"{', '.join(others) or 'none'}."
+    lost = {name.replace("-", " "): found["best"].named for name, found in results.items()
+            if found["best"].tally.lost}  # fmt: skip
+    named, others = (", ".join(sorted(name for name in lost if bool(lost[name]) is is_named))
+                     for is_named in (True, False))  # fmt: skip
+    listed = f"{named}. Not named, with equal texts or in smaller groups: {others or 'none'}."
     lines = wrap(listed, 100, initial_indent="  ", subsequent_indent="  ")
     changed, count = LISTED.subn("\n".join([*lines, "  "]), text)
     assert count == 1, f"{README} has no place for the list"
@@ -149,15 +143,12 @@ def readme(text: str, results: dict[str, Results]) -> str:
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        kind=(list(KINDS), None, KINDS),
-        preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"),
-        orders=(3, "orders of the pages"),
+        __doc__, kind=(list(KINDS), None, KINDS), orders=(3, "orders of the pages"),
+        preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"), quick={"orders": 1},
         show=(0, "lost pages to show, a kind and preset"),
         list=(False, "describe the kinds and end"),
         readme=(False, "write those best loses into README"),
-        quick={"orders": 1},
-    )
+    )  # fmt: skip
     if options.list:
         print(*(f"{kind.name}: {kind.says}" for kind in KINDS.values()), sep="\n")
         return

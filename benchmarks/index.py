@@ -1,27 +1,13 @@
 """Probe and insert, one fingerprint at a time: our index and its peers.
 
-As a crawl does it: each page's fingerprint is looked up (k = 3) and then stored. Every index
-runs in a process of its own, one after the other, and is filled with the same random
-fingerprints; 'bytes' is what that process grew by. Of the operations that are timed, one in
-ten is a planted near-duplicate of a stored fingerprint, 0 to 3 bits away. 'recall' is the
-share of these that are found; for a sample of operations the distance of the nearest match
-is compared with what comparing all stored fingerprints says ('wrong', which also counts every
-match that was reported for a fingerprint that wasn't planted).
-
-'pure' is ours with NEARDUP_PURE=1: without compiled code, if there is some.
-
-Peers: faiss `IndexBinaryMultiHash` on the same four blocks of 16 bits, asked for the nearest
-only, on one thread; PyPI `simhash`'s `SimhashIndex`, filled until it takes the memory that
---memory allows. A peer's answers are reported, ours must be right.
-
-All of it takes some five minutes, and 5 GB of memory; --quick takes seconds.
-
-    python benchmarks/index.py
-    python benchmarks/index.py --size 1e6 --peer faiss
-    python benchmarks/index.py --quick
+As a crawl does it: each page's fingerprint is looked up (k = 3) and then stored. Every index is
+filled with the same random fingerprints in a process of its own; 'bytes' is what that grew by. One
+operation in ten is a planted near-duplicate, 0 to 3 bits away; 'recall' is the share of these that
+are found, 'wrong' what a comparison with all stored fingerprints contradicts, for a sample. 'pure'
+is ours without compiled code. Peers, whose answers are only reported: faiss `IndexBinaryMultiHash`
+on the same four blocks, on one thread; PyPI `simhash`'s `SimhashIndex`, filled up to --memory. It
+takes five minutes and 5 GB.
 """
-
-from __future__ import annotations
 
 import gc
 import time
@@ -42,8 +28,6 @@ TARGETS = "Targets at 10 million: 3 µs, 10 pure; 5 times as fast as each peer, 
 
 
 class Ours:
-    """`HammingIndex`, filled one by one."""
-
     operand = int
 
     def __init__(self, expected: int) -> None:
@@ -59,8 +43,6 @@ class Ours:
 
 
 class OursLoaded(Ours):
-    """`HammingIndex`, filled with `add_many`."""
-
     def fill(self, fingerprints: np.ndarray) -> None:
         self.index.add_many(fingerprints)
 
@@ -116,14 +98,12 @@ PEERS = {"faiss": Faiss, "simhash": PypiSimhash}
 
 
 def chunks(size: int) -> Iterator[np.ndarray]:
-    """Yield the same `size` random fingerprints every time, without holding them all."""
     for number, start in enumerate(range(0, size, CHUNK)):
         count = min(CHUNK, size - start)
         yield np.random.default_rng((number, SEED)).integers(0, 2**64, count, dtype=np.uint64)
 
 
 def workload(size: int, operations: int) -> tuple[list[int], np.ndarray]:
-    """Return the fingerprints to look up and store, and which of them are planted."""
     rng = np.random.default_rng((SEED, size, operations))
     wanted = rng.integers(0, 2**64, operations, dtype=np.uint64)
     planted = np.arange(operations) % PLANTED == 0
@@ -139,7 +119,6 @@ def workload(size: int, operations: int) -> tuple[list[int], np.ndarray]:
 
 
 def measure(name: str, size: int, operations: int, sample: int, memory: float) -> dict:
-    """Fill one index, time the operations and check the answers."""
     contender = (OURS | PEERS)[name](size)
     for chunk in chunks(min(size, CHUNK)):
         chunk.tolist()  # what it takes to make the data is not the index's
@@ -170,8 +149,7 @@ def measure(name: str, size: int, operations: int, sample: int, memory: float) -
     stored = np.concatenate([*chunks(filled), np.array(fingerprints, np.uint64)])
     rng = np.random.default_rng((SEED, filled))
     for row in rng.choice(operations, min(sample, operations), replace=False):
-        # An operation sees what was stored before it.
-        others = stored[: filled + row]
+        others = stored[: filled + row]  # an operation sees what was stored before it
         distance = int(np.bitwise_count(others ^ np.uint64(fingerprints[row])).min())
         wrong += nearest[row] != (distance if distance <= MAX_DISTANCE else None)
     median, p99 = np.percentile(nanoseconds, [50, 99]) / 1000
@@ -182,14 +160,11 @@ def measure(name: str, size: int, operations: int, sample: int, memory: float) -
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        size=([1_000_000, 10_000_000], "fingerprints to store first"),
-        operations=(20_000, "how many to time"),
-        sample=(200, "answers to check with all"),
-        memory=(4e9, "bytes an index may take"),
-        peer=(list(PEERS), "compare with these", PEERS),
+        __doc__, size=([1_000_000, 10_000_000], "fingerprints to store first"),
+        operations=(20_000, "how many to time"), sample=(200, "answers to check with all"),
+        memory=(4e9, "bytes an index may take"), peer=(list(PEERS), "compare with these", PEERS),
         quick={"size": [20_000], "operations": 500, "sample": 50},
-    )
+    )  # fmt: skip
     peers = [peer for peer in options.peer if find_spec(peer)]
     for missing in set(options.peer) - set(peers):
         print(f'{missing} is not installed: pip install "scrapy-neardup[bench]"')

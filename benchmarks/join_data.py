@@ -3,8 +3,6 @@
 Pages (of a folder, or generated: one site in two versions), short records, and names.
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 
@@ -24,7 +22,6 @@ Result = list[tuple[int, int]]
 
 
 def options_and_texts(doc: str | None) -> tuple[Namespace, str, list[str]]:
-    """Return the command line's options, what its pages are, and their texts."""
     options = arguments(
         doc, pages=(Path, "a folder of HTML files to join"), scale=1, quick={"scale": 50}
     )
@@ -34,7 +31,6 @@ def options_and_texts(doc: str | None) -> tuple[Namespace, str, list[str]]:
 
 
 def read_pages(folder: Path) -> list[str]:
-    """Return all visible text of the HTML files of a folder, in the order of their paths."""
     from scrapy_neardup.offline.readers.corpus import Corpus
     from scrapy_neardup.text import Extractor, parse_html
 
@@ -46,7 +42,6 @@ def read_pages(folder: Path) -> list[str]:
 
 
 def made_pages(count: int) -> list[str]:
-    """Return pages of one site in two versions: a template, and text with some words edited."""
     draw = np.random.default_rng(SEED)
     weights = 1 / np.arange(1, 20_001)
     weights /= weights.sum()
@@ -81,7 +76,6 @@ def made_records(count: int) -> list[list[int]]:
 
 
 def made_strings(count: int) -> list[str]:
-    """Return names of two words; every tenth is another one with one to three edits."""
     draw = np.random.default_rng(SEED)
     letters = "etaoinshrdlucmfw"
     strings: list[str] = []

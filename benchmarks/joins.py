@@ -1,33 +1,18 @@
 """Exact joins: ours, the papers', SetSimilaritySearch and DuckDB, on one machine at one time.
 
-Two collections: word 4-shingles of pages (--pages, a folder of HTML; otherwise generated
-ones) and short records, 14 tokens on average, Zipf-distributed, by resemblance and by cosine
-(Xiao et al. 2008, Figure 3 a-f and g-j). For every threshold all that are timed must return
-the same pairs, or the benchmark stops:
+Word 4-shingles of pages (--pages, a folder of HTML; otherwise generated ones) and short records,
+14 tokens on average, Zipf-distributed, by resemblance and by cosine (Xiao et al. 2008, Figure 3
+a-f and g-j). All that are timed must return the same pairs: `self_join` as anybody calls it and
+without compiled code ('numpy'), its `algorithm` of the papers, PyPI SetSimilaritySearch where it
+is installed (by resemblance alone; by cosine it takes minutes for 2,000 records), and DuckDB, the
+prefix filter in SQL: the oracle, which shares no code with ours.
 
-- `self_join`, as anybody calls it, and 'numpy', without compiled code if there is some;
-- `self_join(algorithm=...)`: All-Pairs, PPJoin, PPJoin+ as in the papers, for the table of
-  candidates;
-- PyPI SetSimilaritySearch, where it is installed, `all_pairs` (All-Pairs with a positional
-  filter, in Python and numpy), by resemblance; by cosine it takes minutes for 2,000 records;
-- DuckDB, the prefix filter written in SQL: the oracle, which shares no code with ours.
-
-'join' is the join alone, the sets being ordered by token frequency already (for
-SetSimilaritySearch its own ordering step, made once and timed apart); 'in all' begins with
-Python lists: of words for ours, which makes shingles of them, of shingles for
-SetSimilaritySearch. All of them work on one core; times are those that they kept it busy, the
-best of three for ours.
-
-Before them, clusters of generated sketches in Broder's four phases on disk; DuckDB uses all
-cores there, and memory counts more than time. After them, the edit-distance join. The other
-experiments of Xiao et al. are in `xiao.py`.
-
-    python benchmarks/joins.py
-    python benchmarks/joins.py --pages boost/
-    python benchmarks/joins.py --quick
+'join' is the join alone, its sets ordered by token frequency already; 'in all' begins with Python
+lists: of words for ours, of shingles for SetSimilaritySearch. Times are those of one core, the
+best of three for ours. Before them, clusters of generated sketches in Broder's four phases on disk
+(DuckDB uses all cores there); after them, the edit-distance join. `xiao.py` has the other
+experiments.
 """
-
-from __future__ import annotations
 
 import resource
 from collections.abc import Callable, Iterator
@@ -92,7 +77,6 @@ def main() -> None:
 
 
 def clusters_on_disk(count: int) -> None:
-    """Run Broder's four phases; the answer is known from how the sketches are made."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds, found = timed(lambda: cluster_on_disk(made_sketches(count), 0.85, memory=DISK_MEMORY))
     numbers = np.arange(count)
@@ -119,7 +103,6 @@ def made_sketches(count: int) -> Iterator[np.ndarray]:
 def compare(
     title: str, tokens: list[list], encoded: Callable[[], TokenSets], thresholds: tuple[float, ...]
 ) -> None:
-    """Time all on each threshold, and print times, and everybody's candidates."""
     ordering, sets = timed(encoded, 3)
     print(f"\n{title}: {len(sets.tokens):,} tokens, {len(sets.frequency):,} distinct")
     print(f"ours: ordered by frequency in {ordering:.2f} s")
@@ -151,7 +134,6 @@ def compare(
 def ours(
     sets: TokenSets, threshold: float, measure: MeasureName
 ) -> tuple[list[float], list[int], Result]:
-    """Return the times of our joins and of the papers', everybody's candidates, and the pairs."""
     join = partial(self_join, sets, threshold, measure=measure)
     seconds, pairs = timed(join, 3)
     expected = found(pairs)
@@ -229,7 +211,6 @@ class DuckDB:
 
 
 def edit_distances(strings: list[str]) -> None:
-    """Time the edit-distance join; a sample is compared with all strings."""
     every = len(strings) * (len(strings) - 1) // 2
     sample = range(0, len(strings), max(1, len(strings) // 20))
     compared = [(min(i, j), max(i, j)) for i in sample for j in range(len(strings)) if i != j]

@@ -1,29 +1,15 @@
 """Packed tables: size, packing and probing of both codes, and of plain sorted arrays.
 
-Ten tables for k = 3 (five blocks, two of them leading), in a file that is mapped into memory.
-Bits are those of one table, a fingerprint: its code, its directory (the paper's block keys),
-and checksums. Packing is the rate of encoding one table that is sorted already. Probes are
-queries of all ten tables; one in ten is planted within 3 bits of a packed fingerprint. 'cold'
-is the median of the first round, in which the pages that are touched are verified for the
-first time; 'warm' that of the best of the later rounds. Every answer is compared with what
-comparing all fingerprints says. 'pure' is Elias-Fano without compiled code, if there is some.
-
-10 million fingerprints take two or three minutes and 2 GB; --quick takes seconds.
-
-    python benchmarks/packed.py
-    python benchmarks/packed.py --size 1e6
-    python benchmarks/packed.py --quick
+Ten tables for k = 3 in a file that is mapped into memory. Bits are those of one table, a
+fingerprint: its code, its directory (the paper's block keys), and checksums. Packing is the rate
+of encoding one sorted table. Probes are queries of all tables, one in ten planted within 3 bits;
+'cold' is the median of the first round, in which checksums are verified, 'warm' that of the best
+later one. Every answer is compared with brute force. 'pure' is Elias-Fano without compiled code.
+10 million take two or three minutes and 2 GB.
 """
 
-from __future__ import annotations
-
-import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
-from harness import Table, arguments, timed
+from harness import Table, arguments, round_medians, scratch, timed
 
 from scrapy_neardup.stores.packfile import open_packed, write_pieces
 from scrapy_neardup.tables import TableDesign
@@ -67,7 +53,6 @@ class SortedArrays:
 
 
 def bits_of(codec: str, values: np.ndarray) -> tuple[list[float], float]:
-    """Return bits of code, directory and checksums, and millions encoded a second."""
     seconds, encoded = timed(lambda: CODECS[codec].encode(values, ranked=False))
     codes, directory = PARTS[codec]
     parts = encoded.parts
@@ -77,19 +62,6 @@ def bits_of(codec: str, values: np.ndarray) -> tuple[list[float], float]:
         sum(checksums(part.data.data.cast("B"), part.page).nbytes for part in parts.values()),
     )
     return [size * 8 / len(values) for size in sizes], len(values) / seconds / 1e6
-
-
-def probe(query: Callable[[int], object], keys: list[int]) -> tuple[float, float]:
-    """Return the median of the first round, and the best of the others, in microseconds."""
-    medians = []
-    for _ in range(ROUNDS):
-        times = []
-        for key in keys:
-            began = time.perf_counter()
-            query(key)
-            times.append(time.perf_counter() - began)
-        medians.append(float(np.median(times)) * 1e6)
-    return medians[0], min(medians[1:])
 
 
 def main() -> None:
@@ -114,27 +86,24 @@ def main() -> None:
         **{"pack M/s": "9.1f", "cold µs": "8.1f", "warm µs": "8.1f"}, wrong="6",
     )  # fmt: skip
     compiled = elias_fano._compiled  # noqa: SLF001
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         for name in ("sorted", "elias-fano", "pure", "huffman"):
             codec = "elias-fano" if name == "pure" else name
             if name == "sorted":
-                query, sizes, rate = (
-                    SortedArrays(fingerprints, design).query,
-                    [64.0, 0.0, 0.0],
-                    0.0,
-                )
+                sizes, rate = [64.0, 0.0, 0.0], 0.0
+                query = SortedArrays(fingerprints, design).query
             else:
                 sizes, rate = bits_of(codec, np.unique(fingerprints))
-                path = Path(folder, name)
+                path = folder / name
                 with path.open("wb") as file:
                     write_pieces(file, encode_index(fingerprints, design=design, codec=codec))
                 elias_fano._compiled = None if name == "pure" else compiled  # noqa: SLF001
                 query = open_packed(path).query
                 elias_fano._compiled = compiled  # noqa: SLF001
-            cold, warm = probe(query, keys)
+            cold, *later = round_medians(query, keys, ROUNDS)
             answers = [{hit[0] for hit in query(key)} for key in keys[:CHECKED]]
             wrong = sum(found != right for found, right in zip(answers, expected, strict=True))
-            table.row(name, *sizes, sum(sizes), rate, cold, warm, wrong)
+            table.row(name, *sizes, sum(sizes), rate, cold, min(later), wrong)
             assert not wrong
 
 

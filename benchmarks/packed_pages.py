@@ -1,29 +1,18 @@
 """A packed base with features and sketches: its size, opening, and what a page costs.
 
-Pages are those of the default preset, nine features and a sketch of 370 bytes each: features are
-drawn, evidence is that of a few made-up pages. A page is judged as a crawl asks a base
-(`scrapy_neardup.stores.packed`): its own entry, the tables within 3 bits, the nine features, and
-whatever is found compared with it. *new*: pages that nothing is like; *repeated*: fingerprints up
-to 3 bits away, three features in common, the same evidence; *the same*: pages of the base.
-*tables* is the look-up within 3 bits alone, in the same rounds: what `packed.py` measures, and a
-yardstick for a machine that others use. 'pure' is the same file without compiled look-ups, if
-there are some. Times are medians of the best round, in microseconds of processor time.
-
-10 million pages take some 10 minutes and 6 GB of disk, in the folder of temporary files.
-
-    python benchmarks/packed_pages.py
-    python benchmarks/packed_pages.py --quick
+Pages are those of the default preset, with drawn features and the evidence of a few made-up pages.
+A page is judged as a crawl asks a base (`scrapy_neardup.stores.packed`): *new* is like nothing;
+*repeated* is up to 3 bits away, with three features in common and the same evidence; *the same* is
+a page of the base. *tables* is the look-up within 3 bits alone, in the same rounds. 'pure' is the
+same without compiled look-ups. Times are medians of the best round, in microseconds of processor
+time. 10 million pages take some 10 minutes and 6 GB of disk, in the folder of temporary files.
 """
 
-from __future__ import annotations
-
-import tempfile
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
-from harness import arguments
+from harness import arguments, round_medians, scratch
 from redis_store import TEXTS, evidence_of
 
 from scrapy_neardup.decision.comparison import deciding
@@ -67,72 +56,41 @@ class MadeUp:
         return PACKED.pack(int(self.fingerprints[number])) + evidence
 
     def page(self, kind: str, number: int, features: Sequence[int]) -> Page:
-        """Return a page of a kind, made from page `number`."""
         others = tuple((feature + 1) % 2**64 for feature in features)
         fingerprint = int(self.fingerprints[number])
-        evidence = evidence_of(PARAMETERS)
-        near = {"evidence": evidence[number % TEXTS]}
-        if kind == "the same":
-            features = tuple(features)
-            return Page(
-                id=int(self.ids[number]), fingerprint=fingerprint, features=features, **near
-            )
-        if kind == "repeated":
-            kept = (*features[:3], *others[3:])
-            return Page(id=number, fingerprint=fingerprint ^ BITS_AWAY, features=kept, **near)
         drawn = (number * 0xD1B54A32D192ED03 + 7) % 2**64
-        near["evidence"] = evidence[(number + 1) % TEXTS]
-        return Page(id=number, fingerprint=drawn, features=others, **near)
-
-
-def median(call: Callable[[object], object], given: Sequence[object]) -> float:
-    """Return the median time of a call in the best of the rounds, in microseconds."""
-    medians = []
-    for _ in range(ROUNDS):
-        times = []
-        for each in given:
-            began = time.process_time_ns()
-            call(each)
-            times.append(time.process_time_ns() - began)
-        medians.append(float(np.median(times)) / 1000)
-    return min(medians)
+        page_id, fingerprint, kept, text = {
+            "the same": (int(self.ids[number]), fingerprint, tuple(features), number),
+            "repeated": (number, fingerprint ^ BITS_AWAY, (*features[:3], *others[3:]), number),
+            "new": (number, drawn, others, number + 1),
+        }[kind]
+        evidence = evidence_of(PARAMETERS)[text % TEXTS]
+        return Page(id=page_id, fingerprint=fingerprint, features=kept, evidence=evidence)
 
 
 def judged(index: PackedIndex, made_up: MadeUp, numbers: np.ndarray, features: list) -> int:
-    """Print what pages of each kind cost; return how many were judged wrongly."""
-    base = PackedPages(
-        index, "base", max_distance=3, schema=PARAMETERS.schema(), matching=MATCHING
-    )
-    wrong = 0
+    schema, wrong = PARAMETERS.schema(), 0
+    base = PackedPages(index, "base", max_distance=3, schema=schema, matching=MATCHING)
+
+    def judge(page: Page) -> Verdict | None:
+        return base.check(page, deciding(page, MATCHING))
+
     for kind, expected in KINDS.items():
-        pages = [
-            made_up.page(kind, number, own)
-            for number, own in zip(numbers.tolist(), features, strict=True)
-        ]
-
-        def judge(page: Page) -> Verdict | None:
-            return base.check(page, deciding(page, MATCHING))
-
+        given = zip(numbers.tolist(), features, strict=True)
+        pages = [made_up.page(kind, number, own) for number, own in given]
         verdicts = list(map(judge, pages))
-        decisions = [verdict and verdict.decision for verdict in verdicts]
-        wrong += len(pages) - decisions.count(expected)
-        if expected is not None:
-            found = [verdict.match.page_id for verdict in verdicts if verdict is not None]
-            wrong += found != made_up.ids[numbers].tolist()
-        tables = median(index.query, [page.fingerprint for page in pages])
-        whole = median(judge, pages)
+        wrong += [verdict and verdict.decision for verdict in verdicts] != [expected] * len(pages)
+        found = [verdict.match.page_id for verdict in verdicts if verdict is not None]
+        wrong += expected is not None and found != made_up.ids[numbers].tolist()
+        calls = ((index.query, [page.fingerprint for page in pages]), (judge, pages))
+        tables, whole = (min(round_medians(*each, ROUNDS, time.process_time_ns)) for each in calls)
         print(f"{kind:<9} {whole:>7.1f} µs in all, of which tables {tables:>7.1f} µs")
     return wrong
 
 
 def main() -> None:
-    options = arguments(
-        __doc__,
-        size=10_000_000,
-        pages=(1000, "judged, of each kind"),
-        tables=int,
-        quick={"size": 5000, "pages": 100},
-    )
+    options = arguments(__doc__, size=10_000_000, pages=(1000, "judged, of each kind"),
+                        tables=int, quick={"size": 5000, "pages": 100})  # fmt: skip
     made_up = MadeUp(options.size)
     numbers = np.random.default_rng(1).integers(0, made_up.count, options.pages)
     of_these = [made_up.features(column)[numbers] for column in range(MATCHING.features)]
@@ -140,18 +98,12 @@ def main() -> None:
     shape = {key: getattr(MATCHING, key) for key in SHAPE}
     records = Unpacked(shape, made_up.record, made_up.features, columns=MATCHING.features)
     design = packed_design(made_up.count, 3, tables=options.tables, retrieved=RETRIEVED_FAST)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "base.pack")
+    with scratch() as folder:
+        path = folder / "base.pack"
         began = time.perf_counter()
-        pieces = encode_index(
-            made_up.fingerprints,
-            design=design,
-            schema=PARAMETERS.schema(),
-            ids=made_up.ids,
-            records=records,
-        )
         with path.open("wb") as file:
-            write_pieces(file, pieces)
+            write_pieces(file, encode_index(made_up.fingerprints, design=design, ids=made_up.ids,
+                            schema=PARAMETERS.schema(), records=records))  # fmt: skip
         packed = time.perf_counter()
         index = open_packed(path)
         opened = time.perf_counter()

@@ -12,17 +12,14 @@ site's own order and in random ones; `most` is the crawl that lost most.
     python benchmarks/quality.py --preset best --show 20 --seeds 1 --truth DIR SITE...
 """
 
-from __future__ import annotations
-
 from argparse import Namespace
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import examples
 import trap_pairs
-from harness import arguments
+from harness import arguments, scratch
 from sites import SECTION, SITE_OPTIONS, WORDS, Source, load, named, no_site
 from trials import (
     CONFIGURATION_OPTIONS,
@@ -46,7 +43,6 @@ Configurations = dict[str, Parameters]
 
 
 def report(outcomes: list[Outcome], sites: list[str], shuffles: int, *, each_site: bool) -> None:
-    """Print the lines of one configuration: a line a site, and the sites pooled."""
     first = outcomes[0]
     shown = {site: [o for o in outcomes if o.site == site] for site in sites if each_site}
     for site, found in [*shown.items(), ("POOLED", outcomes)]:
@@ -68,7 +64,6 @@ def run(
     distances: tuple[int, ...] = (),
     each_site: bool = True,
 ) -> dict[tuple[str, int], list[Outcome]]:
-    """Print a table, and return the crawls by configuration and k."""
     sites = [source.folder.name for source in sources]
     stressed = f", stress: {sources[0].stress}" if sources[0].stress else ""
     pages = sum(len(load(source).pages) for source in sources)
@@ -94,7 +89,6 @@ def run(
 
 
 def section(done: dict[tuple[str, int], list[Outcome]]) -> None:
-    """Print what became of the pages to which the stress added something."""
     print("the pages of the section alone:")
     for (label, k), outcomes in done.items():
         alone = [replace(outcome, score=outcome.section) for outcome in outcomes]
@@ -104,7 +98,6 @@ def section(done: dict[tuple[str, int], list[Outcome]]) -> None:
 
 
 def sweep(text: str) -> Configurations:
-    """Return simhash alone with every shingle size and weight."""
     return {
         f"{size}-shingle {weights}": preset("paper", shingle_size=size, weights=weights, text=text)
         for size, weights in product(SIZES, WEIGHTS)
@@ -112,30 +105,24 @@ def sweep(text: str) -> Configurations:
 
 
 def traps(options: Namespace, configurations: Configurations) -> None:
-    """Print which pairs of real crawl traps are found; of made-up ones for `--quick`."""
-    with TemporaryDirectory() as scratch:
+    with scratch() as folder:
         if options.quick:
-            options.traps = Path(scratch)
-            trap_pairs.toy_traps(options.traps)
+            trap_pairs.toy_traps(folder)
+            options.traps = folder
         trap_pairs.report(options.traps, configurations, options.seeds)
 
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        "site",
-        check=no_site,
-        **SITE_OPTIONS,
-        **CONFIGURATION_OPTIONS,
-        orders=(0, "random orders besides the own"),
+        __doc__, "site", check=no_site, **SITE_OPTIONS, **CONFIGURATION_OPTIONS,
+        orders=(0, "random orders besides the own"), text=("main", None, ["main", "full"]),
         preset=(["best"], "one or several, side by side", list(PRESETS)),
-        text=("main", None, ["main", "full"]),
         stress=(str, "200 static words on every page, or on 80 of a section", [WORDS, SECTION]),
         traps=(Path, "pairs of pages that crawl traps served (trap_pairs.py)"),
         sweep=(False, "every shingle size, weight and k"),
         show=(0, "list so many wrong decisions of a kind, one by one"),
         quick={"preset": list(PRESETS), "seeds": 2, "orders": 1, "show": 3},
-    )
+    )  # fmt: skip
     if options.quick:
         options.stress = options.stress or SECTION
     configurations = {
@@ -149,13 +136,10 @@ def main() -> None:
         if not sources:
             return
         done = run(
-            sources,
-            configurations,
-            seeds=options.seeds,
-            shuffles=options.orders,
+            sources, configurations, seeds=options.seeds, shuffles=options.orders,
             distances=DISTANCES if options.sweep else (),
             each_site=not options.sweep or len(sources) == 1,
-        )
+        )  # fmt: skip
         if options.stress == SECTION:
             section(done)
         for (label, _), outcomes in done.items() if options.show else ():

@@ -6,8 +6,6 @@ fingerprints and are not repeated here.
     python benchmarks/quality_pictures.py --out docs/img --truth DIR SITE...
 """
 
-from __future__ import annotations
-
 import asyncio
 from itertools import product
 from math import comb
@@ -36,7 +34,6 @@ BUCKETS = 128
 
 
 def points(sources: list[Source], seeds: int) -> dict[tuple[str, int], tuple[float, float]]:
-    """Return recall and precision by configuration and k."""
     curves = {label: parameters for label, (parameters, _) in CURVES.items()}
     found: dict[tuple[str, int], list[Outcome]] = {}
     for configurations, way in ((curves, exhaustive), ({n: preset(n) for n in MARKS}, play)):
@@ -46,14 +43,11 @@ def points(sources: list[Source], seeds: int) -> dict[tuple[str, int], tuple[flo
             for outcome in outcomes:
                 found.setdefault((outcome.label, outcome.k), []).append(outcome)
     scores = {key: pooled(outcomes) for key, outcomes in found.items()}
-    return {
-        key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
-        for key, each in scores.items()
-    }
+    return {key: (fmean(s.recall for s in each), fmean(s.precision for s in each))
+            for key, each in scores.items()}  # fmt: skip
 
 
 def precision_recall(sources: list[Source], seeds: int) -> Figure:
-    """Draw precision and recall of simhash alone over k, and of the presets."""
     found = points(sources, seeds)
     figure = Figure(figsize=(7, 4.6), layout="constrained")
     axes = figure.subplots()
@@ -77,7 +71,6 @@ def precision_recall(sources: list[Source], seeds: int) -> Figure:
 
 
 def exhaustive(trial: Trial) -> list[Outcome]:
-    """Compare each page of a site with all that were kept, for every k."""
     site = load(trial.source)
     parameters = seeded(trial.parameters, trial.seed)
     reader, (order,) = Reader.of(site, parameters), site.orders(0)
@@ -85,10 +78,9 @@ def exhaustive(trial: Trial) -> list[Outcome]:
     stored = asyncio.run(crawl(reader, order))
     assert within(pages, parameters.max_distance) == stored.keys(), "a store judges otherwise"
     return [
-        Outcome(label=trial.label, site=site.name, seed=trial.seed, order=0, k=k,
-                score=site.judge(order, within(pages, k)))
+        Outcome(trial.label, site.name, trial.seed, 0, k, site.judge(order, within(pages, k)))
         for k in DISTANCES
-    ]  # fmt: skip
+    ]
 
 
 def within(pages: list[Page | Verdict], k: int) -> set[int]:
@@ -100,12 +92,11 @@ def within(pages: list[Page | Verdict], k: int) -> set[int]:
         if isinstance(page, Verdict):
             continue
         value = page.fingerprint
-        if page.exact:
-            if value in short:
-                dropped.add(number)
-            short.add(value)
-        elif np.any(np.bitwise_count(kept[:count] ^ np.uint64(value)) <= k):
+        near = np.bitwise_count(kept[:count] ^ np.uint64(value)) <= k
+        if value in short if page.exact else np.any(near):
             dropped.add(number)
+        elif page.exact:
+            short.add(value)
         else:
             kept[count] = value
             count += 1
@@ -113,7 +104,6 @@ def within(pages: list[Page | Verdict], k: int) -> set[int]:
 
 
 def fingerprints(sources: list[Source]) -> Figure:
-    """Draw how evenly the fingerprints of all pages lie."""
     readers = (Reader.of(load(source), CURVES["3-shingles"][0]) for source in sources)
     pages = (page for reader in readers for page in reader.all_pages())
     found = [page.fingerprint for page in pages if isinstance(page, Page) and not page.exact]
@@ -144,30 +134,21 @@ def fingerprints(sources: list[Source]) -> Figure:
 
 
 def differing(values: np.ndarray) -> np.ndarray:
-    """Return the share of neighbours whose highest differing bit is each; 0 is the lowest bit."""
     highest = [int(value).bit_length() - 1 for value in values[1:] ^ values[:-1]]
     return np.bincount(highest, minlength=64) / len(highest)
 
 
 def main() -> None:
-    options = arguments(
-        __doc__,
-        "site",
-        check=no_site,
-        **SITE_OPTIONS,
-        out=(Path("docs/img"), "folder"),
-        seeds=(3, "hash seeds"),
-        quick={},
-    )
+    options = arguments(__doc__, "site", check=no_site, **SITE_OPTIONS, quick={},
+                        out=(Path("docs/img"), "folder"), seeds=(3, "hash seeds"))  # fmt: skip
     mpl.use("agg")
     mpl.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
     with named(options) as sources:
         folder = options.cache if options.quick else options.out
         folder.mkdir(parents=True, exist_ok=True)
-        for figure, name in (
-            (precision_recall(sources, options.seeds), "precision-recall.png"),
-            (fingerprints(sources), "fingerprints.png"),
-        ):
+        drawn = {"precision-recall.png": precision_recall(sources, options.seeds),
+                 "fingerprints.png": fingerprints(sources)}  # fmt: skip
+        for name, figure in drawn.items():
             figure.savefig(folder / name, dpi=110, metadata={"Software": None})
             print(f"{name}: {(folder / name).stat().st_size:,} bytes")
 

@@ -4,21 +4,18 @@ Without a folder, the pages of the example (`example_project`) stand in for one.
 read a page is printed with every figure: the optional compiled extension, or pure Python.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.machinery import ExtensionFileLoader
 from itertools import count, product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from urllib.parse import quote
 
-from harness import arguments, html_files
+from harness import arguments, html_files, scratch
 
 SEED = 2007
 
@@ -35,17 +32,12 @@ class Contestant(NamedTuple):
 
 
 def options_of(doc: str | None, quick: dict[str, int]) -> Namespace:
-    """Return a command line that names sites, and how much of them is measured."""
     return arguments(
-        doc,
-        "site",
-        pages=(400, "sampled of each site"),
-        rounds=5,
+        doc, "site", pages=(400, "sampled of each site"), rounds=5, quick=quick,
         preset=["paper", "compact", "best"],
         store=(["memory:"], "memory:, sqlite, redis (a server is started)"),
         pure=(False, "the pure code as well, beside the compiled extension"),
-        quick=quick,
-    )
+    )  # fmt: skip
 
 
 @contextmanager
@@ -54,28 +46,24 @@ def setting(options: Namespace) -> Iterator[tuple[list[Path], dict[Contestant, I
 
     A Redis server is started where one is wanted.
     """
-    with TemporaryDirectory() as scratch:
-        folders = options.site or [example_site(Path(scratch), options.pages)]
-        uris = {"memory:": "memory:", "sqlite": f"sqlite:{scratch}/{{}}.db"}
-        ways = [False, True] if options.pure else [False]
-        named = [Contestant(*each) for each in product(options.preset, options.store, ways)]
-        runs = count()
+    with scratch() as work, ExitStack() as stack:
+        uris = {"sqlite": f"sqlite:{work}/run-{{}}.db"}
+        if "redis" in options.store:
+            from redis_servers import RedisServer
+
+            uris["redis"] = stack.enter_context(RedisServer()).uri
+        runs, ways = count(), [False, True] if options.pure else [False]
 
         def stores(uri: str) -> Iterator[str]:
-            while True:
-                yield uri.format(f"run-{next(runs)}")
+            return (uri.format(run) for run in runs)
 
-        def found() -> dict[Contestant, Iterator[str]]:
-            return {one: stores(uris.get(one.store, one.store)) for one in named}
-
-        if "redis" not in options.store:
-            yield folders, found()
-            return
-        from redis_servers import RedisServer
-
-        with RedisServer() as server:
-            uris["redis"] = server.uri
-            yield folders, found()
+        yield (
+            options.site or [example_site(work, options.pages)],
+            {
+                (one := Contestant(*each)): stores(uris.get(one.store, one.store))
+                for each in product(options.preset, options.store, ways)
+            },
+        )
 
 
 def example_site(folder: Path, most: int) -> Path:
@@ -93,14 +81,12 @@ def example_site(folder: Path, most: int) -> Path:
 
 
 def sample(folder: Path, count: int) -> dict[str, bytes]:
-    """Return path and bytes of pages drawn from a site, in the site's own order."""
     found = html_files(folder)
     drawn = sorted(random.Random(SEED).sample(found, min(count, len(found))))
     return {"/" + quote(str(path.relative_to(folder))): path.read_bytes() for path in drawn}
 
 
 def way_taken() -> str:
-    """Return which way pages are read in this process, once the package is imported."""
     compiled = (
         isinstance(module.__spec__.loader, ExtensionFileLoader)
         for name, module in tuple(sys.modules.items())

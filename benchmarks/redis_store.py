@@ -1,24 +1,18 @@
 """What pages cost in Redis: memory, requests and time, by preset, on one server or in a cluster.
 
-Each preset has servers of its own, started here. The same pages are put into all of them through
-the store, and confirmed: their fingerprints and features are uniform, their evidence is that of
-made-up pages. Then pages are judged in rounds, by one preset and the next in turn, so that what
-else the machine does meets all of them:
+Each preset has servers of its own, started here, into which the same pages are put through the
+store: fingerprints and features are uniform, evidence is that of made-up pages. Then pages are
+judged in rounds, one preset after the other: *new*, which resemble none; *duplicate*, 0 to 3 bits
+from a page there, with half of its features and its evidence; *refused*, as near, which say
+something else and are kept. Every answer is checked against what was planted.
 
-new        it resembles none
-duplicate  of a page there: 0 to 3 bits away, shares half of its features, says the same
-refused    as near, and shares a feature, but says something else: it is kept
-
-Every answer is checked against what was planted.
-
-    python benchmarks/redis_store.py                                   # 200,000 pages
     python benchmarks/redis_store.py --pages 1_000_000 --preset paper --tables 4 6 10
     python benchmarks/redis_store.py --cluster                         # three masters
 
 "bytes" are what the servers take for everything, the rest is MEMORY USAGE of keys; no URLs are
 stored. "log" is what appendonly writes, at this size, of a page that is kept. "server CPU" is that
-of the servers' processes (INFO cpu). In a cluster "scripts" are those that a page calls,
-"requests" what is sent for them: scripts that are due at once go to each master together.
+of the servers' processes. In a cluster "scripts" are those that a page calls, "requests" what is
+sent for them: scripts that are due at once go to each master together.
 """
 
 from __future__ import annotations
@@ -31,7 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from harness import arguments
@@ -51,11 +45,10 @@ from scrapy_neardup.verdict import Decision, Page
 K = 3
 LAYOUTS = {4: Layout(K, 4), 6: Layout(K, 3, parts=2), 10: Layout(K, 5)}
 KINDS = {"new": Decision.NEW, "duplicate": Decision.DUPLICATE, "refused": Decision.NEW}
-ROUNDS, FILLED_AT_ONCE, LOGGED = 10, 512, 500
+ROUNDS, FILLED_AT_ONCE, LOGGED, IDLE_TURNS = 10, 512, 500, 20
 STEP = 7919  # a prime: pages that others resemble come in no order, and none twice
 TEXTS = 50
 """Number of made-up pages whose evidence the pages have."""
-IDLE_TURNS = 20
 TREES = {
     False: {"page": "identity", "f": "features", "body": "bodies", "bodies": "bodies"},
     True: {"t1": "entries", "f": "features", "page": "pointers", "schema": "schema"},
@@ -82,7 +75,6 @@ class Counting(ClusterCalls):
 
     @classmethod
     async def all_done(cls) -> None:
-        """Wait for what is done beside judging: it costs time as well."""
         idle = 0
         while idle < IDLE_TURNS:
             idle = 0 if cls.under_way else idle + 1
@@ -96,13 +88,14 @@ class CountingStore(RedisClusterStore):
 @cache
 def evidence_of(parameters: Parameters) -> list[bytes]:
     """Return the evidence of made-up pages of one site; simhash alone has none."""
-    analyser, found = Analyser(parameters), []
-    for number in range(TEXTS):
+    analyser = Analyser(parameters)
+
+    def page(number: int) -> Page:
         words = " ".join(f"w{number * 1000 + word}" for word in range(400))
-        tree = parse_html(f"<title>t{number}</title><p>{words}</p>".encode())
-        page = analyser.page(analyser.read(tree), page_id=number, url=f"http://a.test/{number}")
-        found.append(page.evidence)
-    return found
+        content = analyser.read(parse_html(f"<title>t{number}</title><p>{words}</p>".encode()))
+        return analyser.page(content, page_id=number, url=f"http://a.test/{number}")
+
+    return [page(number).evidence for number in range(TEXTS)]
 
 
 class Contestant:
@@ -123,31 +116,26 @@ class Contestant:
         self.timings: dict[tuple[str, int], Timing] = defaultdict(Timing)
 
     def page(self, number: int) -> Page:
-        """Return the page of this number, which resembles no other's."""
         chance = np.random.default_rng(number)
         drawn = chance.integers(0, 2**64, 2 + self.matching.features, dtype=np.uint64).tolist()
         evidence = evidence_of(self.parameters)[number % TEXTS]
+        page_id, fingerprint, *features = drawn
         return Page(
-            id=drawn[0], fingerprint=drawn[1], features=tuple(drawn[2:]), evidence=evidence
+            id=page_id, fingerprint=fingerprint, features=tuple(features), evidence=evidence
         )
 
     def near(self, known: int, number: int, *, repeats: bool) -> Page:
         """Return a page near that of number `known`; one that is refused says something else."""
         base, own = self.page(known), self.page(number)
-        flipped = np.random.default_rng((known, number)).choice(
-            64, number % (K + 1), replace=False
-        )
+        chance = np.random.default_rng((known, number))
+        flipped = sum(1 << bit for bit in chance.permutation(64)[: number % (K + 1)].tolist())
         shared = self.matching.features // 2 if repeats else 1
         evidence = evidence_of(self.parameters)[(known + (not repeats)) % TEXTS]
-        return replace(
-            own,
-            fingerprint=base.fingerprint ^ sum(1 << bit for bit in flipped.tolist()),
-            features=base.features[:shared] + own.features[shared:],
-            evidence=evidence,
-        )
+        features = base.features[:shared] + own.features[shared:]
+        return replace(own, fingerprint=base.fingerprint ^ flipped, features=features,
+                       evidence=evidence)  # fmt: skip
 
     async def fill(self, pages: int) -> dict[str, float]:
-        """Store pages, each of which must be new, and confirm them; return bytes a page."""
         empty = self.info("memory", "used_memory")
 
         async def keep(number: int) -> None:
@@ -171,7 +159,6 @@ class Contestant:
         return {name: size / pages for name, size in found.items()}
 
     async def logged(self, numbers: range) -> float:
-        """Return the bytes of the server's log for each new page."""
         client = self.servers[0].client()
         client.config_set("appendonly", "yes")
         while (about := client.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110
@@ -183,13 +170,8 @@ class Contestant:
         return (after - about["aof_current_size"]) / len(numbers)
 
     def info(self, section: str, *names: str) -> float:
-        """Return figures of the servers, added up."""
-        return sum(
-            server.client().info(section)[name] for server in self.servers for name in names
-        )
-
-    def cpu(self) -> float:
-        return self.info("cpu", "used_cpu_user", "used_cpu_sys")
+        found = (server.client().info(section) for server in self.servers)
+        return sum(each[name] for each in found for name in names)
 
 
 class Timing:
@@ -200,7 +182,6 @@ class Timing:
         self.sums: Counter[str] = Counter()
 
     async def run(self, by: Contestant, pages: list[Page], at_once: int, wanted: Decision) -> None:
-        """Judge pages with so many under way; every answer has to be the wanted one."""
         waiting = iter(pages)
 
         async def work() -> None:
@@ -211,7 +192,8 @@ class Timing:
                 self.seconds.append(time.perf_counter() - start)
 
         def clocks() -> dict[str, float]:
-            return {"wall": time.perf_counter(), "server": by.cpu(), "client": time.process_time(),
+            return {"wall": time.perf_counter(), "client": time.process_time(),
+                    "server": by.info("cpu", "used_cpu_user", "used_cpu_sys"),
                     "requests": Counting.requests, "scripts": Counting.made}  # fmt: skip
 
         before = clocks()
@@ -234,21 +216,19 @@ class Timing:
 
 def batches(pages: int, probes: int, at_once: tuple[int, ...]) -> Iterator[tuple]:
     """Yield kind, concurrency and page numbers of each timing; no number comes twice."""
-    starts = itertools.count(pages, max(probes // ROUNDS, 1))
-    for _ in range(ROUNDS):
-        for number, kind in itertools.product(at_once, KINDS):
-            start = next(starts)
-            yield kind, number, range(start, start + max(probes // ROUNDS, 1))
+    size = max(probes // ROUNDS, 1)
+    timings = itertools.product(range(ROUNDS), at_once, KINDS)
+    for start, (_, number, kind) in zip(itertools.count(pages, size), timings, strict=False):
+        yield kind, number, range(start, start + size)
 
 
-async def measure(pages: int, probes: int, presets: list[str], tables: list[int], *,
+async def measure(pages: int, probes: int, preset: list[str], tables: list[int], *,
                   cluster: bool) -> dict[str, dict[str, float]]:  # fmt: skip
-    """Return the figures of each contestant."""
     results: dict[str, dict[str, float]] = {}
     async with AsyncExitStack() as stack:
         contestants = []
-        for preset, number in itertools.product(presets, tables):
-            contestants.append(one := Contestant(preset, number, stack, cluster=cluster))
+        for name, number in itertools.product(preset, tables):
+            contestants.append(one := Contestant(name, number, stack, cluster=cluster))
             await stack.enter_async_context(one.store)
             results[one.name] = await one.fill(pages)
             if not cluster:
@@ -259,12 +239,9 @@ async def measure(pages: int, probes: int, presets: list[str], tables: list[int]
             for one in contestants[:: 1 if turn % 2 else -1]:
                 if kind == "refused" and not one.matching.text_bits:
                     continue
-                arrivals = [
-                    one.page(each)
-                    if kind == "new"
-                    else one.near(each * STEP % pages, each, repeats=kind == "duplicate")
-                    for each in numbers
-                ]
+                near = partial(one.near, repeats=kind == "duplicate")
+                arrivals = [one.page(each) if kind == "new" else near(each * STEP % pages, each)
+                            for each in numbers]  # fmt: skip
                 await one.timings[kind, number].run(one, arrivals, number, KINDS[kind])
         for one in contestants:
             for (kind, number), timing in one.timings.items():
@@ -274,7 +251,6 @@ async def measure(pages: int, probes: int, presets: list[str], tables: list[int]
 
 
 def table(results: dict[str, dict[str, float]]) -> Iterator[str]:
-    """Yield lines of figures side by side, and what each has more than the first, or times."""
     first, *others = results
     yield f"{'':38}" + "".join(f"{name:>10}{'':>9}" for name in results).rstrip()
     for figure in dict.fromkeys(name for found in results.values() for name in found):
@@ -290,18 +266,12 @@ def table(results: dict[str, dict[str, float]]) -> Iterator[str]:
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        pages=(200_000, "put there first"),
-        probes=(5_000, "pages a timing"),
-        preset=["paper", "best", "compact"],
-        tables=([4], None, list(LAYOUTS)),
-        cluster=(False, "three masters"),
-        quick={"pages": 600, "probes": 60},
-    )
-    figures = measure(
-        options.pages, options.probes, options.preset, options.tables, cluster=options.cluster
-    )
-    print(f"{options.pages:,} pages, k = {K}", *table(asyncio.run(figures)), sep="\n")
+        __doc__, pages=(200_000, "put there first"), probes=(5_000, "pages a timing"),
+        preset=["paper", "best", "compact"], tables=([4], None, list(LAYOUTS)),
+        cluster=(False, "three masters"), quick={"pages": 600, "probes": 60},
+    )  # fmt: skip
+    given = {key: value for key, value in vars(options).items() if key != "quick"}
+    print(f"{options.pages:,} pages, k = {K}", *table(asyncio.run(measure(**given))), sep="\n")
 
 
 if __name__ == "__main__":

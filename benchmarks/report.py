@@ -2,29 +2,22 @@
 
 An audit of a million verdicts is made up and reported on, in a process of its own (seconds and
 peak memory); then one with 100,000 drops is opened in headless Chromium, where one is installed:
-milliseconds to the first paint and to the end of loading, the median of three, and from a key
-in the search field, or a choice in a list, to the next frame. Counts are compared with those of
-the audit.
-
-    python benchmarks/report.py
-    python benchmarks/report.py --lines 100000
-    python benchmarks/report.py --quick
+milliseconds to the first paint and to the end of loading, the median of three, and from a key in
+the search field, or a choice in a list, to the next frame. Counts are compared with those of the
+audit.
 """
-
-from __future__ import annotations
 
 import json
 import random
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 
-from harness import arguments
+from harness import arguments, scratch
 
 KEPT_SHARE = 0.44
 COMMAND = (sys.executable, "-c", "from scrapy_neardup.cli import main; main()", "report")
@@ -53,12 +46,9 @@ def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
     dropped = number = 0
     with path.open("w") as file:
         while number < lines if drops is None else dropped < drops:
-            line = {
-                "time": (start + timedelta(milliseconds=20 * number)).isoformat(),
-                "id": f"{number:016x}",
-                "fingerprint": f"{number:016x}",
-                "tokens": source.randrange(32, 2_000),
-            }
+            line = {"time": (start + timedelta(milliseconds=20 * number)).isoformat(),
+                    "id": f"{number:016x}", "fingerprint": f"{number:016x}",
+                    "tokens": source.randrange(32, 2_000)}  # fmt: skip
             if not kept or source.random() < KEPT_SHARE:
                 title = " ".join(source.choices(words, k=5))
                 kind = source.choice(["product/{}.html", "article/{}", "forum/{}?page=2"])
@@ -81,14 +71,12 @@ def write_audit(path: Path, lines: int, drops: int | None = None) -> int:
 
 
 def made(audit: Path, page: Path) -> float:
-    """Make the report on an audit; return how many seconds it took."""
     start = time.perf_counter()
     subprocess.run([*COMMAND, audit, "--output", page], check=True, stderr=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
 def opened(page: Path, drops: int) -> None:
-    """Open a page three times, filter it, and print how long each took."""
     import headless
 
     browser = headless.start()
@@ -114,14 +102,13 @@ def opened(page: Path, drops: int) -> None:
 
 
 def main() -> None:
-    options = arguments(
-        __doc__, lines=1_000_000, drops=100_000, quick={"lines": 10_000, "drops": 1_000}
-    )
     import headless
 
+    quick = {"lines": 10_000, "drops": 1_000}
+    options = arguments(__doc__, lines=1_000_000, drops=100_000, quick=quick)
     print(TARGETS)
-    with tempfile.TemporaryDirectory() as folder:
-        audit, page = Path(folder, "audit.jsonl"), Path(folder, "report.html")
+    with scratch() as folder:
+        audit, page = folder / "audit.jsonl", folder / "report.html"
         found = write_audit(audit, options.lines)
         seconds = made(audit, page)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

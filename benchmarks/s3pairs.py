@@ -7,10 +7,7 @@ stands on a host of its own, of which nothing else is known, as most pages of a 
 
     python benchmarks/s3pairs.py pairs.jsonl.xz
     python benchmarks/s3pairs.py pairs.jsonl.xz --preset best --missed 3
-    python benchmarks/s3pairs.py --quick
 """
-
-from __future__ import annotations
 
 import json
 import lzma
@@ -36,7 +33,6 @@ Pair = tuple[str, str, str]
 
 
 def read(path: Path) -> list[Pair]:
-    """Return the pairs of a file."""
     opened = lzma.open if path.suffix == ".xz" else open
     with opened(path, "rt", encoding="utf-8") as lines:
         pairs = [json.loads(line) for line in lines]
@@ -44,7 +40,6 @@ def read(path: Path) -> list[Pair]:
 
 
 def made_up() -> Iterator[Pair]:
-    """Yield two pairs of each label, the pages of which have all to nothing in common."""
     chance = Random(1)
 
     def words(count: int) -> str:
@@ -57,23 +52,18 @@ def made_up() -> Iterator[Pair]:
 
 
 def found(pairs: Sequence[Pair], preset: str) -> list[bool]:
-    """Return of each pair whether the plugin takes the second page for the first one."""
     records = [
         Record(page=url, url=url, text=text)
-        for number, (first, second, _) in enumerate(pairs)
-        for url, text in zip(urls(number), (first, second), strict=True)
+        for number, texts in enumerate(pairs)
+        for url, text in zip(
+            (f"http://site{number}.example/{n}" for n in "ab"), texts, strict=False
+        )
     ]
     parameters = replace(parameters_of(preset), scope="host")  # a page may be in several pairs
     return [verdict.is_duplicate for verdict in verdicts(records, parameters)[1::2]]
 
 
-def urls(number: int) -> tuple[str, str]:
-    """Return the addresses of a pair's pages, on a host that no other pair has."""
-    return f"http://site{number}.example/a", f"http://site{number}.example/b"
-
-
 def rows(pairs: Sequence[Pair], presets: Iterable[str], missed: int) -> Iterator[str]:
-    """Yield a line a preset: how many pairs of each label it finds."""
     of_label = Counter(label for *_, label in pairs)
     heads = "".join(f"{f'{label} of {of_label[label]}':>12}" for label in LABELS)
     yield f"{'found of label':14}{heads}"
@@ -82,24 +72,18 @@ def rows(pairs: Sequence[Pair], presets: Iterable[str], missed: int) -> Iterator
         counts = Counter(label for (*_, label), hit in zip(pairs, hits, strict=True) if hit)
         assert preset not in PRESETS or not counts["0"], f"{preset} takes different pages for one"
         yield f"{preset:14}" + "".join(f"{counts[label]:12}" for label in LABELS)
-        wrong = [
-            (number, pair)
-            for number, (pair, hit) in enumerate(zip(pairs, hits, strict=True))
-            if hit != (pair[2] == "3")
-        ]
-        for number, (first, second, label) in wrong[:missed]:
+        wrong = [number for number, hit in enumerate(hits) if hit != (pairs[number][2] == "3")]
+        for number in wrong[:missed]:
+            first, second, label = pairs[number]
             yield f"  pair {number}, label {label}: {first[:60]!r} {second[:60]!r}"
 
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        "file",
+        __doc__, "file", preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"), quick={},
         check=lambda given: None if given.quick or given.file else "which FILE of pairs?",
-        preset=(list(CONFIGURATIONS), "PRESET, or PRESET+TITLES"),
         missed=(0, "wrong verdicts to show, a preset"),
-        quick={},
-    )
+    )  # fmt: skip
     pairs = list(made_up()) if options.quick else read(options.file[0])
     print(*rows(pairs, options.preset, options.missed), sep="\n")
 

@@ -1,16 +1,11 @@
 """Real sites with a known truth, for the benchmarks that ask how good a verdict is.
 
-A site is a folder of HTML pages. Its truth is either a pair of files as described in
-`listed`, or computed here: the exact Jaccard resemblance of word 4-shingles, by
-`scrapy_neardup.joins`, of the main text; or, apart from all that the plugin does to find it, of
-the full text without the lines that are on a tenth of the site's pages or half of those of a
-folder, which can be known only when all of the site is.
-
-Pages may be stressed: the same 200 made-up words in a plain ``div``, without class or id, at the
-end of each page (``words``), or of 80 that follow one another in the site's own order
-(``section``), before they are read.
-
-What was read is kept in a folder, by the code that read it.
+A site is a folder of HTML pages. Its truth is a pair of files (`listed`) or computed here: the
+exact Jaccard resemblance of word 4-shingles of the main text; or of the full text without the
+lines that are on a tenth of the site's pages or half of those of a folder, which nothing knows
+before it has seen the whole site. Pages may be stressed: the same 200 made-up words in a plain
+``div`` at the end of each page (``words``), or of 80 that follow one another (``section``). What
+was read is kept in a folder, by the code that read it.
 """
 
 from __future__ import annotations
@@ -31,11 +26,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
-from harness import html_files
+from harness import html_files, scratch
 
 from scrapy_neardup import text
 from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
@@ -90,16 +84,14 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """True duplicates among the dropped."""
         return self.found / self.dropped if self.dropped else 1.0
 
     @property
     def recall(self) -> float:
-        """Dropped among the true duplicates."""
         return self.found / self.duplicates if self.duplicates else 1.0
 
     def __add__(self, other: Score) -> Score:
-        return Score(*(getattr(self, name) + getattr(other, name) for name in vars(self)))
+        return Score(*map(sum, zip(vars(self).values(), vars(other).values(), strict=True)))
 
 
 @dataclass
@@ -115,16 +107,13 @@ class Site:
     """The pages to which something was added, if not to all."""
 
     def url(self, page: int) -> str:
-        """Return the address of a page."""
         return f"http://{self.name}.test/{self.pages[page]}"
 
     def orders(self, shuffles: int) -> list[list[int]]:
-        """Return the site's own order and so many random ones, always the same."""
         own = list(range(len(self.pages)))
         return [own, *(random.Random(seed).sample(own, len(own)) for seed in range(shuffles))]
 
     def nearest(self, page: int, rank: list[int]) -> tuple[float, int]:
-        """Return how alike the most alike of the pages of a lower rank is, and which."""
         alike = self.alike.get(page, ())
         earlier = ((value, other) for other, value in alike if rank[other] < rank[page])
         return max(earlier, default=(0.0, -1))
@@ -132,25 +121,18 @@ class Site:
     def judge(
         self, order: list[int], dropped: set[int], among: frozenset[int] | None = None
     ) -> Score:
-        """Compare the set of `dropped` pages, met in this `order`, with the truth.
-
-        With `among` only those pages count.
-        """
-        rank = ranks(order)
-        score = Score()
+        """Compare the set of `dropped` pages, met in this `order`, with the truth; with `among`,
+        only those pages count."""
+        rank, score = ranks(order), Score()
         for page in order if among is None else among:
-            best, _ = self.nearest(page, rank)
-            score.pages += 1
-            score.duplicates += best >= DUPLICATE
-            if page in dropped:
-                score.dropped += 1
-                score.found += best >= DUPLICATE
-                score.lost += best < LOST
+            best, is_dropped = self.nearest(page, rank)[0], page in dropped
+            is_duplicate, is_lost = best >= DUPLICATE, best < LOST
+            score += Score(1, is_dropped, is_duplicate, is_dropped and is_duplicate,
+                           is_dropped and is_lost)  # fmt: skip
         return score
 
 
 def ranks(order: list[int]) -> list[int]:
-    """Return the rank of each page in an order."""
     return np.argsort(np.array(order, np.int64)).tolist()
 
 
@@ -162,16 +144,13 @@ def load(source: Source) -> Site:
         pages, alike = listed(folder.name, truth)
     else:
         pages = [str(path.relative_to(folder)) for path in html_files(folder)]
-        view, make = ("main", exact_truth)
-        if not source.templates:
-            folders = [str(Path(page).parent) for page in pages]
-            view, make = "full", partial(truth_of_lines, folders=folders)
-        plain = read_contents(replace(source, view=view, stress=None), pages)
+        folders = [str(Path(page).parent) for page in pages]
+        view, make = ("main", exact_truth) if source.templates else (
+            "full", partial(truth_of_lines, folders=folders))  # fmt: skip
         # Of a page that says nothing, such as a spinner, no truth can know anything.
-        judged = (len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS for content in plain)
         plain = [
-            content if is_judged else Content(text="")
-            for content, is_judged in zip(plain, judged, strict=True)
+            content if len(token_hashes(content.text)) >= MIN_JUDGED_TOKENS else Content(text="")
+            for content in read_contents(replace(source, view=view, stress=None), pages)
         ]
         alike = _kept(source.cache, f"truth-{view}-{_digest(folder, pages)}", lambda: make(plain))
     section = _section(len(pages)) if source.stress == SECTION else ()
@@ -179,11 +158,8 @@ def load(source: Source) -> Site:
 
 
 def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
-    """Read a site's truth.
-
-    ``NAME.pages.tsv.gz`` lists the pages as ``VERSION:path`` in judging order, and
-    ``NAME.pairs.tsv.gz`` the pairs (columns a, b, J4_full, J4_main).
-    """
+    """Read a site's truth: ``NAME.pages.tsv.gz`` lists the pages as ``VERSION:path`` in judging
+    order, ``NAME.pairs.tsv.gz`` the pairs (columns a, b, J4_full, J4_main)."""
     with gzip.open(truth / f"{name}.pages.tsv.gz", "rt") as lines:
         names = lines.read().splitlines()
     number = {name: position for position, name in enumerate(names)}
@@ -199,7 +175,6 @@ def listed(name: str, truth: Path) -> tuple[list[str], Alike]:
 
 
 def read_contents(source: Source, pages: list[str]) -> list[Content]:
-    """Return the `Content` of each page."""
     key = f"{source.view}-{source.stress or 'plain'}-{_digest(source.folder, pages)}"
 
     def read() -> list[Content]:
@@ -212,13 +187,11 @@ def read_contents(source: Source, pages: list[str]) -> list[Content]:
 
 
 def _section(pages: int) -> range:
-    """Return which pages of a site are the section: those in its middle."""
     start = max(0, (pages - SECTION_PAGES) // 2)
     return range(start, min(pages, start + SECTION_PAGES))
 
 
 def _added(stress: str | None, pages: int) -> list[bytes]:
-    """Return the element that is added to each page; ``b""`` for none."""
     chance = random.Random(stress)
     words = (
         "".join(chance.choices(_SYLLABLES, k=chance.randint(2, 4))) for _ in range(ADDED_WORDS)
@@ -235,7 +208,6 @@ def _read(page: Path, element: bytes, view: View) -> Content:
 
 
 def read_page(body: bytes, view: View = "main") -> Content:
-    """Return what a page says; nothing if it can't be parsed."""
     try:
         return Extractor(mode=view).extract(parse_html(body))
     except InputError:
@@ -243,7 +215,6 @@ def read_page(body: bytes, view: View = "main") -> Content:
 
 
 def _kept(cache: Path, key: str, make: Callable[[], T]) -> T:
-    """Return what was made under this key before, or make it."""
     file = cache / f"{key}.pickle"
     if file.exists():
         return pickle.loads(file.read_bytes())
@@ -268,27 +239,24 @@ def _shingles(page: str) -> np.ndarray:
 
 
 def exact(a: str, b: str) -> float:
-    """Return the Jaccard resemblance of the word 4-shingles of two texts."""
     x, y = _shingles(a), _shingles(b)
     shared = len(np.intersect1d(x, y, assume_unique=True))
     return shared / max(1, len(x) + len(y) - shared)
 
 
 def exact_truth(contents: list[Content]) -> Alike:
-    """Return which pages resemble each other at least `LOST`, by an exact join."""
     alike: Alike = defaultdict(list)
     pairs = self_join([_shingles(content.text) for content in contents], LOST)
-    for a, b, resemblance in zip(pairs.i, pairs.j, pairs.similarity, strict=True):
-        alike[int(a)].append((int(b), float(resemblance)))
-        alike[int(b)].append((int(a), float(resemblance)))
+    columns = (each.tolist() for each in (pairs.i, pairs.j, pairs.similarity))
+    for a, b, resemblance in zip(*columns, strict=True):
+        alike[a].append((b, resemblance))
+        alike[b].append((a, resemblance))
     return alike
 
 
 def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
-    """Return the same of the texts without the lines that many pages share.
-
-    A page that says nothing else keeps its text.
-    """
+    """Return the same of the texts without the lines that many pages share; a page that says
+    nothing else keeps its text."""
     lines = [
         [" ".join(line.split()) for line in content.text.splitlines() if line.strip()]
         for content in contents
@@ -306,11 +274,9 @@ def truth_of_lines(contents: list[Content], folders: list[str]) -> Alike:
         "\n".join(line for line in page if line not in templates[""] | templates[folder])
         for page, folder in zip(lines, folders, strict=True)
     ]
+    texts = zip(own, contents, strict=True)
     return exact_truth(
-        [
-            Content(text=rest) if len(token_hashes(rest)) else content
-            for rest, content in zip(own, contents, strict=True)
-        ]
+        [Content(rest) if len(token_hashes(rest)) else all_ for rest, all_ in texts]
     )
 
 
@@ -339,20 +305,16 @@ SITE_OPTIONS: dict[str, Any] = {
 
 
 def no_site(options: Namespace) -> str | None:
-    """Return what is wrong with the sites that a command line names."""
     if not (options.site or options.quick or getattr(options, "traps", None)):
         return "name at least one folder of pages, or --quick"
-    missing = [folder for folder in options.site if not folder.is_dir()]
-    return f"{missing[0]} is no folder" if missing else None
+    return next((f"{each} is no folder" for each in options.site if not each.is_dir()), None)
 
 
 @contextmanager
 def named(options: Namespace) -> Iterator[list[Source]]:
-    """Yield the sites of a command line, read; `--quick` makes one up for so long."""
-    with TemporaryDirectory() as scratch:
+    with scratch() as work:
         if options.quick:
-            options.site, options.truth = [toy_site(Path(scratch))], None
-            options.cache = Path(scratch)
+            options.site, options.truth, options.cache = [toy_site(work)], None, work
         sources = [
             Source(folder, options.truth, options.cache, getattr(options, "text", "main"),
                    getattr(options, "stress", None), templates=not options.no_templates)

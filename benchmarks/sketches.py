@@ -3,25 +3,24 @@
 Sets are shingles of running numbers, in pairs of a known resemblance. What is printed is also
 required: every estimate is unbiased and no further off than its docstring says, and filters
 by features accept as often as their curve says, within four standard deviations of as many
-pairs.
+pairs. With --out, the curve P[6, 14, 2] of Broder 2000, Figures 1 and 2, is drawn with the points
+that were measured.
 
-    python benchmarks/sketches.py
-    python benchmarks/sketches.py --quick
+    python benchmarks/sketches.py [--quick] [--out docs/img]
 """
 
-from __future__ import annotations
-
 import timeit
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import count, product
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 from harness import Table, arguments
 
 from scrapy_neardup.fingerprints import features, token_hashes
-from scrapy_neardup.fingerprints.broder import acceptance, broder_features, minima
+from scrapy_neardup.fingerprints.broder import broder_features, minima
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
@@ -30,11 +29,15 @@ from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 
 RESEMBLANCES, BINS, BITS = (0.8, 0.9, 0.95), (64, 128, 256), (1, 2, 4, 8)
+FILTERED = (0.7, 0.75, 0.77, 0.8, 0.825, 0.85, 0.875, 0.9, 0.925, 0.95, 0.975)
+WAYS = {"independent": "#1f5fa8", "one": "#d9730d"}
+"""How minima are permuted -> colour of its points."""
+Points = dict[str, list[tuple[float, float]]]
+"""Way -> resemblance, and share that is accepted."""
 NUMBERS, RANDOM = count(), np.random.default_rng(1)
 
 
 def shingles(size: int) -> np.ndarray:
-    """Return so many shingles that no earlier call has returned."""
     text = " ".join(str(next(NUMBERS)) for _ in range(size + 2))
     # The order that `features` returns depends on the hashes, and what is taken from the
     # front must not.
@@ -42,7 +45,6 @@ def shingles(size: int) -> np.ndarray:
 
 
 def pairs(number: int, size: int, resemblance: float) -> Iterator[tuple]:
-    """Yield pairs of sets of about `size` shingles, and their exact resemblance."""
     union = round(2 * size / (1 + resemblance))
     shared = round(resemblance * union)
     middle = shared + (union - shared) // 2
@@ -80,18 +82,43 @@ def estimates(number: int) -> None:
         table.row(str(wanted), bins, *cells)
 
 
-def filtering(number: int, name: str, features_of: Callable, shape: tuple[int, int, int]) -> None:
-    count, size, shared = shape
+def filtering(number: int, name: str, made_of: Filter) -> Points:
+    count, size, shared = made_of
     print(f"\n{name}: {shared} of {count} features of {size} minima, {number} pairs")
-    for wanted in (0.77, 0.8, 0.85, 0.9, 0.95, 0.975):
-        accepted, expected = 0, 0.0
+    points: Points = {way: [] for way in WAYS}
+    for wanted in FILTERED:
+        accepted, expected = dict.fromkeys(WAYS, 0), 0.0
         for *sets, truth in pairs(number, 400, wanted):
-            a, b = (np.array(features_of(each)) for each in sets)
-            accepted += int(np.count_nonzero(a == b) >= shared)
-            expected += acceptance(truth, count, size, shared) / number
-        share = accepted / number
-        assert abs(share - expected) <= 4 * sqrt(expected * (1 - expected) / number) + 1 / number
-        print(f"resemblance {wanted:5}: accepted {share:.4f}, by the curve {expected:.4f}")
+            expected += made_of.acceptance(truth) / number
+            for way in WAYS:
+                a, b = (made_of.features_of(each, way) for each in sets)
+                accepted[way] += int(np.count_nonzero(a == b) >= shared)
+        bound = 4 * sqrt(expected * (1 - expected) / number) + 1 / number
+        for way, each in accepted.items():
+            points[way].append((truth, each / number))
+            assert abs(each / number - expected) <= bound
+        shares = "  ".join(f"{way} {points[way][-1][1]:.4f}" for way in WAYS)
+        print(f"resemblance {truth:.3f}: by the curve {expected:.4f}  {shares}", flush=True)
+    return points
+
+
+def draw(made_of: Filter, points: Points, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    along = np.linspace(0.5, 1, 251)
+    for axes, scale in zip(figure.subplots(1, 2), ("linear", "log"), strict=True):
+        curve = [made_of.acceptance(x) for x in along]
+        axes.plot(along, curve, color="#444444", linewidth=1, label="P[6, 14, 2]")
+        for marker, (way, found) in zip("ox", points.items(), strict=True):
+            x, y = np.array([point for point in found if point[1]]).T
+            name = "independent permutations" if way == "independent" else "one permutation"
+            axes.plot(x, y, marker, color=WAYS[way], fillstyle="none", label=name)
+        axes.set(xlabel="resemblance", ylabel="share of pairs accepted", yscale=scale)
+        axes.grid(alpha=0.3)
+    axes.set(ylim=(1e-6, 2))
+    axes.legend(loc="lower right", frameon=False)
+    figure.savefig(path, dpi=110)
 
 
 def timing(repeats: int) -> None:
@@ -111,13 +138,14 @@ def timing(repeats: int) -> None:
 
 
 def main() -> None:
-    options = arguments(__doc__, pairs=1000, repeats=7, quick={"pairs": 50, "repeats": 1})
+    out = (Path, "where the picture of the curve goes")
+    options = arguments(__doc__, pairs=1000, repeats=7, out=out, quick={"pairs": 50, "repeats": 1})
     estimates(options.pairs)
     altavista, best = Filter(6, 14, 2), Filter(*Parameters(**PRESETS["best"]).features)
-    independent = partial(altavista.features_of, permutations="independent")
-    filtering(options.pairs, "Broder's filter", independent, altavista)
-    name = "Preset best, whose minima are of one permutation"
-    filtering(options.pairs, name, partial(best.features_of, permutations="one"), best)
+    points = filtering(options.pairs, "Broder's filter", altavista)
+    if options.out:
+        draw(altavista, points, options.out / "filter-curve.png")
+    filtering(options.pairs, "Preset best, whose minima are of one permutation", best)
     timing(options.repeats)
 
 

@@ -1,24 +1,17 @@
 """What the memory and SQLite stores cost: bytes a page, microseconds a call, seconds to open.
 
-Every measurement runs in a process of its own. Pages are uniform fingerprints with ids of
-their own and no URLs (SQLite: with URLs of 70 characters); every answer is checked: all
-pages are new, and each duplicate names the page that it was made from.
-
-    python benchmarks/stores.py
-    python benchmarks/stores.py --pages 1000000
-    python benchmarks/stores.py --quick
+Every measurement runs in a process of its own. Pages are uniform fingerprints with ids of their
+own and no URLs (SQLite: with URLs of 70 characters); every answer is checked: all pages are new,
+and each duplicate names the page that it was made from.
 """
-
-from __future__ import annotations
 
 import asyncio
 import sqlite3
-import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from harness import arguments, in_own_process, resident
+from harness import arguments, in_own_process, resident, scratch
 
 from scrapy_neardup.stores import Store, open_store
 from scrapy_neardup.verdict import Decision, Page
@@ -51,7 +44,6 @@ def near_page(number: int) -> Page:
 
 
 async def fill(store: Store, pages: int, *, with_urls: bool) -> None:
-    """Add and confirm pages 0 to `pages` - 1."""
     new = 0
     for number in range(pages):
         page = new_page(number, with_url=with_urls)
@@ -61,7 +53,6 @@ async def fill(store: Store, pages: int, *, with_urls: bool) -> None:
 
 
 async def time_calls(store: Store, pages: int) -> str:
-    """Time new pages and duplicates in a store of `pages`, and check the answers."""
     known = range(0, pages, max(1, pages // TIMED_CALLS))
     planted = [(near_page(number), mix(2 * number)) for number in known]
     news = [(new_page(pages + number), None) for number in range(TIMED_CALLS)]
@@ -78,29 +69,27 @@ async def time_calls(store: Store, pages: int) -> str:
     return "µs median / p99: " + "  ".join(reversed(parts))
 
 
-async def memory(pages: int, _folder: str) -> str:
+async def memory(pages: int, _folder: Path) -> str:
     async with open_store("memory:", expected_pages=pages) as store:
         await fill(store, pages, with_urls=False)
-        held = resident()
-        counted = (await store.stats()).memory_bytes
+        held, counted = resident() / pages, (await store.stats()).memory_bytes / pages
         calls = await time_calls(store, pages)
-    return (f"{held / pages:6.1f} bytes a page, whole process ({counted / pages:.1f} counted)"
-            f"   {calls}")  # fmt: skip
+    return f"{held:6.1f} bytes a page, whole process ({counted:.1f} counted)   {calls}"
 
 
-async def memory_with_urls(pages: int, _folder: str) -> str:
+async def memory_with_urls(pages: int, _folder: Path) -> str:
     async with open_store("memory:", expected_pages=pages) as store:
         await fill(store, pages, with_urls=True)
         return f"{resident() / pages:6.1f} bytes a page with URLs, whole process"
 
 
-async def sqlite(pages: int, folder: str) -> str:
-    path = Path(folder, "pages.db")
+async def sqlite(pages: int, folder: Path) -> str:
+    path = folder / "pages.db"
     async with open_store(f"sqlite:{path}", expected_pages=pages) as store:
         start = time.perf_counter()
         await fill(store, pages, with_urls=True)
         seconds = time.perf_counter() - start
-    size = path.stat().st_size  # noqa: ASYNC240  (nothing else runs)
+    size = path.stat().st_size
     start = time.perf_counter()
     async with open_store(f"sqlite:{path}", expected_pages=pages) as store:
         opening = time.perf_counter() - start
@@ -114,7 +103,7 @@ MEASURES = {measure.__name__: measure for measure in (memory, memory_with_urls, 
 
 
 def measured(name: str, pages: int) -> str:
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch() as folder:
         return asyncio.run(MEASURES[name](pages, folder))
 
 

@@ -4,12 +4,11 @@ The pages of a site are fingerprinted once a hash seed, and then met in several 
 fingerprint depends on what was met before.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import sys
 from argparse import Namespace
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, fields, replace
@@ -42,7 +41,7 @@ class Trial:
     """Values of `Parameters.max_distance` to try; none: as it is."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Outcome:
     """One crawl of a trial."""
 
@@ -56,17 +55,13 @@ class Outcome:
     section: Score = field(default_factory=Score)
     """Of the pages to which a stress added something, if not to all."""
     dropped: dict[int, Match] = field(default_factory=dict)
-    kept_bytes: float = 0.0
-    """Of features and sketches, a kept page."""
 
 
 def preset(name: str, **changed: Any) -> Parameters:
-    """Return the parameters of a preset, with some of them changed."""
     return Parameters(**{**PRESETS[name], **changed})
 
 
 def seeded(parameters: Parameters, seed: int) -> Parameters:
-    """Return the same with another hash; seed 0 is the default."""
     return replace(parameters, hash_key=f"seed {seed}".encode() if seed else None)
 
 
@@ -92,7 +87,6 @@ class Reader(Analyser):
         return self.pages[page_id]
 
     def all_pages(self) -> list[Page | Verdict]:
-        """Return what is made of each page as it is."""
         pages = enumerate(zip(self.contents, self.urls, strict=True))
         return [self.page(content, page_id=number, url=url) for number, (content, url) in pages]
 
@@ -102,20 +96,14 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
 
     With `k`, at another distance than the reader's parameters say.
     """
-    parameters = reader.parameters
-    dropped = {}
-    store = open_store(
-        "memory:",
-        max_distance=parameters.max_distance if k is None else k,
-        expected_pages=len(order),
-        matching=parameters.matching,
-    )
-    async with store:
+    parameters, dropped = reader.parameters, {}
+    k = parameters.max_distance if k is None else k
+    of_pages = {"expected_pages": len(order), "matching": parameters.matching}
+    async with open_store("memory:", max_distance=k, **of_pages) as store:
         detector = Detector(reader, store)
         for number in order:
-            verdict = await detector.judge(
-                reader.contents[number], page_id=number, url=reader.urls[number]
-            )
+            content, url = reader.contents[number], reader.urls[number]
+            verdict = await detector.judge(content, page_id=number, url=url)
             if verdict.decision is Decision.NEW:
                 await store.confirm(verdict.page_id)
             elif verdict.is_duplicate and verdict.match:
@@ -124,7 +112,6 @@ async def crawl(reader: Reader, order: list[int], k: int | None = None) -> dict[
 
 
 def play(trial: Trial) -> list[Outcome]:
-    """Make all crawls of a trial."""
     site = load(trial.source)
     parameters = seeded(trial.parameters, trial.seed)
     reader = Reader.of(site, parameters)
@@ -132,21 +119,9 @@ def play(trial: Trial) -> list[Outcome]:
     for k in trial.distances or (parameters.max_distance,):
         for number, order in enumerate(site.orders(trial.shuffles)):
             dropped = asyncio.run(crawl(reader, order, k))
-            kept = (page for at, page in reader.pages.items() if at not in dropped)
-            sizes = [8 * len(page.features) + len(page.evidence)
-                     for page in kept if isinstance(page, Page)]  # fmt: skip
+            scores = (site.judge(order, set(dropped), pages) for pages in (None, site.section))
             outcomes.append(
-                Outcome(
-                    label=trial.label,
-                    site=site.name,
-                    seed=trial.seed,
-                    order=number,
-                    k=k,
-                    score=site.judge(order, set(dropped)),
-                    section=site.judge(order, set(dropped), site.section),
-                    dropped=dropped,
-                    kept_bytes=fmean(sizes) if sizes else 0.0,
-                )
+                Outcome(trial.label, site.name, trial.seed, number, k, *scores, dropped)
             )
     return outcomes
 
@@ -154,7 +129,6 @@ def play(trial: Trial) -> list[Outcome]:
 def play_all(
     trials: list[Trial], play: Callable[[Trial], list[Outcome]] = play
 ) -> Iterator[list[Outcome]]:
-    """Make trials in a few processes; yield what comes of each, in order."""
     with ProcessPoolExecutor(WORKERS) as workers:
         for done, outcomes in enumerate(workers.map(play, trials), 1):
             progress(done, len(trials))
@@ -162,17 +136,15 @@ def play_all(
 
 
 def progress(done: int, of: int) -> None:
-    """Print on a terminal how far a run is."""
     if sys.stderr.isatty():
         print(f"\r{done} of {of} ", end="\n" if done == of else "", file=sys.stderr, flush=True)
 
 
 def pooled(outcomes: Iterable[Outcome]) -> list[Score]:
     """Return the scores of crawls with one seed and order, added up over the sites."""
-    sums: dict[tuple[int, int], Score] = {}
+    sums: dict[tuple[int, int], Score] = defaultdict(Score)
     for outcome in outcomes:
-        key = (outcome.seed, outcome.order)
-        sums[key] = sums.get(key, Score()) + outcome.score
+        sums[outcome.seed, outcome.order] += outcome.score
     return list(sums.values())
 
 
@@ -197,7 +169,6 @@ CONFIGURATION_OPTIONS: dict[str, Any] = {
 
 
 def overridden(name: str, options: Namespace) -> Parameters:
-    """Return the parameters of a preset as a command line changes them."""
     changed = {}
     given = [*options.set, f"method={options.method}" if options.method else ""]
     for one in filter(None, given):

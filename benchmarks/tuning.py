@@ -4,18 +4,14 @@ Each site is measured as the command does it, with a sample of its pages. The tr
 pairs of its pages, as `quality.py` reads it, for the drops of the defaults.
 
     python benchmarks/tuning.py --truth DIR SITE...
-    python benchmarks/tuning.py --quick
 """
-
-from __future__ import annotations
 
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
-from harness import arguments
-from sites import Site, Source, listed, load, toy_site
+from harness import arguments, scratch
+from sites import SITE_OPTIONS, Site, Source, listed, load, toy_site
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.offline.evaluation.readpages import read_pages
@@ -27,7 +23,6 @@ TARGETS = "Targets: estimates within .02 of the truth, with a sample of 2,000 pa
 
 
 def known(folder: Path, truth: Path | None) -> Site:
-    """Return a site with what its pages truly repeat."""
     if truth is None:
         return load(Source(folder, None, folder.parent / "cache"))
     pages, alike = listed(folder.name, truth)
@@ -35,7 +30,6 @@ def known(folder: Path, truth: Path | None) -> Site:
 
 
 def estimate(folder: Path, site: Site, sample: int) -> Measured:
-    """Return what `tune` says of a site."""
     measured = measure(read_pages(Corpus([str(folder)]), Analyser(Parameters())), sample)
     names = [str(Path(name).relative_to(folder)) for name in measured.names]
     assert names == site.pages, "the truth is about other pages, or in another order"
@@ -44,19 +38,15 @@ def estimate(folder: Path, site: Site, sample: int) -> Measured:
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        "site",
-        truth=(Path, "folder of NAME.{pages,pairs}.tsv.gz; without it the truth is computed"),
-        pages=(2_000, "of the sample"),
-        quick={},
+        __doc__, "site", truth=SITE_OPTIONS["truth"], pages=(2_000, "of the sample"), quick={}
     )
     print(TARGETS)
     print(f"{'':10}{'pages':>7}{'sample':>7}   {'precision':^18}   {'recall':^18}   {'lost':^9}")
     print(f"{'site':24}   {'true':>6} {'est.':>5} {'off':>5}   {'true':>6} {'est.':>5} {'off':>5}"
           f"   {'true':>4} {'est':>4} {'wall':>6} {'CPU':>5}")  # fmt: skip
-    with TemporaryDirectory() as scratch:
+    with scratch() as work:
         if options.quick:
-            options.site, options.truth = [toy_site(Path(scratch))], None
+            options.site, options.truth = [toy_site(work)], None
         for folder in options.site:
             site = known(folder, options.truth)
             wall, cpu = time.perf_counter(), time.process_time()
@@ -65,15 +55,11 @@ def main() -> None:
             default = measured.outcomes[0]
             dropped = set(np.flatnonzero(default.matches != -1).tolist())
             true = site.judge(list(range(len(site.pages))), dropped)
-            pairs = (
-                (true.precision, default.precision.value),
-                (true.recall, default.recall.value),
-            )
-            cells = [f"{one:6.3f} {two:5.3f} {abs(one - two):5.3f}" for one, two in pairs]
-            counts = f"{len(site.pages):7,}{len(measured.sample.numbers):7,}"
-            lost = f"{true.lost:4} {default.lost:4}"
-            print(f"{site.name:10}{counts}   {cells[0]}   {cells[1]}   {lost}"
-                  f" {wall:5.0f}s {cpu:4.0f}s", flush=True)  # fmt: skip
+            pairs = ((getattr(true, name), getattr(default, name).value)
+                     for name in ("precision", "recall"))  # fmt: skip
+            cells = "   ".join(f"{a:6.3f} {b:5.3f} {abs(a - b):5.3f}" for a, b in pairs)
+            print(f"{site.name:10}{len(site.pages):7,}{len(measured.sample.numbers):7,}   {cells}"
+                  f"   {true.lost:4} {default.lost:4} {wall:5.0f}s {cpu:4.0f}s")  # fmt: skip
 
 
 if __name__ == "__main__":

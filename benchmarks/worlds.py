@@ -5,13 +5,10 @@ in several orders, and every unique content that is lost and every repetition th
 counted: without HTTP, or in a crawl by real Scrapy. The worst families come first; those whose
 contents differ in numbers alone, where losing them is no surprise, come apart.
 
-    python benchmarks/worlds.py --quick
     python benchmarks/worlds.py --preset best compact --orders 5 --seeds 3
     python benchmarks/worlds.py --family archives advert --show 5
     python benchmarks/worlds.py --crawl --preset best compact paper --orders 5 --seeds 3
 """
-
-from __future__ import annotations
 
 import time
 from argparse import Namespace
@@ -44,7 +41,6 @@ Results = dict[str, dict[str, Tally]]
 
 
 def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
-    """Judge all worlds of a family in `orders` orders, without HTTP."""
     results: Results = {preset: {name: Tally()} for preset in presets}
     for seed in range(seeds):
         world = FAMILIES[name].world(seed)
@@ -54,24 +50,18 @@ def judged(name: str, presets: list[str], orders: int, seeds: int) -> Results:
 
 
 def crawled(names: list[str], filtered: str, order: str, seed: int) -> Results:
-    """Crawl one world of each family; see `world_crawl.crawl`."""
     return {filtered: world_crawl.crawl(names, filtered=filtered, order=order, seed=seed)}
 
 
 def work(names: list[str], options: Namespace) -> list[partial[Results]]:
-    """Return what is to be done, each in a process."""
     if not options.crawl:
-        return [
-            partial(judged, name, options.preset, options.orders, options.seeds) for name in names
-        ]
+        given = (options.preset, options.orders, options.seeds)
+        return [partial(judged, name, *given) for name in names]
     runs = product(options.preset, world_crawl.orders(options.orders), range(options.seeds))
-    return [partial(crawled, names, ORACLE, "breadth", 0)] + [
-        partial(crawled, names, *run) for run in runs
-    ]
+    return [partial(crawled, names, *run) for run in [(ORACLE, "breadth", 0), *runs]]
 
 
 def done(names: list[str], options: Namespace) -> Results:
-    """Do the work, and add up what comes of it."""
     results: Results = {}
     fresh = {"mp_context": get_context("spawn"), "max_tasks_per_child": 1} if options.crawl else {}
     with ProcessPoolExecutor(WORKERS, **fresh) as workers:
@@ -87,32 +77,25 @@ def done(names: list[str], options: Namespace) -> Results:
 
 
 def chosen(names: list[str]) -> list[str]:
-    """Return the families whose names are, or begin with, one of `names`."""
-    found = {
-        each: [name for name in FAMILIES if each == "all" or f"{name}-".startswith(f"{each}-")]
-        for each in names
-    }
-    for each, families in found.items():
-        if not families:
+    def matches(name: str, each: str) -> bool:
+        return each == "all" or f"{name}-".startswith(f"{each}-")
+
+    for each in names:
+        if not any(matches(name, each) for name in FAMILIES):
             raise SystemExit(f"--family {each}: no family has this name; --list shows them")
-    return [name for name in FAMILIES if any(name in families for families in found.values())]
+    return [name for name in FAMILIES if any(matches(name, each) for each in names)]
 
 
 def rows(preset: str, results: dict[str, Tally]) -> Iterator[str]:
-    """Yield the lines of a preset's table, worst families first."""
     width = max(map(len, results))
     for numbers_alone in (False, True):
-        tallies = {
-            name: found
-            for name, found in results.items()
-            if FAMILIES[name].numbers_alone is numbers_alone
-        }
+        tallies = {name: found for name, found in results.items()
+                   if FAMILIES[name].numbers_alone is numbers_alone}  # fmt: skip
         if not tallies:
             continue
         head = f"{preset}, numbers alone" if numbers_alone else preset
         yield f"\n{head:{width}} {HEADINGS}"
-        ranked = sorted(tallies, key=lambda name: (-badness(tallies[name]), name))
-        for name in ranked:
+        for name in sorted(tallies, key=lambda name: (-badness(tallies[name]), name)):
             yield f"{name:{width}} {cells(tallies[name])}"
         total = sum(tallies.values(), Tally())
         fine = sum(passes(each) for each in tallies.values())
@@ -126,22 +109,16 @@ def badness(tally: Tally) -> float:
 
 
 def passes(tally: Tally) -> bool:
-    """Return whether nothing was lost, and enough found."""
     return not tally.lost and tally.recall >= ENOUGH
 
 
 def cells(tally: Tally) -> str:
-    """Return the figures of a line."""
-    found = (
-        f"{tally.found:7,} {tally.repetitions:7,} {tally.recall:7.3f} {tally.worst:7.3f}"
-        if tally.repetitions
-        else f"{'-':>7} {'-':>7} {'-':>7} {'-':>7}"
-    )
+    found = f"{tally.found:7,} {tally.repetitions:7,} {tally.recall:7.3f} {tally.worst:7.3f}"
+    found = found if tally.repetitions else " ".join([f"{'-':>7}"] * 4)
     return f"{tally.lost:6,} {tally.withheld:8,} {tally.contents:7,} {found}"
 
 
 def shown(name: str, tally: Tally, count: int) -> Iterator[str]:
-    """Yield pages of a family that should have been delivered, and that should not."""
     if not (count and (tally.examples or tally.missed)):
         return
     yield f"\n{name}: {FAMILIES[name].says}"
@@ -155,17 +132,13 @@ def shown(name: str, tally: Tally, count: int) -> Iterator[str]:
 
 def main() -> None:
     options = arguments(
-        __doc__,
-        family=(["all"], "names of families, or their first words"),
-        preset=(["best"], None, list(PRESETS)),
+        __doc__, family=(["all"], "names of families, or their first words"),
+        preset=(["best"], None, list(PRESETS)), seeds=(3, "worlds of a family"),
         in_process=(False, "judge the pages without HTTP (the default)"),
-        crawl=(False, "crawl them with Scrapy"),
+        crawl=(False, "crawl them with Scrapy"), show=(0, "wrong verdicts to show, a family"),
         orders=(3, "the site's own, the reversed one (in a crawl: depth first) and random ones"),
-        seeds=(3, "worlds of a family"),
-        show=(0, "wrong verdicts to show, a family"),
-        list=(False, "describe the families and end"),
-        quick={"orders": 1, "seeds": 1},
-    )
+        list=(False, "describe the families and end"), quick={"orders": 1, "seeds": 1},
+    )  # fmt: skip
     names = chosen(options.family)
     if options.list:
         for name in names:

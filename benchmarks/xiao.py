@@ -1,22 +1,14 @@
 """Experiments of Xiao, Wang, Lin & Yu 2008 beside the comparison of joins (`joins.py`).
 
 *Growth* (Figures 1 and 3 k-l): fifths of each collection, joined at one threshold: pairs,
-candidates and seconds of All-Pairs, PPJoin, PPJoin+ and ours, and the root of the seconds, which
-grows as a line where time grows as the square of the collection.
-
-*Quality* (Table 2): which of the pairs that exact joins find does Broder's shingling find, and
-how many of its pairs are right? A page's sketch is min-wise hashes of its word 4-shingles, 32 as
-in the paper and 84 as in Broder 2000. It is judged by exact joins of numbered 4-grams of
-characters, timed as `qa` (All-Pairs) and `qp` (PPJoin+), and by that of the very shingles that it
-samples.
-
+candidates, seconds of All-Pairs, PPJoin, PPJoin+ and ours, and the root of the seconds, which
+grows as a line where time grows as the square. *Quality* (Table 2): which of the pairs that exact
+joins find (of numbered 4-grams of characters, `qa` by All-Pairs and `qp` by PPJoin+, and of word
+4-shingles) does Broder's shingling find, with 32 minima as in the paper and 84 as in Broder 2000?
 All that are timed must return the same pairs.
 
     python benchmarks/xiao.py --pages boost/
-    python benchmarks/xiao.py --quick
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -109,7 +101,6 @@ def sketched(texts: list[str], count: int) -> TokenSets:
 
 
 def right(estimated: SimilarPairs, wanted: SimilarPairs) -> str:
-    """Return precision and recall."""
     ours, theirs = set(found(estimated)), set(found(wanted))
     hits = len(ours & theirs)
     return f"{hits / max(1, len(ours)):6.3f} {hits / max(1, len(theirs)):6.3f}"

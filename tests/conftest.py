@@ -1,6 +1,8 @@
 """What holds for all tests."""
 
+import asyncio
 import gc
+import inspect
 import os
 import signal
 
@@ -28,3 +30,13 @@ def pytest_collection_finish():
 
 def pytest_sessionfinish():
     gc.unfreeze()
+
+
+def pytest_pyfunc_call(pyfuncitem):
+    """Run tests that are coroutines, each in an event loop of its own."""
+    if not inspect.iscoroutinefunction(test := pyfuncitem.obj):
+        return None
+    asyncio.run(
+        test(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames})
+    )
+    return True

@@ -26,7 +26,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDER = REPOSITORY / ".cache" / "matrix"
-ABOUT_SERVERS = ("tests/stores", "tests/crawl/test_redis.py", "tests/cli/test_redis_stores.py")
+ABOUT_SERVERS = ("tests/stores", "tests/crawl/test_redis.py", "tests/cli/test_stats_and_clear.py")
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 15)
 

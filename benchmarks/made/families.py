@@ -1,7 +1,5 @@
 """The families of worlds: those of ``families.txt``, and those that take more than a list says."""
 
-from __future__ import annotations
-
 import json
 from calendar import month_name, monthrange
 from collections.abc import Callable, Iterable
@@ -50,7 +48,6 @@ COMMON = (60, 100, 200, 400)
 
 
 def middle(article: str, part: str) -> str:
-    """Return an article with a part in the middle of its paragraphs, or within its only one."""
     head, *paragraphs = article.split("<p>")
     if len(paragraphs) == 1:
         words = paragraphs[0].removesuffix("</p>").split(" ")
@@ -77,6 +74,10 @@ _WORDS: kinds.Words = {
 """What the list names besides the words of a world."""
 
 
+_ENDINGS = {"!": ": none may be lost.", "*": ": all but the first of each must be found."}
+"""By the last character of a description in the list: what is said of its pages."""
+
+
 def _listed(world: World, block: kinds.Block, chosen: kinds.Words) -> None:
     own = {name: getattr(world, name) for name in dir(world) if name[0] != "_"}
     own |= {"heading": world.title, "some_words": world.words, "home": world.host}
@@ -93,6 +94,7 @@ def _register(name: str, says: str, fill: Callable[[World], None], *, alone: boo
 for _block in kinds.read(Path(__file__).with_name("families.txt"), _WORDS):
     _alone = _block.options.get("numbers_alone", False)
     for _name, _says, _chosen in _block.variants(("numbers_alone",)):
+        _says = _says[:-1] + _ENDINGS.get(_says[-1], _says[-1])
         _fill = partial(_listed, block=_block, chosen=_chosen)
         _register(_name, _says, _fill, alone=_alone)
 
@@ -141,7 +143,6 @@ def timed_pages(world: World, when: str) -> None:
 
 
 def ending_in_content(world: World, path: str, title: str, common: str, own: int) -> None:
-    """Add a page whose last paragraph, of `own` words, is what it says."""
     start = f"<p>{common}</p>" if common else ""
     body = f"<h1>{title}</h1>{start}<p>{world.prose(own)}</p>"
     world.add(path, path, body, title=title, section=path[:3])
@@ -153,25 +154,16 @@ def one_host(world: World, first: str) -> None:
     response before or after the others ({first} first): repetitions must be found, no page may be
     lost."""
     changing = {
-        "news": "advert-plain",
-        "blog": "timing-100",
-        "wiki": "related-links-plain",
-        "dates": "calendar",
-        "docs": "editions-120-number",
-    }
+        "news": "advert-plain", "blog": "timing-100", "wiki": "related-links-plain",
+        "dates": "calendar", "docs": "editions-120-number",
+    }  # fmt: skip
     content = {
-        "shop": "products-untitled-60-20",
-        "goods": "products-by-name-200-3",
-        "script": "one-script-20-number",
-        "tags": "archives-80-10",
-        "people": "content-in-sidebar-own",
-        "food": "menus-common",
-        "pictures": "photos-10-own",
-        "app": "shells-own",
-        "career": "jobs-own",
-        "things": "variants-40",
+        "shop": "products-untitled-60-20", "goods": "products-by-name-200-3",
+        "script": "one-script-20-number", "tags": "archives-80-10",
+        "people": "content-in-sidebar-own", "food": "menus-common", "pictures": "photos-10-own",
+        "app": "shells-own", "career": "jobs-own", "things": "variants-40",
         "said": "reviews-common",
-    }
+    }  # fmt: skip
     for folder, name in (changing | content if first == "changes" else content | changing).items():
         world.part(folder, name)
 

@@ -16,18 +16,7 @@ from random import Random
 from typing import Literal
 
 from made import kinds, sentences
-from made.sentences import (
-    BODY,
-    CITIES,
-    FIRST,
-    JOB,
-    LAST,
-    MONTHS,
-    NOTICE,
-    QUALITIES,
-    SHOP,
-    THINGS,
-)
+from made.sentences import BODY, CITIES, FIRST, JOB, LAST, MONTHS, NOTICE, QUALITIES, SHOP, THINGS
 from made.world import Page, slug
 
 TEMPLATES = ("sparse", "themed", "plain", "wordy")
@@ -58,7 +47,6 @@ class Kind:
     """Whether its pages show a user again what others have shown: these are to be found."""
 
     def site(self, template: str) -> Site:
-        """Return the site that has these pages in a template."""
         site = Site(self.name, template)
         self.fill(site)
         urls = [page.url for page in site.pages]
@@ -107,48 +95,35 @@ class Site:
             f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
             f"{head}</head>\n<body>\n{self._dressed(body)}\n</body></html>"
         )
+        url, shown = f"https://{self.host}{path}", body if media_type else html
         content = path if content is None else content
-        page = Page(
-            f"https://{self.host}{path}",
-            body if media_type else html,
-            content,
-            media_type=media_type or "text/html",
-        )
-        self.pages.append(page)
+        self.pages.append(Page(url, shown, content, media_type=media_type or "text/html"))
 
     def text(self, texts: Sequence[str], count: int) -> str:
-        """Return so many of the sentences as a paragraph, and more where pages have many words."""
         more = self._recombined([*BODY, *JOB]) if self.template == "wordy" else ""
         return f"<p>{self.sentences(texts, count)}</p>" + (f"<p>{more}</p>" if more else "")
 
     def sentences(self, texts: Sequence[str], count: int) -> str:
-        """Return so many of the sentences, or all of them, in an order of chance."""
         return " ".join(self.chance.sample(texts, min(count, len(texts))))
 
     def shuffled(self, names: Sequence[str]) -> list[str]:
-        """Return names in an order of chance."""
         return self.chance.sample(names, len(names))
 
     def people(self, count: int = COUNT) -> list[str]:
-        """Return full names, all different."""
         names = zip(self.shuffled(FIRST), self.shuffled(LAST), strict=True)
         return [" ".join(name) for name in names][:count]
 
     def cities(self, count: int = COUNT) -> list[str]:
-        """Return names of cities."""
         return self.shuffled(CITIES)[:count]
 
     def things(self, count: int = COUNT) -> list[str]:
-        """Return names of articles, all different."""
         names = zip(self.shuffled(QUALITIES), self.shuffled(THINGS), strict=True)
         return [" ".join(name) for name in names][:count]
 
     def price(self) -> str:
-        """Return a number of two decimals."""
         return f"{self.chance.randint(500, 99_999) / 100:.2f}"
 
     def numbers(self, low: int, high: int, count: int = COUNT) -> list[int]:
-        """Return numbers, all different."""
         return self.chance.sample(range(low, high), count)
 
     def dates(self, count: int = COUNT) -> Iterator[tuple[str, str]]:
@@ -159,11 +134,9 @@ class Site:
 
     def orders(self, count: int) -> Iterator[list[Page]]:
         """Yield the pages in the site's own order, in reverse, and in orders of chance."""
-        for number in range(count):
-            if number < 2:
-                yield self.pages[:: -1 if number else 1]
-            else:
-                yield Random(number).sample(self.pages, len(self.pages))
+        yield from (self.pages, self.pages[::-1])[:count]
+        for number in range(2, count):
+            yield Random(number).sample(self.pages, len(self.pages))
 
     def _recombined(self, sentences: Sequence[str]) -> str:
         """Return as many sentences, made of the first half of one and the second of another."""
@@ -195,18 +168,15 @@ class Site:
 
 
 def linked_data(**values: object) -> str:
-    """Return a script element with data of schema.org."""
     return f'<script type="application/ld+json">{json.dumps(values)}</script>'
 
 
 def table(*rows: Sequence[object]) -> str:
-    """Return the rows as an HTML table."""
     cells = ("".join(f"<td>{cell}</td>" for cell in row) for row in rows)
     return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
 
 
 def listed(entries: Sequence[object]) -> str:
-    """Return the entries as an HTML list."""
     return "<ul>" + "".join(f"<li>{entry}</li>" for entry in entries) + "</ul>"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -32,26 +33,17 @@ def record(page: Page) -> Record:
 
 
 def verdicts(records: Sequence[Record], parameters: Parameters) -> list[Verdict]:
-    """Return the verdicts on pages, met in this order.
-
-    As a crawl judges them, with a store in memory, but without HTTP.
-    """
+    """Judge pages in this order, as a crawl does with a store in memory, but without HTTP."""
 
     async def judged() -> list[Verdict]:
-        analyser = Analyser(parameters)
-        store = open_store(
-            "memory:",
-            max_distance=parameters.max_distance,
-            expected_pages=len(records),
-            schema=parameters.schema(),
-            matching=parameters.matching,
-        )
-        async with store:
+        analyser, matching = Analyser(parameters), parameters.matching
+        given = {"max_distance": parameters.max_distance, "schema": parameters.schema()}
+        async with open_store(
+            "memory:", expected_pages=len(records), matching=matching, **given
+        ) as store:
             detector = Detector(analyser, store)
-            return [
-                await scanning.judge(scanning.analyse(each, analyser), detector)
-                for each in records
-            ]
+            pages = (scanning.analyse(each, analyser) for each in records)
+            return [await scanning.judge(page, detector) for page in pages]
 
     return asyncio.run(judged())
 
@@ -86,7 +78,6 @@ class Tally:
 
     @property
     def recall(self) -> float:
-        """Found among the repetitions."""
         return self.found / self.repetitions if self.repetitions else 1.0
 
     def __add__(self, other: Tally) -> Tally:
@@ -97,13 +88,11 @@ class Tally:
 def tally(
     pages: Sequence[Page], dropped: Mapping[str, Verdict], met: AbstractSet[str] | None = None
 ) -> Tally:
-    """Compare what was dropped of a world's pages, of which all or some were met, with the truth.
-
-    `dropped` and `met` tell pages by their URLs.
-    """
-    groups: dict[Hashable, list[Page]] = {}
+    """Compare what was dropped of a world's pages, of which all or some were met, with the truth;
+    `dropped` and `met` tell pages by their URLs."""
+    groups: dict[Hashable, list[Page]] = defaultdict(list)
     for page in pages:
-        groups.setdefault(page.content, []).append(page)
+        groups[page.content].append(page)
     count = Tally(contents=len(groups))
     for group in groups.values():
         seen = [page for page in group if met is None or page.url in met]

@@ -10,15 +10,13 @@ VALUE``. Six spaces continue a line; a second ``for`` makes pages of another for
         common = paragraphs(100)
         for number in range(50)
         title = heading() if titles == "own" else "Our menu"
-        /restaurants/{number} :: {title} :: <h1>{title}</h1>{common}<ul class="menu">...
+        /restaurants/{number} :: {title} :: ^{common}<ul class="menu">...
 
 Values and the loop may share a line, with semicolons between them. Pages are f-strings over these
 values and the words of the site; one expression in braces stays what it is, and need not be text.
-The body of a page is drawn first, then path, title and the rest. A page ``:: BODY`` is a response
-to the request `it`, which knows path and title.
+The body of a page is drawn first, then path, title and the rest; ``^`` in it is the title as a
+heading. A page ``:: BODY`` is a response to the request `it`, which knows path and title.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Iterator
@@ -39,15 +37,12 @@ Words = dict[str, Any]
 
 @dataclass
 class Block:
-    """One kind as it stands in a file."""
-
     name: str
     options: Words
     says: str
     lines: list[str] = field(default_factory=list)
 
     def variants(self, plain: tuple[str, ...]) -> Iterator[tuple[str, str, Words]]:
-        """Yield name, description and options of each combination of options but `plain` ones."""
         several = {key: each for key, each in self.options.items() if key not in plain}
         for values in product(*several.values()):
             chosen = dict(zip(several, values, strict=True))
@@ -55,7 +50,6 @@ class Block:
             yield "-".join([self.name, *map(str, values)]), says, chosen
 
     def pages(self, words: Words) -> Iterator[Words]:
-        """Yield path, title, body and the rest of each page."""
         words = dict(words)
         loops = [at for at, line in enumerate(self.lines) if _LOOP.match(line)]
         for line in self.lines[: loops[0]]:
@@ -72,7 +66,6 @@ class Block:
 
 
 def read(path: Path, words: Words) -> Iterator[Block]:
-    """Yield the kinds of a file."""
     for text in re.split(r"\n(?=\S)", path.read_text(encoding="utf-8").strip()):
         head, *made = re.split(r"\n {4}(?! )", text)
         name, options, says = _HEAD.fullmatch(" ".join(head.split())).groups()
@@ -87,6 +80,7 @@ def _page(line: str, names: Words) -> Words:
         request = {key: value for key, value in names["it"]._asdict().items() if key != "html"}
         return request | {"body": _value(fields[0], names)}
     title, body, *rest = fields
+    body = body.replace("^", f"<h1>{title}</h1>")
     values = {"body": body, "path": path, "title": title}
     values |= (part.split("=", 1) for part in rest)
     return {key: _value(each, names) for key, each in values.items()}

@@ -1,7 +1,5 @@
 """Words and sentences that the pages of `hazards.py` are made of."""
 
-from __future__ import annotations
-
 
 def _names(text: str) -> list[str]:
     return text.split()
@@ -95,22 +93,14 @@ CITIES = _names("""
 Berlin Munich Hamburg Cologne Frankfurt Stuttgart Leipzig Dresden Hanover Bremen Nuremberg Essen
 Dortmund Bonn Mannheim Kassel Rostock Lübeck
 """)
-COUNTRIES = (
-    ("us", "United States", "USD"),
-    ("gb", "United Kingdom", "GBP"),
-    ("de", "Germany", "EUR"),
-    ("fr", "France", "EUR"),
-    ("jp", "Japan", "JPY"),
-    ("ch", "Switzerland", "CHF"),
-    ("se", "Sweden", "SEK"),
-    ("pl", "Poland", "PLN"),
-    ("in", "India", "INR"),
-    ("br", "Brazil", "BRL"),
-    ("ca", "Canada", "CAD"),
-    ("au", "Australia", "AUD"),
-    ("dk", "Denmark", "DKK"),
-    ("cz", "Czechia", "CZK"),
-)
+COUNTRIES = [
+    tuple(each.split(","))
+    for each in _phrases("""
+us,United States,USD|gb,United Kingdom,GBP|de,Germany,EUR|fr,France,EUR|jp,Japan,JPY
+ch,Switzerland,CHF|se,Sweden,SEK|pl,Poland,PLN|in,India,INR|br,Brazil,BRL|ca,Canada,CAD
+au,Australia,AUD|dk,Denmark,DKK|cz,Czechia,CZK
+""")
+]
 COLOURS = _names("""
 black white red blue green yellow orange brown grey silver purple turquoise beige pink
 """)

@@ -60,7 +60,6 @@ class Family:
     """Whether its contents differ in nothing but numbers; such families are counted apart."""
 
     def world(self, seed: int) -> World:
-        """Return the site that a seed makes."""
         world = World(self.name, seed)
         self.fill(world)
         urls = [page.url for page in world.pages]
@@ -94,26 +93,21 @@ class World:
         self.host = Host(self, STYLES[seed % len(STYLES)])
 
     def unlike(self, count: int) -> list[str]:
-        """Return names of two words for so many products, all different."""
         first, second = self.names(count), self.names(count)
         return [f"{a} {b.lower()}" for a, b in zip(first, second, strict=True)]
 
     def characters(self, count: int) -> str:
-        """Return Chinese characters, frequent ones more often."""
         drawn = (chr(0x4E00 + int(self.chance.paretovariate(0.4)) % 6000) for _ in range(count))
         return "".join(drawn)
 
     def moment(self) -> str:
-        """Return a time of some day."""
         hour, minute, second = (self.chance.randrange(end) for end in (24, 60, 60))
         return f"{self.chance.randint(1, 28)} May 2024, {hour:02}:{minute:02}:{second:02}"
 
     def seconds(self) -> str:
-        """Return how long a page took to make."""
         return f"{self.chance.random():.4f}"
 
     def two_lines(self) -> str:
-        """Return two lines that no other response has."""
         visitor = self.chance.randint(1000, 999999)
         return f"<p>You are visitor {visitor}</p><p>Page generated in {self.seconds()} s</p>"
 
@@ -127,12 +121,10 @@ class World:
                 yield Fetch(f"/articles/{number}{query}", title, number, query, html)
 
     def new_host(self, style: str | None = None) -> Host:
-        """Return another host of the world, of another style unless one is given."""
         others = [each for each in STYLES[1:] if each != self.host.style]
         return Host(self, style or self.chance.choice(others))
 
     def words(self, count: int) -> list[str]:
-        """Return `count` words, frequent ones more often."""
         words, weights = _language()
         share = self.chance.random
         return [words[bisect(weights, share() * weights[-1])] for _ in range(count)]
@@ -148,7 +140,6 @@ class World:
         return " ".join(self.chance.choices(words[100:6000], k=count)).capitalize()
 
     def prose(self, count: int) -> str:
-        """Return `count` words in sentences."""
         words = self.words(count)
         at = 0
         while at < count:
@@ -170,12 +161,10 @@ class World:
         return "\n".join(parts)
 
     def links(self, count: int, words: int = 3) -> str:
-        """Return list items of so many links with titles of their own."""
         titles = (self.title(words) for _ in range(count))
         return "".join(f'<li><a href="/{slug(each)}">{each}</a></li>' for each in titles)
 
     def token(self, digits: int = 16) -> str:
-        """Return a hexadecimal number: a session id, a nonce."""
         return f"{self.chance.getrandbits(4 * digits):0{digits}x}"
 
     def sessions(self, count: int = 3) -> list[str]:
@@ -185,7 +174,6 @@ class World:
         return [f"?{name}={self.token(digits)}" for _ in range(count)]
 
     def part(self, folder: str, family: str) -> None:
-        """Let another family fill a folder of this site."""
         self._folder = f"/{folder}"
         FAMILIES[family].fill(self)
         self._folder = ""
@@ -200,7 +188,6 @@ class World:
         section: object = "",
         language: str = "en",
     ) -> None:
-        """Add a page: its path with the query, what it shows, the HTML of its body."""
         host = host or self.host
         content = path if content is None else content
         html = host.dress(title, "\n".join(body), language)
@@ -215,14 +202,10 @@ class World:
         The site's own; its sections from last to first (or its pages, if it has but one); and
         random ones.
         """
-        for number in range(count):
-            if number == 0:
-                yield "own", self.pages
-            elif number == 1:
-                yield "reversed", self._reversed()
-            else:
-                order = Random(number).sample(self.pages, len(self.pages))
-                yield f"random {number - 1}", order
+        yield from (("own", self.pages), ("reversed", self._reversed()))[:count]
+        for number in range(2, count):
+            order = Random(number).sample(self.pages, len(self.pages))
+            yield f"random {number - 1}", order
 
     def _reversed(self) -> list[Page]:
         sections = [list(pages) for _, pages in groupby(self.pages, lambda page: page.section)]
@@ -244,7 +227,6 @@ class Host:
         self._footer = world.prose(world.chance.randint(12, 40))
 
     def dress(self, title: str, body: str, language: str = "en") -> str:
-        """Return the HTML page of a body in the host's template."""
         if title:
             title = escape(self._title.format(title, self.brand))
         links, footer = f"<ul>{self._links}</ul>", f"<p>{self._footer}</p>"
@@ -273,7 +255,6 @@ class Host:
 
 
 def slug(title: str) -> str:
-    """Return a title as a part of a path."""
     return title.lower().replace(" ", "-")
 
 

@@ -7,8 +7,6 @@ first, or in an order of chance. So a content that is lost withholds those below
 site, and one that is delivered leads to all that it would lead to in a crawl without a filter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from html import escape
@@ -24,24 +22,22 @@ NONE, ORACLE = "none", "oracle"
 
 
 def orders(count: int) -> list[str]:
-    """Return the names of `count` orders."""
     return ["breadth", "depth", *(f"random {n}" for n in range(1, count - 1))][:count]
 
 
 def answers(pages: Sequence[Page]) -> dict[str, str]:
-    """Return the HTML of each page, with its links and, for the oracle, what it shows."""
     groups: dict[Hashable, list[str]] = {}
     for page in pages:
         groups.setdefault(page.content, []).append(page.url)
     tree, numbers = list(groups.values()), {content: n for n, content in enumerate(groups)}
-    found = {}
-    for page in pages:
+
+    def answer(page: Page) -> str:
         at = numbers[page.content]
         targets = [url for urls in (tree[at], *tree[2 * at + 1 : 2 * at + 3]) for url in urls]
         links = "".join(f'<link rel="related" href="{escape(url)}">' for url in targets)
-        head = f'<meta name="shows" content="{at}">{links}</head>'
-        found[page.url] = page.html.replace("</head>", head)
-    return found
+        return page.html.replace("</head>", f'<meta name="shows" content="{at}">{links}</head>')
+
+    return {page.url: answer(page) for page in pages}
 
 
 class Oracle(Dropping):
@@ -52,7 +48,6 @@ class Oracle(Dropping):
 
 
 def settings_of(filtered: str, order: str) -> dict[str, object]:
-    """Return the settings of a crawl; see `crawl`."""
     settings: dict[str, object] = dict(BREADTH_FIRST) if order == "breadth" else {}
     if filtered == ORACLE:
         return settings | {"SPIDER_MIDDLEWARES": {Oracle: 60}}
@@ -62,14 +57,8 @@ def settings_of(filtered: str, order: str) -> dict[str, object]:
 def crawl(names: Sequence[str], *, filtered: str, order: str, seed: int) -> dict[str, Tally]:
     """Crawl a world of each family, one after the other, and return what was counted.
 
-    Once in a process, as it starts Scrapy's reactor.
-
-    Parameters
-    ----------
-    filtered
-        `NONE`, `ORACLE`, or a preset of the plugin.
-    order
-        One of `orders`.
+    Once in a process, as it starts Scrapy's reactor. `filtered` is `NONE`, `ORACLE` or a preset,
+    `order` one of `orders`.
     """
     settings = settings_of(filtered, order)
     worlds = {name: FAMILIES[name].world(seed) for name in names}

@@ -1,7 +1,5 @@
 """Files that are small and hold more than memory does: what is read of them is bounded."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import mmap
@@ -103,14 +101,11 @@ def limited(tmp_path, *arguments: str, most: int = MAX_MEMORY) -> subprocess.Com
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        # Each coding is undone apart from the other: what is both is one after the other.
-        pytest.param(name, marks=pytest.mark.stress if name == "both.warc.gz" else ())
-        for name in BOMBS
-    ],
-)
+@pytest.mark.parametrize("name", [
+    # Each coding is undone apart from the other: what is both is one after the other.
+    pytest.param(name, marks=pytest.mark.stress if name == "both.warc.gz" else ())
+    for name in BOMBS
+])  # fmt: skip
 def test_a_page_that_is_too_long_is_not_judged_and_said_to_be(tmp_path, name):
     result = scanned(tmp_path, name, BOMBS[name]())
     assert result.returncode == 0, result.stderr

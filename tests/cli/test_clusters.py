@@ -41,14 +41,11 @@ def test_two_processes_come_to_the_same(call, pages):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    ("rule", "chosen"),
-    [
-        ("first", ("http://site/long/address", "http://site/v")),
-        ("shortest-url", ("http://site/b", "http://site/v")),
-        ("longest-text", ("http://site/b", "http://site/version2")),
-    ],
-)
+@pytest.mark.parametrize(("rule", "chosen"), [
+    ("first", ("http://site/long/address", "http://site/v")),
+    ("shortest-url", ("http://site/b", "http://site/v")),
+    ("longest-text", ("http://site/b", "http://site/version2")),
+])  # fmt: skip
 def test_clusters_of_pages(call, rows, pages, method, rule, chosen):  # noqa: PLR0917
     if method == "disk":
         pytest.importorskip("duckdb")
@@ -90,16 +87,13 @@ def test_a_sketch_keeps_one_shingle_in_m(call, rows, site):
         assert [row["size"] for row in found] == [3, 3, 3]
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("nothing", "not a line of JSON"),
-        ("[1, 2]", "not a pair"),
-        ('{"a": 1}', "not a pair"),
-        ('{"a": 1, "b": null}', "not a pair"),
-        ('{"a": 1.5, "b": 2}', "not a pair"),
-    ],
-)
+@pytest.mark.parametrize(("line", "what"), [
+    ("nothing", "not a line of JSON"),
+    ("[1, 2]", "not a pair"),
+    ('{"a": 1}', "not a pair"),
+    ('{"a": 1, "b": null}', "not a pair"),
+    ('{"a": 1.5, "b": 2}', "not a pair"),
+])  # fmt: skip
 def test_broken_pairs(call, line, what):
     stdin = '{"a": 1, "b": 2}\n' + line
     result = call("clusters", "--pairs", "-", stdin=stdin, status=2)
@@ -107,18 +101,12 @@ def test_broken_pairs(call, line, what):
     assert what in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "unused"),
-    [
-        (("--pairs", "-", "--threshold", ".9"), "--threshold can't be combined with --pairs"),
-        (("--pairs", "-", "--method", "exact"), "--method can't be combined with --pairs"),
-        (("-", "--modulus", "4"), "--modulus can't be combined with --method exact"),
-        (
-            ("-", "--method", "greedy", "--memory", "1GB"),
-            "--memory can't be combined with --method",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "unused"), [
+    (("--pairs", "-", "--threshold", ".9"), "--threshold can't be combined with --pairs"),
+    (("--pairs", "-", "--method", "exact"), "--method can't be combined with --pairs"),
+    (("-", "--modulus", "4"), "--modulus can't be combined with --method exact"),
+    (("-", "--method", "greedy", "--memory", "1GB"), "--memory can't be combined with --method"),
+])  # fmt: skip
 def test_an_option_without_an_effect_is_refused(call, options, unused):
     assert unused in call("clusters", *options, stdin="", status=2).stderr
 

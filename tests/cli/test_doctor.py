@@ -59,61 +59,30 @@ HALF = "scrapy_neardup.crawl.spider.NearDuplicateSpiderMiddleware"
 
 
 @pytest.mark.parametrize(("lines", "problem", "remedy"), [
-    (
-        ["NEARDUP_SCOPE = 'host'", "NEARDUP_TITLES = 'strict'"],
-        "the add-on isn't switched on, so these have no effect: NEARDUP_SCOPE, NEARDUP_TITLES",
-        f"set {RIGHT}",
-    ),
-    (
-        ["EXTENSIONS = {'scrapy_neardup.Addon': 500}"],
-        "EXTENSIONS names scrapy_neardup.Addon, which does nothing there",
-        f"it is an add-on; set {RIGHT}",
-    ),
-    (
-        [f"SPIDER_MIDDLEWARES = {{'{HALF}': 60}}"],
-        "one half of the plugin alone is an error at the start of a crawl",
-        f"add the other one to DOWNLOADER_MIDDLEWARES, or set {RIGHT} in place of both",
-    ),
-    (
-        [RIGHT, "NEARDUP_ENABLED = False"],
-        "NEARDUP_ENABLED is off: the plugin does nothing",
-        "remove it, or set it True",
-    ),
-    (
-        [RIGHT, "NEARDUP_SCOPES = 'host'"],
-        "NEARDUP_SCOPES is not a setting of scrapy-neardup",
-        "did you mean NEARDUP_SCOPE?",
-    ),
-    (
-        [RIGHT, "TWISTED_REACTOR = 'twisted.internet.selectreactor.SelectReactor'"],
-        "the reactor isn't asyncio's",
-        "remove TWISTED_REACTOR, or set 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'",
-    ),
-    (
-        [RIGHT, "NEARDUP_STORE = 'redis://u:secret@127.0.0.1:1/0'"],
-        None,
-        "correct NEARDUP_STORE, or start the server",
-    ),
-    (
-        [RIGHT, "NEARDUP_STORE = 'mysql://h/d'"],
-        None,
-        "correct NEARDUP_STORE, or start the server",
-    ),
-    (
-        [RIGHT, "NEARDUP_STORE = 'sqlite:/no/such/folder/pages.sqlite'"],
-        "the folder of sqlite:/no/such/folder/pages.sqlite doesn't exist",
-        "make /no/such/folder",
-    ),
-    (
-        [RIGHT, "NEARDUP_AUDIT = '/'"],
-        "NEARDUP_AUDIT: / is a folder",
-        "name a file in it",
-    ),
-    (
-        [RIGHT, "NEARDUP_BASE = 'no.pack'"],
-        "NEARDUP_BASE: there is no file no.pack",
-        "correct the path",
-    ),
+    (["NEARDUP_SCOPE = 'host'", "NEARDUP_TITLES = 'strict'"],
+     "the add-on isn't switched on, so these have no effect: NEARDUP_SCOPE, NEARDUP_TITLES",
+     f"set {RIGHT}"),
+    (["EXTENSIONS = {'scrapy_neardup.Addon': 500}"],
+     "EXTENSIONS names scrapy_neardup.Addon, which does nothing there",
+     f"it is an add-on; set {RIGHT}"),
+    ([f"SPIDER_MIDDLEWARES = {{'{HALF}': 60}}"],
+     "one half of the plugin alone is an error at the start of a crawl",
+     f"add the other one to DOWNLOADER_MIDDLEWARES, or set {RIGHT} in place of both"),
+    ([RIGHT, "NEARDUP_ENABLED = False"], "NEARDUP_ENABLED is off: the plugin does nothing",
+     "remove it, or set it True"),
+    ([RIGHT, "NEARDUP_SCOPES = 'host'"], "NEARDUP_SCOPES is not a setting of scrapy-neardup",
+     "did you mean NEARDUP_SCOPE?"),
+    ([RIGHT, "TWISTED_REACTOR = 'twisted.internet.selectreactor.SelectReactor'"],
+     "the reactor isn't asyncio's",
+     "remove TWISTED_REACTOR, or set 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"),
+    ([RIGHT, "NEARDUP_STORE = 'redis://u:secret@127.0.0.1:1/0'"], None,
+     "correct NEARDUP_STORE, or start the server"),
+    ([RIGHT, "NEARDUP_STORE = 'mysql://h/d'"], None, "correct NEARDUP_STORE, or start the server"),
+    ([RIGHT, "NEARDUP_STORE = 'sqlite:/no/such/folder/pages.sqlite'"],
+     "the folder of sqlite:/no/such/folder/pages.sqlite doesn't exist", "make /no/such/folder"),
+    ([RIGHT, "NEARDUP_AUDIT = '/'"], "NEARDUP_AUDIT: / is a folder", "name a file in it"),
+    ([RIGHT, "NEARDUP_BASE = 'no.pack'"], "NEARDUP_BASE: there is no file no.pack",
+     "correct the path"),
 ])  # fmt: skip
 def test_each_problem_has_its_remedy(asked, lines, problem, remedy):
     said = asked(*lines, status=1)

@@ -191,23 +191,16 @@ def test_texts_within_an_edit_distance(call, rows, tmp_path):
     assert found == [{"a": "x", "b": "c", "distance": 1}]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--measure", "edit"), "--measure edit needs --distance"),
-        (("--measure", "edit", "--distance", "-1"), "Invalid value for '--distance'"),
-        (
-            ("--measure", "edit", "--threshold", ".9"),
-            "--threshold can't be combined with --measure edit",
-        ),
-        (("--distance", "2"), "--distance can't be combined with --measure jaccard"),
-        (("--measure", "containment", "--threshold", "2"), "containment threshold must be"),
-        (
-            ("--measure", "containment", "--algorithm", "ppjoin"),
-            "--algorithm can't be combined with --measure containment",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), [
+    (("--measure", "edit"), "--measure edit needs --distance"),
+    (("--measure", "edit", "--distance", "-1"), "Invalid value for '--distance'"),
+    (("--measure", "edit", "--threshold", ".9"),
+     "--threshold can't be combined with --measure edit"),
+    (("--distance", "2"), "--distance can't be combined with --measure jaccard"),
+    (("--measure", "containment", "--threshold", "2"), "containment threshold must be"),
+    (("--measure", "containment", "--algorithm", "ppjoin"),
+     "--algorithm can't be combined with --measure containment"),
+])  # fmt: skip
 def test_options_that_do_not_fit(call, texts, options, said):
     path, _ = texts
     assert said in call("join", path, *options, status=2).stderr

@@ -70,14 +70,11 @@ def test_languages_are_not_made_up(call):
     assert "load the pages themselves" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("scan", "said"),
-    [
-        (("--features", "4,4,1"), "features is 5 and must be 9"),
-        (("--preset", "compact"), "features is 4 and must be 9"),
-        (("--min-resemblance", 0, "--method", "minwise"), "features is 8 and must be 9"),
-    ],
-)
+@pytest.mark.parametrize(("scan", "said"), [
+    (("--features", "4,4,1"), "features is 5 and must be 9"),
+    (("--preset", "compact"), "features is 4 and must be 9"),
+    (("--min-resemblance", 0, "--method", "minwise"), "features is 8 and must be 9"),
+])  # fmt: skip
 def test_sketches_and_features_of_another_kind_are_refused(call, site, scan, said):
     scanned = call("scan", "site", *scan).stdout
     result = call("load", "--scanned", "-", *SQLITE, stdin=scanned, status=2)

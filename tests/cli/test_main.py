@@ -73,13 +73,10 @@ def test_every_option_explains_itself():
             assert isinstance(parameter, click.Argument) or parameter.help, (verb, parameter.name)
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (ConfigurationError, 2), (InputError, 2), (StoreMismatchError, 2), (StoreCorruptError, 2),
-        (StoreLockedError, 2), (StoreUnavailableError, 1), (NeardupError, 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("error", "status"), [
+    (ConfigurationError, 2), (InputError, 2), (StoreMismatchError, 2), (StoreCorruptError, 2),
+    (StoreLockedError, 2), (StoreUnavailableError, 1), (NeardupError, 1),
+])  # fmt: skip
 def test_exit_status(error, status):
     assert failure(error("x")).exit_code == status
 

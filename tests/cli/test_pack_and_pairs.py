@@ -55,15 +55,12 @@ def test_names_and_ids_are_packed_too(call, rows, verdicts):
     assert {row["page"] for row in nameless} == {None}
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("--preset", "compact"),
-        ("--method", "minwise", "--min-resemblance", 0),
-        ("--min-tokens", 1000),
-    ],
-)
+@pytest.mark.parametrize("options", [
+    (),
+    ("--preset", "compact"),
+    ("--method", "minwise", "--min-resemblance", 0),
+    ("--min-tokens", 1000),
+])  # fmt: skip
 def test_what_scan_prints_of_a_page_is_packed_too(call, rows, site, options):
     (site / "short.html").write_text("<p>no more than these six words</p>")
     call("scan", "site", *options, "--output", "scan.jsonl")
@@ -167,19 +164,16 @@ def test_nothing_is_written_where_something_fails(call, raw, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("pack", "missing.u64", "--output", "x"), "missing.u64: can't be read"),
-        (("pack", "file.u64", "--output", "no/x"), "no/x: can't be written"),
-        (("pack", "file.u64", "--tables", 5, "--output", "x"), "--tables must be one of 4, 10"),
-        (("pack", "file.u64"), "--output"),
-        (("pack", "-", "-", "--output", "x"), "only once"),
-        (("unpack", "file.u64"), "not a packed file"),
-        (("pairs", "file.u64", "--max-distance", 9), "--max-distance"),
-        (("pairs", "file.u64", "--existing", "file.u64", "--group-equal"), "--group-equal is for"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("pack", "missing.u64", "--output", "x"), "missing.u64: can't be read"),
+    (("pack", "file.u64", "--output", "no/x"), "no/x: can't be written"),
+    (("pack", "file.u64", "--tables", 5, "--output", "x"), "--tables must be one of 4, 10"),
+    (("pack", "file.u64"), "--output"),
+    (("pack", "-", "-", "--output", "x"), "only once"),
+    (("unpack", "file.u64"), "not a packed file"),
+    (("pairs", "file.u64", "--max-distance", 9), "--max-distance"),
+    (("pairs", "file.u64", "--existing", "file.u64", "--group-equal"), "--group-equal is for"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_said(call, raw, arguments, message):
     result = call(*arguments, status=2)
     assert message in result.stderr

@@ -1,7 +1,5 @@
 """Who may read the files that are made: their owner, or whom the umask lets; modes stay."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import stat

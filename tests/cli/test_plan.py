@@ -24,13 +24,10 @@ def planned(call, *args):
     return json.loads(call("plan", "--json", *args).stdout)
 
 
-@pytest.mark.parametrize(
-    ("written", "pages"),
-    [
-        ("1", 1), ("1000", 1000), ("1_000_000", 10**6), ("1,000,000", 10**6), ("10M", 10**7),
-        ("8e9", 8 * 10**9), ("2.5k", 2500), ("1T", 10**12), ("1e15", 10**15),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "pages"), [
+    ("1", 1), ("1000", 1000), ("1_000_000", 10**6), ("1,000,000", 10**6), ("10M", 10**7),
+    ("8e9", 8 * 10**9), ("2.5k", 2500), ("1T", 10**12), ("1e15", 10**15),
+])  # fmt: skip
 def test_numbers_as_people_write_them(call, written, pages):
     assert planned(call, "--pages", written)["pages"] == pages
 

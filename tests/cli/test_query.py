@@ -28,17 +28,14 @@ def test_a_packed_file(call, site, rows, tmp_path):
     assert {each["page"][5] for each in found} == {"2"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--in", "site"], "name either pages"),
-        (["site", "--in", "site", "--like", "a"], "name either pages"),
-        (["site", "--in", "x.pack", "--in", "site"], "asked alone"),
-        (["site", "--in", "site", "--max-distance", "2"], "--max-distance can't be combined"),
-        (["site", "--in", "x.pack"], "x.pack: can't be read"),
-        (["site"], "Missing option '--in'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--in", "site"], "name either pages"),
+    (["site", "--in", "site", "--like", "a"], "name either pages"),
+    (["site", "--in", "x.pack", "--in", "site"], "asked alone"),
+    (["site", "--in", "site", "--max-distance", "2"], "--max-distance can't be combined"),
+    (["site", "--in", "x.pack"], "x.pack: can't be read"),
+    (["site"], "Missing option '--in'"),
+])  # fmt: skip
 def test_what_cant_be_asked(call, site, arguments, message):
     assert message in call("query", *arguments, status=2).stderr
 

@@ -132,11 +132,7 @@ def test_scan_and_load_take_the_key_of_the_store(call, site, rows):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--max-distance", 2], "3"),
-        (["--shingle-size", 3], "shingle_size"),
-    ],
+    ("options", "message"), [(["--max-distance", 2], "3"), (["--shingle-size", 3], "shingle_size")]
 )
 def test_a_store_made_with_other_parameters_is_refused(call, site, options, message):
     call("scan", "site", "--store", "sqlite:seen.db")
@@ -148,26 +144,23 @@ def test_a_store_made_with_other_parameters_is_refused(call, site, options, mess
     assert Path("seen.db").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["nowhere"], "nowhere: can't be read: No such file"),
-        (["site", "nowhere"], "nowhere: can't be read: No such file"),
-        (["junk"], "junk: doesn't look like HTML"),
-        (["junk.jsonl"], "junk.jsonl, line 1: not a line of JSON"),
-        (["junk.warc"], "junk.warc: not a WARC file"),
-        (["site", "--store", "redish://x"], "--store: no store for redish://x"),
-        (["site", "--store", "seen.db"], "--store: no store for 'seen.db'"),
-        (["site", "--store", "sqlite:junk"], "junk"),
-        (["site", "--store", "sqlite:no/such/folder.db"], "no/such/folder.db"),
-        (["site", "--max-distance", "9"], "--max-distance"),
-        (["site", "--ignore", "p["], "--ignore"),
-        (["site", "--jobs", "0"], "--jobs"),
-        (["site", "--output", "no/such/file"], "no/such/file: can't be written: No such"),
-        (["site", "--output", "site"], "site: can't be written"),
-        ([], "Missing argument 'INPUT...'"),
-    ],
-)
+@pytest.mark.parametrize(("args", "message"), [
+    (["nowhere"], "nowhere: can't be read: No such file"),
+    (["site", "nowhere"], "nowhere: can't be read: No such file"),
+    (["junk"], "junk: doesn't look like HTML"),
+    (["junk.jsonl"], "junk.jsonl, line 1: not a line of JSON"),
+    (["junk.warc"], "junk.warc: not a WARC file"),
+    (["site", "--store", "redish://x"], "--store: no store for redish://x"),
+    (["site", "--store", "seen.db"], "--store: no store for 'seen.db'"),
+    (["site", "--store", "sqlite:junk"], "junk"),
+    (["site", "--store", "sqlite:no/such/folder.db"], "no/such/folder.db"),
+    (["site", "--max-distance", "9"], "--max-distance"),
+    (["site", "--ignore", "p["], "--ignore"),
+    (["site", "--jobs", "0"], "--jobs"),
+    (["site", "--output", "no/such/file"], "no/such/file: can't be written: No such"),
+    (["site", "--output", "site"], "site: can't be written"),
+    ([], "Missing argument 'INPUT...'"),
+])  # fmt: skip
 def test_what_cannot_be_used_is_named_and_nothing_is_printed(call, site, args, message):
     for name in ("junk", "junk.jsonl", "junk.warc"):
         Path(name).write_bytes(bytes(range(256)) * 9)

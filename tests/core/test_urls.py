@@ -6,18 +6,15 @@ from scrapy_neardup.own_address import without_address
 from scrapy_neardup.urls import Address, redact, site
 
 
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("http://example.com/a?b=c@d", "http://example.com/a?b=c@d"),
-        ("http://user:secret@example.com/a", "http://example.com/a"),
-        ("redis://:secret@localhost:6379/0", "redis://localhost:6379/0"),
-        ("redis://a:b@c@localhost/0", "redis://localhost/0"),
-        ("http://user:secret@[::1/bad", "[::1/bad"),
-        ("sqlite:/var/lib/pages.db", "sqlite:/var/lib/pages.db"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("url", "shown"), [
+    ("http://example.com/a?b=c@d", "http://example.com/a?b=c@d"),
+    ("http://user:secret@example.com/a", "http://example.com/a"),
+    ("redis://:secret@localhost:6379/0", "redis://localhost:6379/0"),
+    ("redis://a:b@c@localhost/0", "redis://localhost/0"),
+    ("http://user:secret@[::1/bad", "[::1/bad"),
+    ("sqlite:/var/lib/pages.db", "sqlite:/var/lib/pages.db"),
+    ("", ""),
+])  # fmt: skip
 def test_redact_removes_user_and_password_only(url, shown):
     assert redact(url) == shown
 
@@ -31,37 +28,31 @@ def test_redact_never_shows_the_password(user, rest):
     assert secret not in redact(f"redis://{user}:{secret}@{rest}/0")
 
 
-@pytest.mark.parametrize(
-    ("url", "server", "host", "domain"),
-    [
-        ("https://A.Example.co.uk:443/x", "a.example.co.uk", "a.example.co.uk", "example.co.uk"),
-        ("http://alice.github.io:80/", "alice.github.io", "alice.github.io", "alice.github.io"),
-        ("http://127.0.0.1:8000/", "127.0.0.1:8000", "127.0.0.1", "127.0.0.1"),
-        ("http://localhost/", "localhost", "localhost", "localhost"),
-        ("http://me:secret@example.com./", "example.com", "example.com", "example.com"),
-        ("http://[::1]/", "::1", "::1", "::1"),
-        ("http://[bad/", "", "", ""),
-        ("http://a.example:bad/", "", "", ""),
-        ("page.html", "", "", ""),
-    ],
-)
+@pytest.mark.parametrize(("url", "server", "host", "domain"), [
+    ("https://A.Example.co.uk:443/x", "a.example.co.uk", "a.example.co.uk", "example.co.uk"),
+    ("http://alice.github.io:80/", "alice.github.io", "alice.github.io", "alice.github.io"),
+    ("http://127.0.0.1:8000/", "127.0.0.1:8000", "127.0.0.1", "127.0.0.1"),
+    ("http://localhost/", "localhost", "localhost", "localhost"),
+    ("http://me:secret@example.com./", "example.com", "example.com", "example.com"),
+    ("http://[::1]/", "::1", "::1", "::1"),
+    ("http://[bad/", "", "", ""),
+    ("http://a.example:bad/", "", "", ""),
+    ("page.html", "", "", ""),
+])  # fmt: skip
 def test_the_site_of_a_page(url, server, host, domain):
     assert [site(url), site(url, "host"), site(url, "domain")] == [server, host, domain]
 
 
-@pytest.mark.parametrize(
-    ("text", "rest"),
-    [
-        ('The page "/no/such" could not be found', 'The page "{}" could not be found'),
-        ("You asked for http://a.example/no/such?x=1.", "You asked for {}."),
-        ("See a.example/no/such, //a.example/no/such and /no/such", "See {}, {} and {}"),
-        ("/no/such/page", "/no/such/page"),
-        ("/no/such-page", "/no/such-page"),
-        ("/no/such.html", "/no/such.html"),
-        ("/even/no/such", "/even/no/such"),
-        ("no/such", "no/such"),
-    ],
-)
+@pytest.mark.parametrize(("text", "rest"), [
+    ('The page "/no/such" could not be found', 'The page "{}" could not be found'),
+    ("You asked for http://a.example/no/such?x=1.", "You asked for {}."),
+    ("See a.example/no/such, //a.example/no/such and /no/such", "See {}, {} and {}"),
+    ("/no/such/page", "/no/such/page"),
+    ("/no/such-page", "/no/such-page"),
+    ("/no/such.html", "/no/such.html"),
+    ("/even/no/such", "/even/no/such"),
+    ("no/such", "no/such"),
+])  # fmt: skip
 def test_a_page_without_its_own_address(text, rest):
     assert without_address(text, "http://me:secret@a.example/no/such?x=1") == rest.format(*"   ")
 

@@ -6,23 +6,11 @@ import re
 import pytest
 import scrapy
 from audits import verdicts
-from crawl_spiders import Visit
+from crawl_spiders import Follow, Visit
 from site_server import page, text
 
 from scrapy_neardup import signals
 from scrapy_neardup.verdict import Decision, Reason, Verdict
-
-
-class Follow(Visit):
-    """Yields an item and two requests from every page."""
-
-    name = "follow"
-
-    def page(self, response):
-        self.note(response)
-        yield {"path": self.path_of(response)}
-        for place, href in enumerate(response.css("a[href^='/']::attr(href)").getall()):
-            yield self.request(response, href, -1_000_000 - 1000 * place)
 
 
 @pytest.fixture
@@ -44,14 +32,9 @@ def test_drop(crawl, linked):
     counted = outcome.counted()
     assert sum(counted.pop(f"distance/{n}", 0) for n in range(4)) == 1
     assert counted == {
-        "pages/checked": 5,
-        "pages/new": 3,
-        "pages/duplicate": 1,
-        "pages/dropped": 1,
-        "rule/equal": 1,
-        "links/withheld": 2,
-        "unjudged/not-html": 1,
-    }
+        "pages/checked": 5, "pages/new": 3, "pages/duplicate": 1, "pages/dropped": 1,
+        "rule/equal": 1, "links/withheld": 2, "unjudged/not-html": 1,
+    }  # fmt: skip
     assert outcome.stats["response_received_count"] == 5
     assert "spider_exceptions/count" not in outcome.stats
     assert outcome.reason == "finished"
@@ -101,11 +84,8 @@ def test_an_address_that_many_dropped_pages_lead_to_is_withheld_once(crawl, site
     assert outcome.counted()["links/withheld"] == 1 + 3
     lines = verdicts(path)
     assert [line.get("links") for line in lines if line["verdict"] != "unjudged"] == [
-        None,
-        2,
-        1,
-        1,
-    ]
+        None, 2, 1, 1,
+    ]  # fmt: skip
     [first] = [line for line in outcome.logged("INFO") if line.startswith("Near-duplicate page")]
     assert first.endswith(f"counted in the stats, 'scrapy-neardup report {path}' shows all")
 

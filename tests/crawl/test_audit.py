@@ -50,19 +50,10 @@ def test_a_line_says_everything(tmp_path):
     [line] = lines(tmp_path / "a")
     assert line.pop("time").startswith("20")
     assert line == {
-        "page": "http://h/a",
-        "id": "000000000000000a",
-        "verdict": "duplicate",
-        "reason": "near",
-        "rule": None,
-        "action": "drop",
-        "of": "http://h/b",
-        "of_id": "000000000000000b",
-        "distance": 2,
-        "resemblance": None,
-        "fingerprint": "000000000000000f",
-        "tokens": 100,
-    }
+        "page": "http://h/a", "id": "000000000000000a", "verdict": "duplicate", "reason": "near",
+        "rule": None, "action": "drop", "of": "http://h/b", "of_id": "000000000000000b",
+        "distance": 2, "resemblance": None, "fingerprint": "000000000000000f", "tokens": 100,
+    }  # fmt: skip
 
 
 def test_a_line_says_how_a_page_was_found_and_what_it_says(tmp_path):
@@ -133,13 +124,11 @@ def test_the_audit_of_a_crawl(crawl, site, tmp_path):
     assert (
         told
         == [
-            ("/start.json", "unjudged", "not-html", "keep"),
-            ("/a/1", "new", "unmatched", "keep"),
-            ("/a/2", "duplicate", "near", "drop"),
-            ("/empty", "unjudged", "empty", "keep"),
+            ("/start.json", "unjudged", "not-html", "keep"), ("/a/1", "new", "unmatched", "keep"),
+            ("/a/2", "duplicate", "near", "drop"), ("/empty", "unjudged", "empty", "keep"),
         ]
         * 2
-    )
+    )  # fmt: skip
     assert all("text" not in line for line in verdicts(path))
     assert verdicts(path)[2]["found"] == "distance"
     assert verdicts(path)[2]["title"] == "Title"

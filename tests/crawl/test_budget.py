@@ -5,7 +5,7 @@ import itertools
 import pytest
 import scrapy
 from audits import verdicts
-from crawl_spiders import Visit
+from crawl_spiders import Follow, Visit
 from hypothesis import given
 from hypothesis import strategies as st
 from redis_servers import shared_cluster, shared_server
@@ -112,18 +112,6 @@ def test_short_pages_have_groups_too(crawl, site):
     paths = [f"/login/{number}" for number in range(1, 5)]
     outcome = crawl(Visit, *paths, settings=THREE)
     assert outcome.notes == paths[:3]
-
-
-class Follow(Visit):
-    """Yields an item and a request to the page's own child."""
-
-    name = "follow"
-
-    def page(self, response):
-        self.note(response)
-        yield {"path": self.path_of(response)}
-        for href in response.css("a::attr(href)").getall():
-            yield self.request(response, href, -1_000_000)
 
 
 @pytest.mark.parametrize(("action", "stat"), [

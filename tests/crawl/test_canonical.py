@@ -18,9 +18,8 @@ def pages(site):
     [("first", ["/print/1", "/print/2"]), ("canonical", ["/print/1", "/print/2", "/a/1", "/a/2"])],
 )
 def test_it_is_compared_with_that_one_first(crawl, prefer, delivered):
-    outcome = crawl(
-        Visit, "/print/1", "/print/2", "/a/1", "/a/2", settings={"NEARDUP_PREFER": prefer}
-    )
+    paths = ["/print/1", "/print/2", "/a/1", "/a/2"]
+    outcome = crawl(Visit, *paths, settings={"NEARDUP_PREFER": prefer})
     assert sorted(outcome.notes) == sorted(delivered)
 
 

@@ -241,20 +241,14 @@ def test_the_text_may_be_the_users_own(crawl, site):
     assert "TypeError" in error
 
 
-def test_the_weights_may_be_the_users_own(crawl):
-    settings = {"NEARDUP_WEIGHTS": "crawl_texts.no_weights"}
-    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=True)
+@pytest.mark.parametrize(("name", "of"), [("WEIGHTS", "no_weights"), ("TEXT", "nothing")])
+def test_a_callable_that_returns_nothing_of_use_leaves_pages_unjudged(crawl, name, of):
+    settings, fails = {f"NEARDUP_{name}": f"crawl_texts.{of}"}, name == "WEIGHTS"
+    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings, errors=fails)
     assert outcome.notes == ["/a/1", "/a/2"]
     assert outcome.counted()["unjudged/text-error"] == 2
-    [error] = outcome.logged("ERROR")
-    assert error.startswith("The NEARDUP_WEIGHTS callable failed for <200 ")
-
-
-def test_a_text_that_is_none_is_an_error(crawl):
-    settings = {"NEARDUP_TEXT": "crawl_texts.nothing"}
-    outcome = crawl(Visit, "/a/1", "/a/2", settings=settings)
-    assert outcome.notes == ["/a/1", "/a/2"]
-    assert outcome.counted()["unjudged/text-error"] == 2
+    told = [error[:48] for error in outcome.logged("ERROR")]
+    assert told == ["The NEARDUP_WEIGHTS callable failed for <200 htt"] * fails
 
 
 def test_pages_are_compared_within_their_category(crawl, site):

@@ -53,21 +53,18 @@ def pause(monkeypatch):
     ("break=check", Reason.STORE_ERROR),
     ("hang=check", Reason.TIMEOUT),
 ])  # fmt: skip
-def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reason, pause):
-    async def run():
-        bench = Bench(ways)
-        assert await outcomes(bench, 6) == [reason] * 3 + [Reason.PAUSED] * 3
-        assert bench.made == len(bench.failures) == 3
-        await asyncio.sleep(pause)
-        # One probe, which fails: twice as long.
-        assert await outcomes(bench, 3) == [reason] + [Reason.PAUSED] * 2
-        assert bench.made == 4
-        await asyncio.sleep(pause)
-        assert await bench.outcome() == Reason.PAUSED
-        await asyncio.sleep(pause)
-        assert await bench.outcome() == reason
-
-    asyncio.run(run())
+async def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reason, pause):
+    bench = Bench(ways)
+    assert await outcomes(bench, 6) == [reason] * 3 + [Reason.PAUSED] * 3
+    assert bench.made == len(bench.failures) == 3
+    await asyncio.sleep(pause)
+    # One probe, which fails: twice as long.
+    assert await outcomes(bench, 3) == [reason] + [Reason.PAUSED] * 2
+    assert bench.made == 4
+    await asyncio.sleep(pause)
+    assert await bench.outcome() == Reason.PAUSED
+    await asyncio.sleep(pause)
+    assert await bench.outcome() == reason
 
 
 def test_pauses_grow_up_to_a_bound_and_a_success_ends_them(monkeypatch):
@@ -92,98 +89,74 @@ def test_pauses_grow_up_to_a_bound_and_a_success_ends_them(monkeypatch):
         assert wanted - 0.002 <= waited < wanted + 0.05
 
 
-def test_pages_wait_for_the_end_of_a_pause(pause):
-    async def run():
-        bench = Bench("fail=check,recover=3", timeout=1)
-        assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
-        found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
-        assert sorted(found) == ["new"] + ["seen"] * 9
-        assert len(bench.failures) == 3
-
-    asyncio.run(run())
+async def test_pages_wait_for_the_end_of_a_pause(pause):
+    bench = Bench("fail=check,recover=3", timeout=1)
+    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
+    found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
+    assert sorted(found) == ["new"] + ["seen"] * 9
+    assert len(bench.failures) == 3
 
 
-def test_pages_wait_no_longer_than_the_timeout(pause):
-    async def run():
-        bench = Bench("fail=check", timeout=2.5 * pause)
-        await outcomes(bench, 3)
-        start = asyncio.get_running_loop().time()
-        # After the first probe the next one is too far off.
-        found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
-        assert sorted(found) == [Reason.PAUSED] * 9 + [Reason.STORE_ERROR]
-        assert asyncio.get_running_loop().time() - start < 2 * pause
-
-    asyncio.run(run())
+async def test_pages_wait_no_longer_than_the_timeout(pause):
+    bench = Bench("fail=check", timeout=2.5 * pause)
+    await outcomes(bench, 3)
+    start = asyncio.get_running_loop().time()
+    # After the first probe the next one is too far off.
+    found = await asyncio.gather(*(bench.outcome() for _ in range(10)))
+    assert sorted(found) == [Reason.PAUSED] * 9 + [Reason.STORE_ERROR]
+    assert asyncio.get_running_loop().time() - start < 2 * pause
 
 
-def test_a_probe_that_succeeds_ends_the_pause(pause):
-    async def run():
-        bench = Bench("fail=check,recover=3")
-        await outcomes(bench, 4)
-        await asyncio.sleep(pause)
-        assert await outcomes(bench, 3) == ["new", "seen", "seen"]
-        assert bench.made == 6
-
-    asyncio.run(run())
+async def test_a_probe_that_succeeds_ends_the_pause(pause):
+    bench = Bench("fail=check,recover=3")
+    await outcomes(bench, 4)
+    await asyncio.sleep(pause)
+    assert await outcomes(bench, 3) == ["new", "seen", "seen"]
+    assert bench.made == 6
 
 
-def test_only_failures_in_a_row_count():
-    async def run():
-        bench = Bench("fail=check,recover=2")
-        assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["new"]
-        bench.toy.left = 2
-        assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["seen"]
-
-    asyncio.run(run())
+async def test_only_failures_in_a_row_count():
+    bench = Bench("fail=check,recover=2")
+    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["new"]
+    bench.toy.left = 2
+    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 2 + ["seen"]
 
 
-def test_there_is_one_probe_at_a_time(pause):
-    async def run():
-        bench = Bench("hang=check")
-        await outcomes(bench, 3)
-        await asyncio.sleep(pause)
-        reasons = await asyncio.gather(*(bench.outcome() for _ in range(5)))
-        assert sorted(reasons) == [Reason.PAUSED] * 4 + [Reason.TIMEOUT]
-
-    asyncio.run(run())
+async def test_there_is_one_probe_at_a_time(pause):
+    bench = Bench("hang=check")
+    await outcomes(bench, 3)
+    await asyncio.sleep(pause)
+    reasons = await asyncio.gather(*(bench.outcome() for _ in range(5)))
+    assert sorted(reasons) == [Reason.PAUSED] * 4 + [Reason.TIMEOUT]
 
 
-def test_all_verbs_are_guarded():
-    async def run():
-        bench = Bench("fail=forget")
-        await bench.store.open()
-        with pytest.raises(StoreCallFailedError):
-            await bench.store.forget(1)
-        bench = Bench("fail=confirm")
-        await bench.store.open()
-        with pytest.raises(StoreCallFailedError):
-            await bench.store.confirm(1)
-        assert [failure.reason for failure in bench.failures] == [Reason.STORE_ERROR]
-
-    asyncio.run(run())
+async def test_all_verbs_are_guarded():
+    bench = Bench("fail=forget")
+    await bench.store.open()
+    with pytest.raises(StoreCallFailedError):
+        await bench.store.forget(1)
+    bench = Bench("fail=confirm")
+    await bench.store.open()
+    with pytest.raises(StoreCallFailedError):
+        await bench.store.confirm(1)
+    assert [failure.reason for failure in bench.failures] == [Reason.STORE_ERROR]
 
 
-def test_opening_and_closing_tell_no_secrets():
-    async def run():
-        with pytest.raises(StoreLockedError):
-            await Bench("refuse").store.open()
-        with pytest.raises(StoreError) as caught:
-            await Bench("break=close").store.close()
-        assert "secret" not in str(caught.value)
-        async with Bench("").store as store:
-            assert (await store.stats()).pages == 0
-
-    asyncio.run(run())
+async def test_opening_and_closing_tell_no_secrets():
+    with pytest.raises(StoreLockedError):
+        await Bench("refuse").store.open()
+    with pytest.raises(StoreError) as caught:
+        await Bench("break=close").store.close()
+    assert "secret" not in str(caught.value)
+    async with Bench("").store as store:
+        assert (await store.stats()).pages == 0
 
 
-def test_the_notice_board_is_behind_the_same_guard():
-    async def run():
-        bench = Bench("fail=check")
-        await bench.store.open()
-        assert await bench.store.exchange("topic", "member", b"value") == [b"value"]
-        assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
-        with pytest.raises(StoreCallFailedError) as raised:
-            await bench.store.exchange("topic", "member", b"value")
-        assert raised.value.reason is Reason.PAUSED
-
-    asyncio.run(run())
+async def test_the_notice_board_is_behind_the_same_guard():
+    bench = Bench("fail=check")
+    await bench.store.open()
+    assert await bench.store.exchange("topic", "member", b"value") == [b"value"]
+    assert await outcomes(bench, 3) == [Reason.STORE_ERROR] * 3
+    with pytest.raises(StoreCallFailedError) as raised:
+        await bench.store.exchange("topic", "member", b"value")
+    assert raised.value.reason is Reason.PAUSED

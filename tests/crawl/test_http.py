@@ -2,21 +2,12 @@
 
 import gzip
 
-from crawl_spiders import Visit
+from crawl_spiders import Again, Visit
 from site_server import Answer, page, text
 
 
 def redirect(path):
     return Answer("", status=302, headers={"Location": path})
-
-
-class Again(Visit):
-    """Requests every path, whether it has been requested before or not."""
-
-    name = "again"
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(dont_filter=True)
 
 
 def test_a_redirect_is_judged_where_it_ends(crawl, site):

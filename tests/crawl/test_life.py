@@ -78,13 +78,9 @@ def test_a_page_is_confirmed_when_its_callback_is_done(crawl, site, kind):
     site.routes["/later.json"] = later  # confirmations go out together, but not at the end only
     outcome = crawl(Callbacks, "/a/1", "/later.json", "/b/1", kind=kind, settings=TOY)
     assert asked(outcome, site) == [
-        "open scrapybot.callbacks",
-        "check /a/1",
-        "confirm /a/1",
-        "check /b/1",
-        "confirm /b/1",
+        "open scrapybot.callbacks", "check /a/1", "confirm /a/1", "check /b/1", "confirm /b/1",
         "close",
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -204,12 +200,8 @@ def test_a_page_that_never_arrives_is_forgotten_at_the_end(crawl, site):
     outcome = crawl(Visit, "/a/1", settings=settings)
     assert outcome.notes == ["/b/1"]
     assert asked(outcome, site)[1:] == [
-        "check /a/1",
-        "check /b/1",
-        "confirm /b/1",
-        "forget /a/1",
-        "close",
-    ]
+        "check /a/1", "check /b/1", "confirm /b/1", "forget /a/1", "close",
+    ]  # fmt: skip
 
 
 def test_all_is_over_before_the_store_closes(crawl, site):

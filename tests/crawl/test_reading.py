@@ -1,7 +1,5 @@
 """The tree of a page: parsed once, and read where nobody else can change it."""
 
-from __future__ import annotations
-
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse

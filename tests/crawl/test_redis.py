@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 from crawl_client import Worker
-from crawl_spiders import Impatient, Visit
+from crawl_spiders import Fails, Impatient, Visit
 from redis_servers import RedisServer, free_port, shared_cluster, shared_server
 from site_server import does
 
@@ -90,12 +90,6 @@ def test_processes_on_a_cluster_keep_each_group_once(workers, crawl, cluster):
 def test_a_failed_page_makes_room_for_the_next_process(crawl, shared):
     assert crawl(Fails, "/a/1", settings=shared, errors=True).notes == ["/a/1"]
     assert crawl(Visit, "/a/2", settings=shared).notes == ["/a/2"]
-
-
-class Fails(Visit):
-    def page(self, response):
-        self.note(response)
-        raise RuntimeError("an error in the callback")
 
 
 def test_crawls_with_other_parameters_do_not_mix(crawl, site, shared):

@@ -1,7 +1,5 @@
 """One order of pages has one outcome: in a crawl, a stopped one, `scan`, and on every store."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys
@@ -34,16 +32,10 @@ from made.world import Page
 from worlds import FAMILIES
 
 MIXED = {
-    "timed-pages-mixed": 12,
-    "advert-plain": 12,
-    "clock-60": 12,
-    "related-links-plain": 12,
-    "editions-120-number": 16,
-    "two-lines-end-short-pages": 10,
-    "photos-10-own": 20,
-    "archives-40-10": 20,
-    "few-words": 8,
-}
+    "timed-pages-mixed": 12, "advert-plain": 12, "clock-60": 12, "related-links-plain": 12,
+    "editions-120-number": 16, "two-lines-end-short-pages": 10, "photos-10-own": 20,
+    "archives-40-10": 20, "few-words": 8,
+}  # fmt: skip
 """Made-up sites (``benchmarks/worlds.py``), and how many contents of each."""
 
 KEYS = ("page", "verdict", "reason", "rule", "of", "distance", "resemblance")
@@ -119,14 +111,11 @@ def test_every_store_tells_the_same(name, expected):
         assert asyncio.run(judged(place.uri)) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "stops"),
-    [
-        pytest.param("sqlite", (7,), marks=pytest.mark.stress),
-        ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
-        ("redis", (40, 101, 230)),
-    ],
-)
+@pytest.mark.parametrize(("name", "stops"), [
+    pytest.param("sqlite", (7,), marks=pytest.mark.stress),
+    ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
+    ("redis", (40, 101, 230)),
+])  # fmt: skip
 def test_a_run_that_is_stopped_and_resumed_tells_the_same(name, stops, expected):
     with PLACES[name]() as place:
         assert asyncio.run(judged(place.uri, *stops)) == expected

@@ -1,7 +1,7 @@
 """Crawl again: what is done about pages of an earlier crawl (`NEARDUP_SEEN`)."""
 
 import pytest
-from crawl_spiders import Visit
+from crawl_spiders import Again, Visit
 from site_server import page, text
 
 PATHS = ["/p/same", "/p/other"]
@@ -53,14 +53,7 @@ def test_links_of_unchanged_pages_may_be_followed(again):
     assert [item["path"] for item in outcome.items] == ["/p/other"]
 
 
-class Twice(Visit):
-    """Asks for a page twice."""
-
-    def request(self, response, path, priority):
-        return super().request(response, path, priority).replace(dont_filter=True)
-
-
 def test_a_page_of_the_same_crawl_is_delivered_again(crawl, site):
     site.routes["/p/same"] = page(text("same", words=100))
-    outcome = crawl(Twice, "/p/same", "/p/same", settings={"NEARDUP_SEEN": "drop"})
+    outcome = crawl(Again, "/p/same", "/p/same", settings={"NEARDUP_SEEN": "drop"})
     assert outcome.notes == ["/p/same", "/p/same"]

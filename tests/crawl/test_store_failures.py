@@ -1,7 +1,7 @@
 """A store that can't open, fails or hangs."""
 
 import pytest
-from crawl_spiders import Visit
+from crawl_spiders import Fails, Visit
 
 PAGES = [f"/a/{number}" for number in range(1, 7)]
 
@@ -25,11 +25,7 @@ def test_pages_are_delivered_unjudged_while_the_store_fails(crawl, way):
     counted = outcome.counted()
     failed = counted.pop("unjudged/timeout" if way == "hang" else "unjudged/store-error")
     errors = counted.pop("store/errors")
-    assert counted == {
-        "pages/checked": 7,
-        "unjudged/not-html": 1,
-        "unjudged/paused": 6 - failed,
-    }
+    assert counted == {"pages/checked": 7, "unjudged/not-html": 1, "unjudged/paused": 6 - failed}
     if way == "hang":
         # The store may have taken pages before it hung: that it doesn't confirm them is a
         # failure too.
@@ -59,14 +55,6 @@ def test_a_confirmation_that_fails_is_tried_again_at_the_end(crawl):
         ["open", "confirm", "check", "confirm", "close"],
         ["open", "check", "confirm", "confirm", "close"],
     )
-
-
-class Fails(Visit):
-    name = "fails"
-
-    def page(self, response):
-        self.note(response)
-        raise RuntimeError("an error in the callback")
 
 
 @pytest.mark.parametrize("way", ["fail", "hang", "break"])
@@ -110,11 +98,7 @@ def errors_of(outcome):
 def test_pages_whose_judging_raises_anything_are_delivered_and_told_of_once_a_kind(crawl):
     outcome = crawl(Visit, *PAGES, settings={"NEARDUP_STORE": "toy:lie=check"}, errors=True)
     assert outcome.notes == PAGES
-    assert outcome.counted() == {
-        "pages/checked": 7,
-        "unjudged/not-html": 1,
-        "unjudged/error": 6,
-    }
+    assert outcome.counted() == {"pages/checked": 7, "unjudged/not-html": 1, "unjudged/error": 6}
     assert len(errors_of(outcome)) == 1
 
 

@@ -1,7 +1,5 @@
 """The crawl among traps: its site is finite and finds itself, its counts are right."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

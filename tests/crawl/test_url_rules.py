@@ -28,6 +28,7 @@ def show(site, *paths, text_of=None):
     for path in paths:
         group = (text_of or {}).get(path) or path.partition("?")[0]
         site.routes[path] = page(text(group, words=80))
+    return paths
 
 
 class Listener(Visit):
@@ -62,8 +63,7 @@ def told(outcome):
 
 
 def test_what_a_rule_knows_is_not_requested(crawl, site):
-    paths = variants(range(MANY))
-    show(site, *paths)
+    paths = show(site, *variants(range(MANY)))
     outcome = crawl(Listener, *paths, settings=SKIP)
     seen, skipped = told(outcome)
     assert seen == [path for path in paths if "?" not in path]
@@ -75,8 +75,7 @@ def test_what_a_rule_knows_is_not_requested(crawl, site):
 
 
 def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
-    paths = variants(range(MANY))
-    show(site, *paths)
+    paths = show(site, *variants(range(MANY)))
     outcome = crawl(Listener, *paths)
     assert outcome.stats["downloader/request_count"] == 1 + len(paths)
     assert not told(outcome)[1]
@@ -88,8 +87,7 @@ def test_a_report_skips_nothing_and_says_what_it_would(crawl, site):
 
 
 def test_nothing_is_learnt_where_it_is_off(crawl, site):
-    paths = variants(range(20))
-    show(site, *paths)
+    paths = show(site, *variants(range(20)))
     outcome = crawl(Listener, *paths, settings={"NEARDUP_URLS": "off"})
     assert not outcome.counted(ours="neardup/urls/")
 
@@ -108,8 +106,7 @@ def test_a_contradiction_ends_the_rule_and_brings_back_what_it_skipped(crawl, si
 
 
 def test_what_is_explored_is_fetched(crawl, site):
-    paths = variants(range(20))
-    show(site, *paths)
+    paths = show(site, *variants(range(20)))
     outcome = crawl(Listener, *paths, settings=SKIP | {"NEARDUP_URLS_EXPLORE": 1})
     assert not told(outcome)[1]
     assert outcome.stats["downloader/request_count"] == 1 + len(paths)
@@ -159,15 +156,13 @@ class Failing(Visit):
 
 
 def test_what_was_skipped_for_a_page_that_failed_is_requested(crawl, site):
-    paths = [*variants(range(MANY)), *variants(["bad"])]
-    show(site, *paths)
+    paths = show(site, *variants(range(MANY)), *variants(["bad"]))
     outcome = crawl(Failing, *paths, settings=SKIP, errors=True)
     assert "/p/bad?sid=1" in outcome.notes
 
 
 def test_what_was_skipped_for_a_page_that_never_came_is_requested(crawl, site):
-    paths = [*variants(range(MANY)), *variants(["gone"])]
-    show(site, *paths)
+    paths = show(site, *variants(range(MANY)), *variants(["gone"]))
     site.routes["/p/gone"] = Answer("gone", status=404)
     outcome = crawl(Visit, *paths, settings=SKIP | {"CONCURRENT_REQUESTS": 1})
     assert "/p/gone?sid=1" in outcome.notes
@@ -189,16 +184,14 @@ class Following(Visit):
 
 
 def test_a_request_that_is_skipped_when_it_is_found_is_not_scheduled(crawl, site):
-    paths = variants(range(MANY))
-    show(site, *paths)
+    paths = show(site, *variants(range(MANY)))
     outcome = crawl(Following, *paths, settings=SKIP)
     made = 1 + MANY + SID.checks
     assert outcome.stats["scheduler/enqueued"] == made
 
 
 def test_skipped_requests_are_in_the_audit(crawl, site, tmp_path):
-    paths = variants(range(MANY))
-    show(site, *paths)
+    paths = show(site, *variants(range(MANY)))
     audit = tmp_path / "audit.jsonl"
     crawl(Visit, *paths, settings=SKIP | {"NEARDUP_AUDIT": str(audit)})
     lines = [json.loads(line) for line in audit.read_text().splitlines()]
@@ -257,7 +250,7 @@ def months(site, number):
 def test_a_pattern_without_news_gets_a_lower_priority_and_an_end(crawl, site):
     paths = months(site, 120)
     settings = SKIP | {"NEARDUP_PATTERN_BUDGET": 10, "NEARDUP_ACTION": "flag"}
-    outcome = crawl(Steady, *paths, settings=settings | {"CONCURRENT_REQUESTS": 1})
+    outcome = crawl(Following, *paths, settings=settings | {"CONCURRENT_REQUESTS": 1})
     counted = outcome.counted(ours="neardup/urls/")
     assert counted["patterns-spent"] == 1
     assert counted["out-of-budget"] > 30
@@ -269,20 +262,7 @@ def test_a_spent_pattern_stays_so_over_a_pause(crawl, site, tmp_path):
     paths = months(site, 100)
     settings = {"NEARDUP_PATTERN_BUDGET": 5, "NEARDUP_ACTION": "flag", "CONCURRENT_REQUESTS": 1}
     settings |= {"JOBDIR": str(tmp_path)}
-    assert crawl(Steady, *paths[:140], settings=settings).counted()["urls/patterns-spent"] == 1
-    counted = crawl(Steady, *paths[140:], settings=settings).counted(ours="neardup/urls/")
+    assert crawl(Following, *paths[:140], settings=settings).counted()["urls/patterns-spent"] == 1
+    counted = crawl(Following, *paths[140:], settings=settings).counted(ours="neardup/urls/")
     assert "patterns-spent" not in counted
     assert counted["out-of-budget"] > 20
-
-
-class Steady(Visit):
-    """Finds each path on the page before it."""
-
-    def parse(self, response):
-        yield scrapy.Request(response.urljoin(self.paths[0]), self.page)
-
-    def page(self, response):
-        self.note(response)
-        number = self.paths.index(self.path_of(response))
-        for path in self.paths[number + 1 : number + 3]:
-            yield scrapy.Request(response.urljoin(path), self.page)

@@ -1,7 +1,5 @@
 """Made-up sites with known truth: one world of each family, and a few of them crawled."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -26,17 +26,14 @@ def test_no_path_and_no_address_of_this_machine(library):
     assert re.findall(r"\bat(?:&nbsp;| )0x[0-9a-fA-F]{6,}", text) == []
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("&lt;function f at 0x7f5ff03c82e0&gt;", "&lt;function f at 0&gt;"),
-        ("&lt;object&nbsp;at&nbsp;0x00007F5FF03C82E0&gt;", "&lt;object&nbsp;at&nbsp;0&gt;"),
-        ("&lt;PyDLL 'None', handle 7f841a7eb2e0&gt;", "&lt;PyDLL 'None', handle 0&gt;"),
-        ("a constant 0xdeadbeef, at 12:30", "a constant 0xdeadbeef, at 12:30"),
-        (f"{sys.prefix}/bin", "python/bin"),
-        (f"{Path(re.__file__).parent.parent}/json.py", "lib/json.py"),
-    ],
-)
+@pytest.mark.parametrize(("written", "shown"), [
+    ("&lt;function f at 0x7f5ff03c82e0&gt;", "&lt;function f at 0&gt;"),
+    ("&lt;object&nbsp;at&nbsp;0x00007F5FF03C82E0&gt;", "&lt;object&nbsp;at&nbsp;0&gt;"),
+    ("&lt;PyDLL 'None', handle 7f841a7eb2e0&gt;", "&lt;PyDLL 'None', handle 0&gt;"),
+    ("a constant 0xdeadbeef, at 12:30", "a constant 0xdeadbeef, at 12:30"),
+    (f"{sys.prefix}/bin", "python/bin"),
+    (f"{Path(re.__file__).parent.parent}/json.py", "lib/json.py"),
+])  # fmt: skip
 def test_anonymous(written, shown):
     assert anonymous(written) == shown
 

@@ -20,24 +20,21 @@ def links(site, here):
     return [url for url in urls if url.startswith("/")]
 
 
-@pytest.mark.parametrize(
-    ("url", "showing"),
-    [
-        ("/", Showing("index")),
-        ("/module/json.decoder/", Showing("module", "json.decoder")),
-        ("/module/json/?sid=00c0ffee", Showing("module", "json", "session id")),
-        ("/module/json/?utm_source=forum", Showing("module", "json", "campaign")),
-        ("/module/json/?sort=size", Showing("module", "json", "sort order")),
-        ("/print/json/", Showing("module", "json", "printable")),
-        ("http://127.0.0.1:8000/print/json/?sid=1", Showing("module", "json", "printable")),
-        ("/calendar/2001/01/", Showing("month", "2001-01")),
-        ("/calendar/12001/12/", Showing("month", "12001-12")),
-        ("/calendar/2001/13/", Showing("missing", variant="soft 404")),
-        ("/module/no_such_module/", Showing("missing", variant="soft 404")),
-        ("/module/json/help/", Showing("missing", variant="soft 404")),
-        ("/anything", Showing("missing", variant="soft 404")),
-    ],
-)
+@pytest.mark.parametrize(("url", "showing"), [
+    ("/", Showing("index")),
+    ("/module/json.decoder/", Showing("module", "json.decoder")),
+    ("/module/json/?sid=00c0ffee", Showing("module", "json", "session id")),
+    ("/module/json/?utm_source=forum", Showing("module", "json", "campaign")),
+    ("/module/json/?sort=size", Showing("module", "json", "sort order")),
+    ("/print/json/", Showing("module", "json", "printable")),
+    ("http://127.0.0.1:8000/print/json/?sid=1", Showing("module", "json", "printable")),
+    ("/calendar/2001/01/", Showing("month", "2001-01")),
+    ("/calendar/12001/12/", Showing("month", "12001-12")),
+    ("/calendar/2001/13/", Showing("missing", variant="soft 404")),
+    ("/module/no_such_module/", Showing("missing", variant="soft 404")),
+    ("/module/json/help/", Showing("missing", variant="soft 404")),
+    ("/anything", Showing("missing", variant="soft 404")),
+])  # fmt: skip
 def test_locate(site, url, showing):
     assert site.locate(url) == showing
 

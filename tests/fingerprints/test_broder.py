@@ -83,13 +83,9 @@ def test_features_are_digests_of_groups():
 
 def test_features_stay_as_they_are():
     assert [f"{feature:016x}" for feature in broder_features(minima(fixed(500)))] == [
-        "689ff8b714443adf",
-        "56873dc7cc8fd96c",
-        "4909d8ce92e83bf1",
-        "7704ea324f70371f",
-        "5957e4a2641b8dc8",
-        "2fabdfab28f610ee",
-    ]
+        "689ff8b714443adf", "56873dc7cc8fd96c", "4909d8ce92e83bf1", "7704ea324f70371f",
+        "5957e4a2641b8dc8", "2fabdfab28f610ee",
+    ]  # fmt: skip
 
 
 def brute_acceptance(rho, features, size, threshold):
@@ -140,19 +136,16 @@ def test_pairs_are_accepted_as_often_as_the_curve_says(wanted, filter_):
     assert abs(accepted / pairs - expected) <= 4 * sqrt(expected * (1 - expected) / pairs)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: minima(fixed(3), 0),
-        lambda: broder_features(minima(fixed(3), 83)),
-        lambda: broder_features(minima(fixed(3), 4), 0, 4),
-        lambda: acceptance(1.1),
-        lambda: acceptance(float("nan")),
-        lambda: acceptance(0.5, threshold=0),
-        lambda: acceptance(0.5, features=2, threshold=3),
-        lambda: acceptance(0.5, size=0),
-    ],
-)
+@pytest.mark.parametrize("call", [
+    lambda: minima(fixed(3), 0),
+    lambda: broder_features(minima(fixed(3), 83)),
+    lambda: broder_features(minima(fixed(3), 4), 0, 4),
+    lambda: acceptance(1.1),
+    lambda: acceptance(float("nan")),
+    lambda: acceptance(0.5, threshold=0),
+    lambda: acceptance(0.5, features=2, threshold=3),
+    lambda: acceptance(0.5, size=0),
+])  # fmt: skip
 def test_what_is_refused(call):
     with pytest.raises(ConfigurationError, match=r"or more|need \d+ minima"):
         call()

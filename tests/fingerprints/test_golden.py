@@ -4,8 +4,6 @@ A value that changes means that every stored fingerprint is void: it takes a new
 `HASH_VERSION`, and then a new table.
 """
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from pathlib import Path

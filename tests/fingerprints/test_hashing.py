@@ -1,7 +1,5 @@
 """Token hashes: quality, keys, stability; digests."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -76,15 +76,12 @@ def test_of_a_union_each_bin_comes_from_one_of_the_sets(ours, theirs, bins):
     assert np.array_equal(union, np.minimum(a, b))
 
 
-@pytest.mark.parametrize(
-    ("count", "bins", "expected"),
-    [
-        (1, 16, 0x3AFA51110E4C3045),
-        (40, 64, 0xE2BB14383DD8144B),
-        (1000, 256, 0x1D0EDD218212C202),
-        (5000, 1024, 0x50D9E556FF059D78),
-    ],
-)
+@pytest.mark.parametrize(("count", "bins", "expected"), [
+    (1, 16, 0x3AFA51110E4C3045),
+    (40, 64, 0xE2BB14383DD8144B),
+    (1000, 256, 0x1D0EDD218212C202),
+    (5000, 1024, 0x50D9E556FF059D78),
+])  # fmt: skip
 def test_sketches_stay_as_they_are(count, bins, expected):
     sketch = one_permutation_sketch(fixed(count), bins)
     assert digest(sketch.astype("<u8").tobytes()) == expected

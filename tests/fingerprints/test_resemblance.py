@@ -167,19 +167,12 @@ def test_repeated_shingles_count_or_do_not():
 def test_numbers_stay_as_they_are():
     found = number_occurrences(fixed(2), np.array([3.0, 1.0]))
     assert [f"{value:016x}" for value in found] == [
-        "6c576fac9b53df24",
-        "2772a303fb625c36",
-        "312ec3b8304c6e19",
-        "826886b2829b167c",
-    ]
+        "6c576fac9b53df24", "2772a303fb625c36", "312ec3b8304c6e19", "826886b2829b167c",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda: bottom_sketch(fixed(3), 0),
-        lambda: bottom_resemblance(fixed(3), fixed(3), 0),
-    ],
+    "call", [lambda: bottom_sketch(fixed(3), 0), lambda: bottom_resemblance(fixed(3), fixed(3), 0)]
 )
 def test_sizes_that_are_refused(call):
     with pytest.raises(ConfigurationError, match="1 or more, not 0"):

@@ -1,7 +1,5 @@
 """Simhash: what it means, where it ends, and fixed values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import reference_simhash as reference

@@ -1,7 +1,5 @@
 """Reports on the audits of hostile sites: what one costs grows with its lines alone."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """What the long randomised tests share."""
 
-from __future__ import annotations
-
 import pytest
 from crawl_fixtures import crawl, site, worker  # noqa: F401, fixtures
 from tried import row

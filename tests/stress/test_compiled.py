@@ -3,8 +3,6 @@
 ``make sanitize`` runs this with modules that were compiled to notice any wrong use of memory.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

@@ -4,8 +4,6 @@ Three groups of near-duplicates are met before the fault, three while it lasts a
 A group is *lost* if none of its pages was delivered.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil
@@ -32,6 +30,11 @@ def client(server: RedisServer) -> redis.Redis:
     return server.client(password=server.password)
 
 
+def asks(*command: object):
+    """Return what sends a command to the server."""
+    return lambda server: client(server).execute_command(*command)
+
+
 def nothing(_server) -> None:
     pass
 
@@ -40,33 +43,9 @@ def killed(server) -> None:
     server.stop(9)
 
 
-def started(server) -> None:
-    server.start()
-
-
 def restarted(server) -> None:
     server.stop(9)
     server.start()
-
-
-def held(server) -> None:
-    client(server).execute_command("CLIENT", "PAUSE", 2000)
-
-
-def full(server) -> None:
-    client(server).config_set("maxmemory", "1")
-
-
-def roomy(server) -> None:
-    client(server).config_set("maxmemory", "0")
-
-
-def replica(server) -> None:
-    client(server).replicaof("127.0.0.1", free_port())
-
-
-def master(server) -> None:
-    client(server).replicaof("NO", "ONE")
 
 
 def cannot_save(server) -> None:
@@ -76,10 +55,6 @@ def cannot_save(server) -> None:
     one.bgsave()
     while one.info("persistence")["rdb_last_bgsave_status"] == "ok":
         time.sleep(0.02)
-
-
-def can_save(server) -> None:
-    client(server).config_set("stop-writes-on-bgsave-error", "no")
 
 
 def busy(server) -> None:
@@ -92,15 +67,11 @@ def busy(server) -> None:
     time.sleep(0.2)
 
 
-def idle(server) -> None:
-    client(server).script_kill()
-
-
 def other_password(server) -> None:
     one = client(server)
     one.config_set("requirepass", "another")
     server.password = "another"
-    one.client_kill_filter(_type="normal", skipme=True)
+    disconnected(server)
 
 
 def same_password(server) -> None:
@@ -108,16 +79,8 @@ def same_password(server) -> None:
     server.password = PASSWORD
 
 
-def revoked(server) -> None:
-    client(server).execute_command("ACL", "SETUSER", "default", "-evalsha", "-eval")
-
-
-def granted(server) -> None:
-    client(server).execute_command("ACL", "SETUSER", "default", "+@all")
-
-
-def emptied(server) -> None:
-    client(server).flushall()
+def disconnected(server) -> None:
+    client(server).client_kill_filter(_type="normal", skipme=True)
 
 
 def cleared(server) -> None:
@@ -130,10 +93,6 @@ def cleared(server) -> None:
     asyncio.run(run())
 
 
-def scripts_flushed(server) -> None:
-    client(server).script_flush()
-
-
 def garbled(server) -> None:
     one = client(server)
     for key in list(one.scan_iter("nd:*", count=1000)):
@@ -144,28 +103,26 @@ def garbled(server) -> None:
             one.set(key, b"\xff" * 7)
 
 
-def disconnected(server) -> None:
-    client(server).client_kill_filter(_type="normal", skipme=True)
-
-
 FAULTS = {
     "nothing": (nothing, nothing),
-    "killed, then started empty": (killed, started),
+    "killed, then started empty": (killed, RedisServer.start),
     "restarted empty": (restarted, nothing),
     "stopped (SIGSTOP)": (RedisServer.pause, RedisServer.resume),
-    "CLIENT PAUSE": (held, nothing),
-    "OOM": (full, roomy),
-    "READONLY": (replica, master),
-    "MISCONF": (cannot_save, can_save),
-    "BUSY": (busy, idle),
+    "CLIENT PAUSE": (asks("CLIENT", "PAUSE", 2000), nothing),
+    "OOM": (asks("CONFIG", "SET", "maxmemory", 1), asks("CONFIG", "SET", "maxmemory", 0)),
+    "READONLY": (lambda server: client(server).replicaof("127.0.0.1", free_port()),
+                 asks("REPLICAOF", "NO", "ONE")),
+    "MISCONF": (cannot_save, asks("CONFIG", "SET", "stop-writes-on-bgsave-error", "no")),
+    "BUSY": (busy, asks("SCRIPT", "KILL")),
     "another password": (other_password, same_password),
-    "rights revoked": (revoked, granted),
-    "FLUSHALL": (emptied, nothing),
+    "rights revoked": (asks("ACL", "SETUSER", "default", "-evalsha", "-eval"),
+                       asks("ACL", "SETUSER", "default", "+@all")),
+    "FLUSHALL": (asks("FLUSHALL"), nothing),
     "clear": (cleared, nothing),
-    "SCRIPT FLUSH": (scripts_flushed, nothing),
+    "SCRIPT FLUSH": (asks("SCRIPT", "FLUSH"), nothing),
     "values garbled": (garbled, nothing),
     "connections killed": (disconnected, nothing),
-}
+}  # fmt: skip
 
 
 def crawled(what, crawl, site, uri, tried, *, begins, ends) -> None:
@@ -204,13 +161,7 @@ def test_a_fault(name, crawl, site, tried):
         server.password = PASSWORD
         uri = f"redis://:{PASSWORD}@127.0.0.1:{server.port}/0"
         crawled(
-            name,
-            crawl,
-            site,
-            uri,
-            tried,
-            begins=lambda: begins(server),
-            ends=lambda: ends(server),
+            name, crawl, site, uri, tried, begins=lambda: begins(server), ends=lambda: ends(server)
         )
 
 

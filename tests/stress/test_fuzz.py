@@ -1,7 +1,5 @@
 """Pages and files that nobody wrote on purpose: each is read, or refused in so many words."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

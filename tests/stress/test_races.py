@@ -1,7 +1,5 @@
 """Races on real servers, while connections, scripts, slots and processes go."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
@@ -128,8 +126,7 @@ def test_on_one_redis(trouble, matching, tried):
 
 @pytest.mark.parametrize("matching", [PLAIN, CONFIRMED], ids=["plain", "confirmed"])
 @pytest.mark.parametrize(
-    "trouble",
-    [calm, connections_killed, scripts_flushed, stopped, clients_reset, slots_moved],
+    "trouble", [calm, connections_killed, scripts_flushed, stopped, clients_reset, slots_moved]
 )
 def test_on_a_cluster(trouble, matching, tried):
     storm = Storm(seed=random.randrange(10**6), pages=PAGES // 5, matching=matching, tasks=16)

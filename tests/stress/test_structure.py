@@ -1,7 +1,5 @@
 """Whatever is repeated, nested or left open in a page: its CPU time grows with its size alone."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """A callback in another thread changes the tree of a response that is judged once more."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

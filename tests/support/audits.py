@@ -7,7 +7,6 @@ from scrapy_neardup.crawl.audit import pack_text
 
 
 def verdicts(path):
-    """Return the lines of an audit file but for those with which crawls begin."""
     lines = map(json.loads, path.read_text().splitlines())
     return [line for line in lines if line.get("event") != "begun"]
 
@@ -44,7 +43,6 @@ class Audit:
         return entry
 
     def begun(self, **settings):
-        """Add the line with which a crawl begins, with settings in Python's notation."""
         self.entries.append(
             {"time": START.isoformat(), "event": "begun", "version": "0.1.0", "scrapy": "2.19.0",
              "bot": "shop", "spider": "products", "store": "sqlite:pages.sqlite", "preset": "best",
@@ -58,7 +56,6 @@ class Audit:
         return self._add(page, "unjudged", reason=reason, **keys)
 
     def drop(self, page, of, **keys):
-        """Add a page that repeats that of the entry `of`."""
         known = {
             "reason": "near",
             "action": "drop",

@@ -1,7 +1,5 @@
 """Protocols that are simpler than that of the cluster store, and wrong: the judge sees it."""
 
-from __future__ import annotations
-
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.rivals import Kept, Rivals
 from scrapy_neardup.stores.redis.cluster.values import Attempt

@@ -8,8 +8,6 @@ on the crawler that has it: two crawlers know different things of a site. Some f
 boilerplate: pages of many groups have them, and their texts say no.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +27,6 @@ _PAGES_OF_BOILERPLATE = 60
 
 
 def decide_as(crawler: int, page: Page, matching: Matching) -> Decide:
-    """Return how a crawler of this number decides about a page: by what it knows of the site."""
     if not matching.sketch:
         return by_tokens(page)
     chance = random.Random(f"{crawler} {page.id}")
@@ -68,7 +65,6 @@ class Pages:
     # ---- the pages -------------------------------------------------------------------------
 
     def groups(self) -> list[list[Page]]:
-        """Return groups to be met together; pages of two groups aren't near-duplicates."""
         make = self._fingerprints if self._matching == Matching() else self._variants
         made: list[list[Page]] = []
         left = self._count
@@ -119,7 +115,6 @@ class Pages:
         )
 
     def _variant(self, page: Page) -> Page:
-        """Return a page that may repeat this one, or seems to."""
         chance, other = self._chance, self._page()
         near = self._flip(page.fingerprint, chance.randint(0, K))
         count = len(page.features)
@@ -141,7 +136,6 @@ class Pages:
         )
 
     def _with_common_feature(self, page: Page) -> Page:
-        """Let a page have a feature that is boilerplate: where texts say what that is worth."""
         if not page.features or not page.evidence or self._chance.random() < 0.3:
             return page
         values = max(1, self._count // _PAGES_OF_BOILERPLATE)
@@ -153,7 +147,6 @@ class Pages:
         return own_evidence(self._chance.getrandbits(64), self._matching)
 
     def _like(self, page: Page) -> bytes:
-        """Return evidence that confirms a page to all crawlers, to some, or to none."""
         chance = self._chance
         if not page.evidence or chance.random() < 0.25:
             return self._evidence()
@@ -176,16 +169,13 @@ class Pages:
     # ---- the rule --------------------------------------------------------------------------
 
     def repeats(self, crawler: int, page: Page, other: Page) -> bool:
-        """Whether a crawler's page is a duplicate of `other`, were that the only one kept."""
         self._model.decide = partial(decide_as, crawler, matching=self._matching)
         return self._model.repeats(page, other)
 
     def are_candidates(self, page: Page, other: Page) -> bool:
-        """Whether a store asks about `other`, were that the only one kept."""
         return self._model._is_candidate(Entry(other), page)
 
     def keys(self, page: Page) -> Iterator[tuple[str, int, int]]:
-        """Yield what `page` shares with all that it could repeat."""
         if self._matching.by_distance:
             for block in range(4):
                 yield "block", block, page.fingerprint >> 16 * block & 0xFFFF

@@ -12,8 +12,6 @@ surely came in time. One that was confirmed later than that is excused only if i
 from the cluster, right after `confirm`; if it isn't, it was never dead.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import random
@@ -135,7 +133,6 @@ class Leases:
 def rough(
     kind: type[RedisClusterStore], storm: Storm, chance: random.Random, leases: Leases
 ) -> type:
-    """Return a store like `kind` whose calls are late, repeated, or the crawler's last ones."""
 
     class RoughCalls(ClusterCalls):
         async def call(self, verb, key, *arguments):
@@ -172,7 +169,6 @@ async def rage(  # noqa: C901, PLR0915, one story
     kind: type[RedisClusterStore] = RedisClusterStore,
     layout: Layout | None = None,
 ) -> list[Run]:
-    """Let a storm loose on a cluster; return all that happened."""
     chance = random.Random(storm.seed + 1)
     protocol.ATTEMPT_LEASE, shared.LEASE = storm.attempt_lease, storm.lease
     options = StoreOptions(
@@ -323,7 +319,6 @@ def _kept_for(rule: Pages, run: Run, by_id: dict[int, list[Run]]) -> bool:
 
 
 def _is_boilerplate(having: list[Run], one: Run, two: Run) -> bool:
-    """Whether so many others that have the feature may have been kept when the later was."""
     judged = max(one.start, two.start), max(one.end, two.end)
     kept = sum(_overlap(run.possibly_live(), judged) for run in having)
     return kept >= MAX_UNDER_FEATURE

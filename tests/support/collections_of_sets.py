@@ -3,8 +3,6 @@
 Brute force here is the oracle of the joins: Python's sets and whole numbers, no filters.
 """
 
-from __future__ import annotations
-
 import inspect
 from itertools import combinations, permutations, product
 
@@ -41,7 +39,6 @@ def real_texts():
 
 
 def similarity_reaches(a, b, threshold, measure):
-    """Whether two sets reach a threshold, which is a Fraction, in whole numbers alone."""
     common = len(a & b)
     if not common:
         return False

@@ -49,16 +49,13 @@ class Worker:
         return self._process.pid
 
     def begin(self, *crawls: dict[str, Any]) -> None:
-        """Run crawls at the same time: dicts of file, spider, settings and arguments."""
         self._jobs.send(json.dumps(crawls))
 
     def crawl(self, *crawls: dict[str, Any]) -> list[Outcome]:
-        """Run crawls at the same time, and wait for them."""
         self.begin(*crawls)
         return self.end()
 
     def end(self) -> list[Outcome]:
-        """Wait for the crawls that were begun."""
         answer = json.loads(self._jobs.recv())
         assert isinstance(answer, list), answer
         return [Outcome(**one) for one in answer]

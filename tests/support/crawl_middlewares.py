@@ -12,8 +12,6 @@ class BreaksOff:
 
 
 class Rejects:
-    """Lets `/a/1` fail before its callback."""
-
     def process_spider_input(self, response, spider=None):
         if "/a/1" in response.url:
             raise ValueError("not this one")

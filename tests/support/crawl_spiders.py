@@ -60,3 +60,34 @@ class Impatient(Visit):
 
     def closed(self, reason):
         guard.FIRST_PAUSE_SECONDS, guard.PAUSE_SECONDS = self.usual
+
+
+class Follow(Visit):
+    """Yields an item, and a request for each of the page's links, the first ones first."""
+
+    name = "follow"
+
+    def page(self, response):
+        self.note(response)
+        yield {"path": self.path_of(response)}
+        for place, href in enumerate(response.css("a[href^='/']::attr(href)").getall()):
+            yield self.request(response, href, -1_000_000 - 1000 * place)
+
+
+class Fails(Visit):
+    """Its callback fails for every page."""
+
+    name = "fails"
+
+    def page(self, response):
+        self.note(response)
+        raise RuntimeError("an error in the callback")
+
+
+class Again(Visit):
+    """Requests every path, whether it has been requested before or not."""
+
+    name = "again"
+
+    def request(self, response, path, priority):
+        return super().request(response, path, priority).replace(dont_filter=True)

@@ -44,7 +44,6 @@ class Log(logging.Handler):
 
 
 def load(file, name):
-    """Return the object `name` of the Python file."""
     key = f"crawl_worker_{Path(file).stem}"
     if key not in sys.modules:
         spec = importlib.util.spec_from_file_location(key, file)
@@ -75,7 +74,6 @@ def run(job):
 
 
 def with_settings(spider, settings):
-    """Return the spider class with `settings` over its own."""
     own = DEFAULTS | (spider.custom_settings or {}) | settings
     return type(spider.__name__, (spider,), {"custom_settings": own})
 
@@ -111,7 +109,6 @@ def answer(jobs):
 
 
 def serve(jobs):
-    """Crawl what comes through this connection, until it is closed."""
     logging.getLogger().setLevel(logging.DEBUG)
     logging.captureWarnings(capture=True)
     reactor.callWhenRunning(answer, jobs)

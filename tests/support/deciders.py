@@ -1,7 +1,5 @@
 """Decisions that tests make in place of `scrapy_neardup.decision`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence

@@ -1,7 +1,5 @@
 """What is extracted from a fragment of HTML in a page that has enough main text."""
 
-from __future__ import annotations
-
 from scrapy_neardup.text import Extractor, normalize, parse_html
 
 BODY = "<blockquote>1 2 3 4 5 6 7 8 9 10</blockquote>"

@@ -1,7 +1,5 @@
 """Pages that share no shingle with another one and look the same to who knows the key."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 

@@ -5,8 +5,6 @@ still has a process, a reactor and an environment of its own; what only a start 
 (the entry point, imports, signals that early) is for tests that start the installed command.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import sys
@@ -38,7 +36,6 @@ class Ended:
 
 
 def context() -> BaseContext:
-    """Return the context of `multiprocessing` that forks processes from that one."""
     forking = multiprocessing.get_context("forkserver")
     forking.set_forkserver_preload(NEEDED)
     return forking

@@ -1,7 +1,5 @@
 """Rule 5 of `scrapy_neardup/stores/base.py`, where the room of a bucket is what ends."""
 
-from __future__ import annotations
-
 import random
 
 from store_registry import SOMETHING, outcome, page

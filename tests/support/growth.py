@@ -1,7 +1,5 @@
 """The CPU time of a call, for tests that compare what two sizes of a thing cost."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Callable

@@ -14,7 +14,6 @@ DRIVER = "chromedriver"
 
 
 def missing() -> str:
-    """Return what this machine lacks to run a browser, or ``""``."""
     if not any(map(shutil.which, BROWSERS)):
         return "no Chromium is installed (Debian: chromium)"
     return "" if shutil.which(DRIVER) else "no ChromeDriver is installed (Debian: chromium-driver)"

@@ -1,7 +1,5 @@
 """Audit files that no crawl wrote: values of other types and sizes, torn and nested lines."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any
@@ -48,7 +46,6 @@ _DEPTHS = [1, 3, 300, 900, 100_000]
 
 
 def hostile_audit(seed: int) -> list[bytes]:
-    """Return the lines of an audit."""
     chance = random.Random(seed)
     audit = shop(products=chance.randrange(1, 4), copies=chance.randrange(3))
     if chance.random() < 0.5:
@@ -71,7 +68,6 @@ def hostile_audit(seed: int) -> list[bytes]:
 
 
 def report_of(lines: list[bytes]) -> str:
-    """Return the report on an audit; raise `InputError` if it is none."""
     summary = Summary()
     for number, entry in enumerate(entries(lines, "a.jsonl", skip_torn=True)):
         summary.add(entry, number)

@@ -1,7 +1,5 @@
 """Pages of somebody who wants a crawler to learn more than it can hold, and how much it holds."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Iterator
@@ -41,7 +39,6 @@ def _line(number: int, words: int) -> str:
 
 
 def held_bytes(value: Any, seen: set[int] | None = None) -> int:
-    """Return the bytes of an object and of all that it refers to; classes are left out."""
     seen = set() if seen is None else seen
     if id(value) in seen or isinstance(value, type) or callable(value):
         return 0

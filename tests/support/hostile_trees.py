@@ -1,7 +1,5 @@
 """Trees that nobody wrote on purpose: from broken HTML, from XML, and built node by node."""
 
-from __future__ import annotations
-
 import random
 import string
 
@@ -46,7 +44,6 @@ LONG, DEEP = 10_000_000, 1_000
 
 
 def words(chance: random.Random) -> str:
-    """Return a text, often an empty one."""
     if chance.random() < 0.3:
         return chance.choice(VALUES)
     return "".join(chance.choices(chance.choice(ALPHABETS), k=chance.randrange(60)))
@@ -83,7 +80,6 @@ def built(chance: random.Random) -> HtmlElement:
 
 
 def soup(chance: random.Random) -> str:
-    """Return what may be HTML: unclosed, crossed, cut within tags and attributes."""
     parts = []
     for _ in range(chance.randrange(1, 60)):
         kind = chance.random()
@@ -106,12 +102,10 @@ def soup(chance: random.Random) -> str:
 
 
 def from_html(chance: random.Random) -> HtmlElement:
-    """Return the tree of broken HTML."""
     return parse_html(soup(chance))
 
 
 def from_xml(chance: random.Random) -> HtmlElement:
-    """Return the tree of XML with entities and attributes by default, read in different ways."""
     body = etree.tostring(built(chance), with_tail=False).decode()
     if chance.random() < 0.5:
         types = "<!ENTITY e 'x<b>y</b>'><!ATTLIST div class CDATA 'nav'><!ATTLIST p id CDATA 'ad'>"

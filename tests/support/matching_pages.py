@@ -1,7 +1,5 @@
 """Pages with features and evidence: some made by hand, a site's at random."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -34,19 +32,16 @@ ZEROS = "0" * 16
 
 
 def like(digits: str) -> dict[str, object]:
-    """Return the evidence of a page: four bytes of its sketch say a digit."""
     text = bytes(17 * int(digit, 16) for digit in digits for _ in range(4))
     path = 1 + int(digits, 16) % 65521  # pages of other texts are at other addresses
     return {"evidence": evidence(text, path=path, rows=path)}
 
 
 def with_ones(count: int) -> str:
-    """Return digits of which so many differ from `ZEROS`."""
     return ("1" * count).ljust(16, "0")
 
 
 def own_evidence(seed: object, matching: Matching) -> bytes:
-    """Return the evidence of a page that is its own: unlike that of any other seed."""
     rng = random.Random(seed)
     text, named = (rng.randbytes(size // 8) for size in matching.sketch)
     return evidence(text, named, path=rng.getrandbits(32), rows=rng.getrandbits(32))

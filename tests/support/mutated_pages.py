@@ -1,7 +1,5 @@
 """Pages for what reads pages in two ways: documentation, damaged at random."""
 
-from __future__ import annotations
-
 import bisect
 import pydoc
 import textwrap

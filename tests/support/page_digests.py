@@ -3,8 +3,6 @@
 ``python page_digests.py FIRST COUNT`` is run compiled, and with ``NEARDUP_PURE=1``.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from dataclasses import replace

@@ -5,8 +5,6 @@ once stays, so `cluster_stress.judge` can tell what is wrong. A call that fails 
 whether it was executed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter
@@ -48,7 +46,6 @@ class Calls:
             self.longest = max(self.longest, clock() - start)
 
     async def meet(self, store: Store, run: Run, matching: Matching) -> None:
-        """Judge a page, confirm it if it is new, and note all of that in its run."""
         clock = asyncio.get_running_loop().time
         run.start = clock()
         decide = decide_as(run.crawler, run.page, matching)
@@ -62,7 +59,6 @@ class Calls:
             run.ended_from = run.end  # it may lapse
 
     async def made_at_last(self, call: Callable[[], Awaitable]) -> bool:
-        """Make a call again until it doesn't fail; return whether it came to that."""
         for _ in range(100):
             errors = self.errors
             await self.made(call())
@@ -86,7 +82,6 @@ class Pace:
         self._moved.set()
 
     async def pause(self) -> None:
-        """Wait until, on average, `every` more pages were met."""
         end = self._met + self._chance.randrange(1, 2 * self._every)
         while self._met < end:
             self._moved.clear()
@@ -110,13 +105,11 @@ class Race:
 
 
 def opened(uri: str, storm: Storm) -> Store:
-    """Return a crawler's store in a storm, to be opened."""
     options = {"namespace": f"race-{storm.seed}", "max_distance": K, "matching": storm.matching}
     return open_store(uri, **options)
 
 
 async def race(uri: str, storm: Storm, trouble, every: int) -> Race:
-    """Let crawlers meet the pages of a storm; ``trouble(stores)`` once in `every` pages."""
     stores = [opened(uri, storm) for _ in range(storm.crawlers)]
     for store in stores:
         await store.open()
@@ -135,7 +128,6 @@ async def race(uri: str, storm: Storm, trouble, every: int) -> Race:
 
 
 async def meet_all(storm: Storm, meet: Callable[[Run], Awaitable[None]]) -> list[Run]:
-    """Meet the pages of a storm, those of a group at the same time; return what happened."""
     clock = asyncio.get_running_loop().time
     free = asyncio.Semaphore(storm.tasks)
     runs: list[Run] = []

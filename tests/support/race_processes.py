@@ -5,8 +5,6 @@ milliseconds, as all that a crawler needs is imported already. The clocks of pro
 machine agree (``CLOCK_MONOTONIC``).
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pickle
@@ -50,7 +48,6 @@ class Channel:
             self._writer.write(len(message).to_bytes(_SIZE) + message)
 
     async def heard(self) -> AsyncIterator:
-        """Yield what the other one says, until it closes its end, or dies."""
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
                 size = int.from_bytes(await self._reader.readexactly(_SIZE))
@@ -86,7 +83,6 @@ class Nursery:
         self._process.wait()
 
     def fork(self) -> tuple[int, socket.socket]:
-        """Return the process id of a new crawler, and a socket to it."""
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(self._asks, [b"1"], [theirs.fileno()])
@@ -117,7 +113,6 @@ class Crawler:
             done.set_result(None)
 
     async def meet(self, run: Run) -> None:
-        """Let the process judge a page; of one that is killed meanwhile nothing is known."""
         done = asyncio.get_running_loop().create_future()
         self._asked[run.page.id] = run, done
         self._channel.say((run.crawler, run.page))
@@ -130,7 +125,6 @@ class Crawler:
             os.kill(self._process, signal.SIGKILL)
 
     async def close(self) -> None:
-        """Let the process end by itself."""
         self._closing = True
         self._channel.end()
         await self._life
@@ -195,7 +189,6 @@ async def race_of_processes(
 
 
 async def crawl(link: socket.socket) -> None:
-    """Judge the pages that are asked for, until there are none."""
     channel = await Channel.over(link)
     asked = channel.heard()
 

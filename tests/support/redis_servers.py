@@ -32,7 +32,6 @@ MEMORY = Path("/dev/shm")
 
 
 def free_port() -> int:
-    """Return a free port p on loopback for which p + 10000 (cluster bus) is free too."""
     while True:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -171,7 +170,6 @@ def _until(holds, seconds: float = START_SECONDS) -> None:
 
 @contextmanager
 def running_cluster(*options: str, masters: int = 3, replicas: int = 0, binary: str | None = None):
-    """Run a cluster for the length of a ``with`` block."""
     with ExitStack() as stack:
         nodes = [
             stack.enter_context(RedisServer(*RedisCluster.OPTIONS, *options, binary=binary))
@@ -202,7 +200,6 @@ def _read_commands_once() -> None:
 
 @cache
 def shared_server() -> RedisServer:
-    """Return the one server of this test process; it ends with it."""
     server = RedisServer().start()
     atexit.register(server.__exit__)
     return server
@@ -210,7 +207,6 @@ def shared_server() -> RedisServer:
 
 @cache
 def shared_cluster() -> RedisCluster:
-    """Return the one cluster of this test process, three masters; it ends with it."""
     _read_commands_once()
     stack = ExitStack()
     atexit.register(stack.close)

@@ -3,8 +3,6 @@
 Slow and simple, one character and one bit at a time; the package must agree bit for bit.
 """
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from collections import Counter

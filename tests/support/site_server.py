@@ -28,7 +28,6 @@ def text(group: str, variant: int = 0, words: int = 1500) -> str:
 
 
 def page(prose: str, *links: str, title: str = "Title", head: str = "") -> str:
-    """Return an HTML page."""
     anchors = " ".join(f'<a href="{link}">.</a>' for link in links)
     return (
         f"<!DOCTYPE html><html><head><title>{title}</title>{head}</head>"
@@ -50,7 +49,6 @@ Route = Answer | str | Callable[[BaseHTTPRequestHandler], Answer]
 
 
 def does(action: Callable[[], object]) -> Route:
-    """Return a route that does something before it answers."""
 
     def answer(_request: BaseHTTPRequestHandler) -> Answer:
         action()

@@ -1,7 +1,5 @@
 """What a file of ``sqlite:PATH`` holds, and a crawl of two pages that leaves one."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sqlite3

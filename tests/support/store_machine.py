@@ -1,7 +1,5 @@
 """A hypothesis state machine that plays with a store and the model side by side."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import ExitStack
 

@@ -65,7 +65,6 @@ class ModelStore:
         return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
 
     def repeats(self, page: Page, other: Page) -> bool:
-        """Whether the entry of `other` is a candidate for `page`, and repeated."""
         entry = Entry(other)
         is_candidate = self._is_candidate(entry, page)
         return is_candidate and self._decide_for(page)(self._candidate(entry, page)).is_same
@@ -93,7 +92,6 @@ class ModelStore:
         self.entries = [entry for entry in kept if entry is not None]
 
     def counts(self) -> tuple[int, int, int]:
-        """Return pages, pending and dropped."""
         pending = sum(entry.pending for entry in self.entries)
         return len(self.entries), pending, sum(entry.dropped for entry in self.entries)
 
@@ -124,7 +122,6 @@ class ModelStore:
 
 
 def deciding_by(matching: Matching) -> DecideFor:
-    """Return how stores decide where they are given nothing."""
     return lambda page: deciding(page, matching)
 
 

@@ -6,8 +6,6 @@ yields the `Place` of an empty store and removes it afterwards. It is entered on
 state machine.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -73,11 +71,8 @@ FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3}
 """Where each call is a round trip: sequences of calls that hypothesis plays in the usual run."""
 
 PLACES: dict[str, Callable[[], AbstractContextManager[Place]]] = {
-    "memory": memory,
-    "sqlite": sqlite,
-    "redis": redis,
-    "redis-cluster": redis_cluster,
-}
+    "memory": memory, "sqlite": sqlite, "redis": redis, "redis-cluster": redis_cluster,
+}  # fmt: skip
 
 
 on_every_binary = pytest.mark.parametrize(
@@ -116,7 +111,6 @@ def page(page_id: int, fingerprint: int, **more: object) -> Page:
 
 
 async def outcome(store: Store, page: Page) -> tuple[Decision, int | None]:
-    """Judge a page; return the decision and the page id of the match."""
     verdict = await store.check_and_add(page)
     return verdict.decision, verdict.match and verdict.match.page_id
 
@@ -127,7 +121,6 @@ async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> D
 
 
 async def healed(call, seconds: float = 20):
-    """Return what `call` returns once it doesn't fail any more."""
     end = time.monotonic() + seconds
     while True:
         try:

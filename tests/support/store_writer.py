@@ -7,8 +7,6 @@ ended an empty line. The child makes the operations of `operations(SEED)` on
 file that survives it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import mmap
 import os
@@ -35,17 +33,14 @@ MATCHING = Matching(features=2, text_bits=64, named_bits=64)
 
 
 def features(text: int) -> tuple[int, int]:
-    """Return features that no other fingerprint has."""
     return text * 3 % 2**64, text * 5 % 2**64
 
 
 def evidence(text: int) -> bytes:
-    """Return evidence of its own."""
     return own_evidence(text, MATCHING)
 
 
 def operations(seed: int) -> Iterator[tuple[str, Page]]:
-    """Yield an endless sequence of calls, the same for the same seed."""
     rng = random.Random(seed)
     # What a page says is a matter of its id and its edition, across all seeds.
     contents = random.Random(0)

@@ -4,8 +4,6 @@ A page is a few runs, each of one unit again and again: as siblings, nested, nev
 text, attribute, title or script. Two runs in one page find what costs their product.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -52,7 +50,6 @@ class Run(NamedTuple):
     text: str
 
     def html(self, size: int) -> str:
-        """Return about `size` characters of it."""
         if self.kind in {"text", "attribute"}:
             long = _counted(self.word, size)
             quoted = long.replace('"', "") if self.kind == "attribute" else ""
@@ -84,7 +81,6 @@ class Structure(NamedTuple):
     steps: int
 
     def html(self, size: int) -> bytes:
-        """Return a page of about `size` characters."""
         parts = (run.html(size // len(self.runs)) for run in self.runs)
         return "".join(parts).encode()
 

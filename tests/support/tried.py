@@ -1,7 +1,5 @@
 """The table that ``make stress`` ends with: what was tried, and what was lost."""
 
-from __future__ import annotations
-
 HEAD = ("tried", "times", "both kept", "for nothing", "lost", "errors", "longest, s")
 
 
@@ -12,7 +10,6 @@ def row(what, times, *, both=0, nothing=0, lost=0, errors=0, longest=0.0) -> lis
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print the rows of all tests."""
     rows = [
         value
         for reports in terminalreporter.stats.values()

@@ -1,7 +1,5 @@
 """What a page has beside its text: title and headings, language, images, data."""
 
-from __future__ import annotations
-
 import pytest
 from extracted import BODY, FULL, MAIN, content, words
 from lxml import etree
@@ -10,19 +8,16 @@ from scrapy_neardup.text import Extractor, parse_html
 from scrapy_neardup.text.walk import MAX_TITLE
 
 
-@pytest.mark.parametrize(
-    ("html", "title"),
-    [
-        ("<title>A  title\n here </title>", "A title here"),
-        ("<p>x", ""),
-        ("<title></title>", ""),
-        ("<title>one</title><title>two</title>", "one"),
-        ("<svg><title>picture</title></svg><title>late</title>", "late"),
-        ("<svg><title>picture</title></svg>", ""),
-        ("<title>a &amp; b &lt;i&gt;</title>", "a & b <i>"),
-        ("<body><p>x<title>in the body</title>", "in the body"),
-    ],
-)
+@pytest.mark.parametrize(("html", "title"), [
+    ("<title>A  title\n here </title>", "A title here"),
+    ("<p>x", ""),
+    ("<title></title>", ""),
+    ("<title>one</title><title>two</title>", "one"),
+    ("<svg><title>picture</title></svg><title>late</title>", "late"),
+    ("<svg><title>picture</title></svg>", ""),
+    ("<title>a &amp; b &lt;i&gt;</title>", "a & b <i>"),
+    ("<body><p>x<title>in the body</title>", "in the body"),
+])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_title(html, title, mode):
     assert Extractor(mode).extract(parse_html(html + BODY)).title == title
@@ -44,20 +39,17 @@ def test_of_a_long_title_or_heading_the_start_is_read():
     assert (page.title, page.headings) == (start, (start, "é" * MAX_TITLE))
 
 
-@pytest.mark.parametrize(
-    ("attributes", "language"),
-    [
-        ('lang="en"', "en"),
-        ('lang=" en-GB "', "en"),
-        ('LANG="zh_Hant"', "zh"),
-        ('xml:lang="DE"', "de"),
-        ('lang="" xml:lang="gsw-CH"', "gsw"),
-        ('lang="{{ lang }}"', ""),
-        ('lang="english-speaking"', "english"),
-        ('lang="notalanguage1"', ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("attributes", "language"), [
+    ('lang="en"', "en"),
+    ('lang=" en-GB "', "en"),
+    ('LANG="zh_Hant"', "zh"),
+    ('xml:lang="DE"', "de"),
+    ('lang="" xml:lang="gsw-CH"', "gsw"),
+    ('lang="{{ lang }}"', ""),
+    ('lang="english-speaking"', "english"),
+    ('lang="notalanguage1"', ""),
+    ("", ""),
+])  # fmt: skip
 def test_the_declared_language(attributes, language):
     html = f"<html {attributes}><body lang=fr><p>{BODY}"
     assert MAIN.extract(parse_html(html.encode())).language == language
@@ -71,35 +63,32 @@ def test_full_text_brings_its_images():
     assert MAIN.extract(page).images == ("main.png", "nav.png")
 
 
-@pytest.mark.parametrize(
-    ("html", "images"),
-    [
-        ("<img src=b.png><img src=a.png><img src=b.png>", ("a.png", "b.png")),
-        ("<img src=' a.png '>", ("a.png",)),
-        ("<img src=p.gif data-src=a.png>", ("a.png", "p.gif")),
-        ("<img srcset='a.png 1x, b.png 2x'>", ("a.png",)),
-        ("<picture><source srcset='a, b 2x'><img src=c></picture>", ("a", "c")),
-        ("<video src=v poster=p><source src=w></video>", ("p", "v", "w")),
-        ("<audio src=a.mp3></audio><embed src=e.swf>", ("a.mp3", "e.swf")),
-        ("<iframe src=//tube/embed/1></iframe>", ("//tube/embed/1",)),
-        ("<object data=o.pdf><img src=i.png></object>", ("i.png", "o.pdf")),
-        ("<svg><image href=i.png /><image xlink:href=j.png /></svg>", ("i.png", "j.png")),
-        ("<noscript><img src=real.jpg></noscript>", ("real.jpg",)),
-        ("<img src='data:image/gif;base64,R0lGOD'><img src=''><img>", ()),
-        ("<img src='blob:x'><iframe src='about:blank'></iframe>", ()),
-        ("<iframe src='JavaScript:x'></iframe>", ()),
-        ("<img src=px.gif width=1 height=1><img src=px2.gif height=0>", ()),
-        ("<noscript><iframe src=ns.html height=0 width=0></iframe></noscript>", ()),
-        ("<img src=a.png width=100 height=50%>", ("a.png",)),
-        ("<nav><img src=logo.png></nav><footer><img src=f.png></footer>", ()),
-        ("<img src='a.png?id=1&_=1700000000#top'>", ("a.png?id=1",)),
-        ("<img src='a.png?1700000000'>", ("a.png",)),
-        ("<img src='../../a/b.png'><img src=./c.png><img src=...>", ("...", "a/b.png", "c.png")),
-        ("<img src='a.png?12345'>", ("a.png?12345",)),
-        ("<img src='a.png?X-Amz-Date=1&id=7&X-Amz-Signature=2&Expires=3'>", ("a.png?id=7",)),
-        ("<img src='a.php?photo=1'><img src='a.php?photo=2'>", ("a.php?photo=1", "a.php?photo=2")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("html", "images"), [
+    ("<img src=b.png><img src=a.png><img src=b.png>", ("a.png", "b.png")),
+    ("<img src=' a.png '>", ("a.png",)),
+    ("<img src=p.gif data-src=a.png>", ("a.png", "p.gif")),
+    ("<img srcset='a.png 1x, b.png 2x'>", ("a.png",)),
+    ("<picture><source srcset='a, b 2x'><img src=c></picture>", ("a", "c")),
+    ("<video src=v poster=p><source src=w></video>", ("p", "v", "w")),
+    ("<audio src=a.mp3></audio><embed src=e.swf>", ("a.mp3", "e.swf")),
+    ("<iframe src=//tube/embed/1></iframe>", ("//tube/embed/1",)),
+    ("<object data=o.pdf><img src=i.png></object>", ("i.png", "o.pdf")),
+    ("<svg><image href=i.png /><image xlink:href=j.png /></svg>", ("i.png", "j.png")),
+    ("<noscript><img src=real.jpg></noscript>", ("real.jpg",)),
+    ("<img src='data:image/gif;base64,R0lGOD'><img src=''><img>", ()),
+    ("<img src='blob:x'><iframe src='about:blank'></iframe>", ()),
+    ("<iframe src='JavaScript:x'></iframe>", ()),
+    ("<img src=px.gif width=1 height=1><img src=px2.gif height=0>", ()),
+    ("<noscript><iframe src=ns.html height=0 width=0></iframe></noscript>", ()),
+    ("<img src=a.png width=100 height=50%>", ("a.png",)),
+    ("<nav><img src=logo.png></nav><footer><img src=f.png></footer>", ()),
+    ("<img src='a.png?id=1&_=1700000000#top'>", ("a.png?id=1",)),
+    ("<img src='a.png?1700000000'>", ("a.png",)),
+    ("<img src='../../a/b.png'><img src=./c.png><img src=...>", ("...", "a/b.png", "c.png")),
+    ("<img src='a.png?12345'>", ("a.png?12345",)),
+    ("<img src='a.png?X-Amz-Date=1&id=7&X-Amz-Signature=2&Expires=3'>", ("a.png?id=7",)),
+    ("<img src='a.php?photo=1'><img src='a.php?photo=2'>", ("a.php?photo=1", "a.php?photo=2")),
+])  # fmt: skip
 def test_images(html, images):
     assert content(html).images == images
 
@@ -109,28 +98,25 @@ def test_an_image_within_the_page_counts():
     assert content(f"<img src='{source}'>").images == (source,)
 
 
-@pytest.mark.parametrize(
-    ("html", "data"),
-    [
-        ('<script type="application/json">{"a":\n  1}</script>', ('{"a": 1}',)),
-        ('<script type="application/ld+JSON; charset=utf-8">[1]</script>', ("[1]",)),
-        ("<script type=text/json>2</script><script type=text/json>1</script>", ("1", "2")),
-        ("<script type=application/json> </script>", ()),
-        ("<script>window.__NEXT_DATA__ = {a: 1}</script>", ("window.__NEXT_DATA__ = {a: 1}",)),
-        ("<script>window['__STATE__']=[1]</script>", ("window['__STATE__']=[1]",)),
-        ("<script>var __A__ = JSON.parse('1')</script>", ("var __A__ = JSON.parse('1')",)),
-        ("<script>__A__='%7B%7D'</script>", ("__A__='%7B%7D'",)),
-        ("<script>__NUXT__=(function(a){}(1))</script>", ("__NUXT__=(function(a){}(1))",)),
-        ("<script>self.__next_f.push([1, 'x'])</script>", ("self.__next_f.push([1, 'x'])",)),
-        ("<script>var ytInitialData = {}</script>", ("var ytInitialData = {}",)),
-        ("<script>var a = {x: 1}; f.push([1])</script>", ()),
-        ("<script>window.__nonce = 'abc'; window.__CF$cv$params={r:'1'}</script>", ()),
-        ("<script>dataLayer = [{page: 1}]</script>", ()),
-        ("<script src=a.js>window.__A__ = {}</script>", ()),
-        ("<script nonce=abc>f()</script>", ()),
-        ("<nav><script type=application/json>1</script></nav>", ()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("html", "data"), [
+    ('<script type="application/json">{"a":\n  1}</script>', ('{"a": 1}',)),
+    ('<script type="application/ld+JSON; charset=utf-8">[1]</script>', ("[1]",)),
+    ("<script type=text/json>2</script><script type=text/json>1</script>", ("1", "2")),
+    ("<script type=application/json> </script>", ()),
+    ("<script>window.__NEXT_DATA__ = {a: 1}</script>", ("window.__NEXT_DATA__ = {a: 1}",)),
+    ("<script>window['__STATE__']=[1]</script>", ("window['__STATE__']=[1]",)),
+    ("<script>var __A__ = JSON.parse('1')</script>", ("var __A__ = JSON.parse('1')",)),
+    ("<script>__A__='%7B%7D'</script>", ("__A__='%7B%7D'",)),
+    ("<script>__NUXT__=(function(a){}(1))</script>", ("__NUXT__=(function(a){}(1))",)),
+    ("<script>self.__next_f.push([1, 'x'])</script>", ("self.__next_f.push([1, 'x'])",)),
+    ("<script>var ytInitialData = {}</script>", ("var ytInitialData = {}",)),
+    ("<script>var a = {x: 1}; f.push([1])</script>", ()),
+    ("<script>window.__nonce = 'abc'; window.__CF$cv$params={r:'1'}</script>", ()),
+    ("<script>dataLayer = [{page: 1}]</script>", ()),
+    ("<script src=a.js>window.__A__ = {}</script>", ()),
+    ("<script nonce=abc>f()</script>", ()),
+    ("<nav><script type=application/json>1</script></nav>", ()),
+])  # fmt: skip
 def test_data(html, data):
     assert content(html).data == data
     assert content("").data == ()
@@ -158,17 +144,14 @@ def test_photo_pages_differ_in_their_images():
     assert one.images != two.images
 
 
-@pytest.mark.parametrize(
-    ("head", "language"),
-    [
-        ('<meta http-equiv="Content-Language" content="de-AT">', "de"),
-        ('<meta charset=utf-8><META HTTP-EQUIV=content-language CONTENT=" FR ">', "fr"),
-        ('<meta http-equiv="content-language" content="en, fr">', ""),
-        ('<meta http-equiv="content-language">', ""),
-        ('<meta name="content-language" content="de">', ""),
-        ("<meta http-equiv=content-language content=de><meta http-equiv=content-language>", "de"),
-    ],
-)
+@pytest.mark.parametrize(("head", "language"), [
+    ('<meta http-equiv="Content-Language" content="de-AT">', "de"),
+    ('<meta charset=utf-8><META HTTP-EQUIV=content-language CONTENT=" FR ">', "fr"),
+    ('<meta http-equiv="content-language" content="en, fr">', ""),
+    ('<meta http-equiv="content-language">', ""),
+    ('<meta name="content-language" content="de">', ""),
+    ("<meta http-equiv=content-language content=de><meta http-equiv=content-language>", "de"),
+])  # fmt: skip
 def test_a_meta_element_declares_the_language_where_the_root_does_not(head, language):
     page = f"<html{{}}><head>{head}<title>t</title></head><body>x</body></html>"
     assert MAIN.extract(parse_html(page.format("").encode())).language == language

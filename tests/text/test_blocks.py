@@ -1,7 +1,5 @@
 """The blocks of a page: what parts them, which form each has, and where it stands."""
 
-from __future__ import annotations
-
 import pytest
 from extracted import FULL, MAIN, blocks
 
@@ -14,35 +12,29 @@ def form(fragment, mode="main"):
     return found
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("<p>a</p><p>b</p>", ["a", "b"]),
-        ("a<p>b</p>c", ["a", "b", "c"]),
-        ("<p>a <b>b</b> <i>c</i></p>", ["a b c"]),
-        ("<p>a<br>b<br>c", ["a b c"]),
-        ("<p>made <time class=ad>12:30</time> by 5 users", ["made 12 30 by 5 users"]),
-        ("<ul><li>a<li>b</ul>", ["a", "b"]),
-        ("<ul><li>a<ul><li>b</ul>c</ul>", ["a", "b", "c"]),
-        ("<p> \n </p><div></div>", []),
-        ("<p>a<img src=x>b", ["a b"]),
-        ("<p>a<span class=ad>b</span>c", ["a", "b", "c"]),
-        ("<p>a<script>x</script>b", ["ab"]),
-    ],
-)
+@pytest.mark.parametrize(("html", "expected"), [
+    ("<p>a</p><p>b</p>", ["a", "b"]),
+    ("a<p>b</p>c", ["a", "b", "c"]),
+    ("<p>a <b>b</b> <i>c</i></p>", ["a b c"]),
+    ("<p>a<br>b<br>c", ["a b c"]),
+    ("<p>made <time class=ad>12:30</time> by 5 users", ["made 12 30 by 5 users"]),
+    ("<ul><li>a<li>b</ul>", ["a", "b"]),
+    ("<ul><li>a<ul><li>b</ul>c</ul>", ["a", "b", "c"]),
+    ("<p> \n </p><div></div>", []),
+    ("<p>a<img src=x>b", ["a b"]),
+    ("<p>a<span class=ad>b</span>c", ["a", "b", "c"]),
+    ("<p>a<script>x</script>b", ["ab"]),
+])  # fmt: skip
 def test_what_parts_blocks(html, expected):
     found = [normalize(block.text).decode().strip() for block in blocks(f"<div>{html}</div>")]
     assert found == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "sidebar", "site-footer", "breadcrumbs", "navHeader", "wide nav", "cookie-banner",
-        "page_footer", "header", "menu", "NAV", "adsbygoogle", "ad advertisement", "toc",
-        "related", "docnav",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "sidebar", "site-footer", "breadcrumbs", "navHeader", "wide nav", "cookie-banner",
+    "page_footer", "header", "menu", "NAV", "adsbygoogle", "ad advertisement", "toc",
+    "related", "docnav",
+])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_a_name_is_a_form_and_leaves_the_text_as_it_is(name, mode):
     """A restaurant's `menu` is its page: a name alone takes nothing away."""
@@ -59,37 +51,21 @@ def test_a_name_is_a_form_and_leaves_the_text_as_it_is(name, mode):
         assert form(html, mode) is Form.NAMED, html
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<div class=has-sidebar>x</div>",
-        "<div class=no-footer>x</div>",
-        "<div class=navy>x</div>",
-        "<div class=headline>x</div>",
-        "<div class=admin id=upload>x</div>",
-        "<p class=nav id=footer>x</p>",
-        "<h2 class=header>x</h2>",
-        "<article class=widget>x</article>",
-        "<main class=sidebar>x</main>",
-        "<b class=ad>x</b>",
-    ],
-)
+@pytest.mark.parametrize("html", [
+    "<div class=has-sidebar>x</div>", "<div class=no-footer>x</div>", "<div class=navy>x</div>",
+    "<div class=headline>x</div>", "<div class=admin id=upload>x</div>",
+    "<p class=nav id=footer>x</p>", "<h2 class=header>x</h2>", "<article class=widget>x</article>",
+    "<main class=sidebar>x</main>", "<b class=ad>x</b>",
+])  # fmt: skip
 def test_names_that_are_no_boilerplate(html):
     assert form(html) is Form.CONTENT
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        "<header>x</header>",
-        "<aside>x</aside>",
-        "<main><aside>x</aside></main>",
-        "<div><header><p>x</p></header></div>",
-        "<div role=banner>x</div>",
-        "<div role=complementary>x</div>",
-        '<article><div role="banner">x</div></article>',
-    ],
-)
+@pytest.mark.parametrize("html", [
+    "<header>x</header>", "<aside>x</aside>", "<main><aside>x</aside></main>",
+    "<div><header><p>x</p></header></div>", "<div role=banner>x</div>",
+    "<div role=complementary>x</div>", '<article><div role="banner">x</div></article>',
+])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_headers_and_asides_are_text_beside_the_main_content(html, mode):
     assert form(html, mode) is Form.NAMED
@@ -100,19 +76,16 @@ def test_boilerplate_holds_its_form_for_all_that_stands_in_it():
     assert form("<nav>a<p>b</p></nav>", "full") is Form.CONTENT
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("<a href=x>a b c</a>", Form.LINKS),
-        ("<a href=x>eight by</a> ten", Form.CONTENT),  # 7 or 8 of 11 characters
-        ("<a href=x>nearly all of it here</a> ten", Form.LINKS),  # 21 of 24
-        ("<a href=x>0123</a><a href=y>4567</a>89", Form.LINKS),  # .8 of it
-        ("<a href=x>0123</a><a href=y>456</a>789", Form.CONTENT),
-        ("<a name=x>a b c</a>", Form.CONTENT),
-        ("<a href=x>a <b>b</b> <i>c</i></a>", Form.LINKS),
-        ("<a href=x><p>a</p></a>", Form.LINKS),
-    ],
-)
+@pytest.mark.parametrize(("html", "expected"), [
+    ("<a href=x>a b c</a>", Form.LINKS),
+    ("<a href=x>eight by</a> ten", Form.CONTENT),  # 7 or 8 of 11 characters
+    ("<a href=x>nearly all of it here</a> ten", Form.LINKS),  # 21 of 24
+    ("<a href=x>0123</a><a href=y>4567</a>89", Form.LINKS),  # .8 of it
+    ("<a href=x>0123</a><a href=y>456</a>789", Form.CONTENT),
+    ("<a name=x>a b c</a>", Form.CONTENT),
+    ("<a href=x>a <b>b</b> <i>c</i></a>", Form.LINKS),
+    ("<a href=x><p>a</p></a>", Form.LINKS),
+])  # fmt: skip
 def test_blocks_of_links(html, expected):
     assert form(f"<div>{html}</div>") is expected
 
@@ -125,13 +98,9 @@ def test_the_next_block_starts_with_no_links():
 def test_the_form_around_an_element_returns_after_it():
     found = blocks("<div class=ad>a<div>b</div></div>c<div><ins class=ad>d</ins>e</div>f")
     assert [(block.text, block.form) for block in found] == [
-        ("a", Form.NAMED),
-        ("b", Form.NAMED),
-        ("c", Form.CONTENT),
-        ("d", Form.NAMED),
-        ("e", Form.CONTENT),
-        ("f", Form.CONTENT),
-    ]
+        ("a", Form.NAMED), ("b", Form.NAMED), ("c", Form.CONTENT), ("d", Form.NAMED),
+        ("e", Form.CONTENT), ("f", Form.CONTENT),
+    ]  # fmt: skip
 
 
 def paths(html):
@@ -165,17 +134,14 @@ def test_what_stands_before_a_block_does_not_change_its_path():
     assert all(0 <= path < 2**32 for path in after)
 
 
-@pytest.mark.parametrize(
-    ("html", "joined"),
-    [
-        ("<table><tr><td>a<td>b<th>c<tr><td>d<td>e</table>", "01101"),
-        ("<dl><dt>a<dd>b<dd>c<dt>d<dd>e</dl>", "01101"),
-        ("<ul><li>a<li>b</ul>", "00"),
-        ("<table><tr><td><td>b<td>c</table>", "01"),
-        ("<p>a</p><dd>b", "01"),
-        ("<p>a</p><p>b</p>", "00"),
-    ],
-)
+@pytest.mark.parametrize(("html", "joined"), [
+    ("<table><tr><td>a<td>b<th>c<tr><td>d<td>e</table>", "01101"),
+    ("<dl><dt>a<dd>b<dd>c<dt>d<dd>e</dl>", "01101"),
+    ("<ul><li>a<li>b</ul>", "00"),
+    ("<table><tr><td><td>b<td>c</table>", "01"),
+    ("<p>a</p><dd>b", "01"),
+    ("<p>a</p><p>b</p>", "00"),
+])  # fmt: skip
 def test_cells_go_on_in_their_row(html, joined):
     assert [block.joined for block in blocks(html)] == [bit == "1" for bit in joined]
 

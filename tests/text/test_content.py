@@ -1,7 +1,5 @@
 """What of a page is its text: a decided outcome for each kind of element."""
 
-from __future__ import annotations
-
 import pytest
 from extracted import added, content, words
 
@@ -9,72 +7,44 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.text import Extractor
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    [
-        "<script>var x = 1;</script>",
-        "<script type=text/template><b>x</b></script>",
-        "<style>b {color: red}</style>",
-        "<template><p>x</p></template>",
-        "<noscript>x<p>y</p></noscript>",
-        "<!-- x -->",
-        "<!--[if IE]> x <![endif]-->",
-        "<?php x ?>",
-        "<iframe src=a>x</iframe>",
-        "<video src=a>x</video>",
-        "<object data=a>x</object>",
-        "<svg><title>x</title></svg>",
-        "<title>x</title>",
-        '<img alt="x" title="x" src=a>',
-        '<input value="x"><meta content="x">',
-    ],
-)
+@pytest.mark.parametrize("hidden", [
+    "<script>var x = 1;</script>", "<script type=text/template><b>x</b></script>",
+    "<style>b {color: red}</style>", "<template><p>x</p></template>",
+    "<noscript>x<p>y</p></noscript>", "<!-- x -->", "<!--[if IE]> x <![endif]-->", "<?php x ?>",
+    "<iframe src=a>x</iframe>", "<video src=a>x</video>", "<object data=a>x</object>",
+    "<svg><title>x</title></svg>", "<title>x</title>", '<img alt="x" title="x" src=a>',
+    '<input value="x"><meta content="x">',
+])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_what_is_no_text(hidden, mode):
     assert added(hidden, mode) == ""
     assert added(f"<p>a{hidden}<p>b", mode) == "a b"
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [
-        "<p hidden>x</p>",
-        '<div style="display: none">x</div>',
-        '<div aria-hidden="true">x</div>',
-        "<details><summary>x</summary></details>",
-        "<dialog>x</dialog>",
-        "<button>x</button>",
-        "<select><option>x</select>",
-        "<textarea>x</textarea>",
-        "<pre>\n  x\n</pre>",
-        "<svg><text>x</text></svg>",
-        "<math><mi>x</mi></math>",
-        "<my-element>x</my-element>",
-        "<template shadowrootmode=open>x</template>",
-        "<dl><dt>x</dl>",
-        "<form>x</form>",
-    ],
-)
+@pytest.mark.parametrize("shown", [
+    "<p hidden>x</p>", '<div style="display: none">x</div>', '<div aria-hidden="true">x</div>',
+    "<details><summary>x</summary></details>", "<dialog>x</dialog>", "<button>x</button>",
+    "<select><option>x</select>", "<textarea>x</textarea>", "<pre>\n  x\n</pre>",
+    "<svg><text>x</text></svg>", "<math><mi>x</mi></math>", "<my-element>x</my-element>",
+    "<template shadowrootmode=open>x</template>", "<dl><dt>x</dl>", "<form>x</form>",
+])  # fmt: skip
 @pytest.mark.parametrize("mode", ["main", "full"])
 def test_what_is_text(shown, mode):
     assert added(shown, mode) == "x"
 
 
-@pytest.mark.parametrize(
-    "boilerplate",
-    [
-        "<nav>x</nav>",
-        "<search>x</search>",
-        "<footer>x</footer>",
-        "<div><div><footer><p>x</p></footer></div></div>",
-        *(f"<div role={role}>x</div>" for role in ("navigation", "contentinfo", "search")),
-        '<form role="search">x</form>',
-        '<ul role=" Navigation  list">x</ul>',
-        "<article><nav>x</nav></article>",
-        "<nav><article><header>x</header></article></nav>",
-        "<nav><aside>x</aside></nav>",
-    ],
-)
+@pytest.mark.parametrize("boilerplate", [
+    "<nav>x</nav>",
+    "<search>x</search>",
+    "<footer>x</footer>",
+    "<div><div><footer><p>x</p></footer></div></div>",
+    *(f"<div role={role}>x</div>" for role in ("navigation", "contentinfo", "search")),
+    '<form role="search">x</form>',
+    '<ul role=" Navigation  list">x</ul>',
+    "<article><nav>x</nav></article>",
+    "<nav><article><header>x</header></article></nav>",
+    "<nav><aside>x</aside></nav>",
+])  # fmt: skip
 def test_boilerplate(boilerplate):
     """Left out of the main view, and part of the full one; its neighbours stay apart."""
     assert added(boilerplate) == ""
@@ -82,26 +52,14 @@ def test_boilerplate(boilerplate):
     assert added(f"a{boilerplate}b") == "a b"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "<article><header>x</header></article>",
-        "<section><div><header>x</header></div></section>",
-        "<main><header>x</header></main>",
-        "<article><footer>x</footer></article>",
-        "<div role=main><header>x</header></div>",
-        "<div role=article><footer>x</footer></div>",
-        "<div role=region><footer>x</footer></div>",
-        "<div role=list>x</div>",
-        "<div role=''>x</div>",
-        "<div class=menu id=ad>x</div>",
-        "<p class=nav id=footer>x</p>",
-        "<main>x</main>",
-        "<menu>x</menu>",
-        "<address>x</address>",
-        "<figure><figcaption>x</figcaption></figure>",
-    ],
-)
+@pytest.mark.parametrize("content", [
+    "<article><header>x</header></article>", "<section><div><header>x</header></div></section>",
+    "<main><header>x</header></main>", "<article><footer>x</footer></article>",
+    "<div role=main><header>x</header></div>", "<div role=article><footer>x</footer></div>",
+    "<div role=region><footer>x</footer></div>", "<div role=list>x</div>", "<div role=''>x</div>",
+    "<div class=menu id=ad>x</div>", "<p class=nav id=footer>x</p>", "<main>x</main>",
+    "<menu>x</menu>", "<address>x</address>", "<figure><figcaption>x</figcaption></figure>",
+])  # fmt: skip
 def test_no_boilerplate(content):
     assert added(content) == "x"
 
@@ -115,36 +73,30 @@ def test_where_next_to_nothing_remains_the_full_text_counts():
     assert words("<footer><main>x</main></footer>") == ["x"]
 
 
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("wo<b>r</b>d", "word"),
-        ("w<i>o</i><span>r</span><em>d</em>s", "words"),
-        ("<a href=x>wo</a>rd", "word"),
-        ("exa<wbr>mple so&shy;ft", "example soft"),
-        ("H<sub>2</sub>O x<sup>2</sup>", "h2o x2"),
-        ("<p>a</p><p>b</p>", "a b"),
-        ("a<br>b<hr>c", "a b c"),
-        ("<div>a</div>b<div>c</div>d", "a b c d"),
-        ("<ul><li>a<li>b<ul><li>c</ul>d</ul>e", "a b c d e"),
-        ("<table><tr><td>a<td>b<tr><th>c</table>d", "a b c d"),
-        (
-            "<table><tr><td><table><tr><td>a</td><td>b</td></tr></table>c</td></tr></table>",
-            "a b c",
-        ),
-        ("<dl><dt>a<dd>b<dt>c</dl>", "a b c"),
-        ("<select><option>a<option>b</select>c", "a b c"),
-        ("<h1>a</h1>b", "a b"),
-        ("<pre>a\nb  c</pre>", "a b c"),
-        ("a<img src=x>b", "a b"),
-        ("<label>a</label><input>b<button>c</button>", "a b c"),
-        ("<x-a>a</x-a><x-b>b</x-b>", "a b"),
-        ("<span>a</span> <span>b</span>", "a b"),
-        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢 kan"),
-        ("&lt;b&gt; &amp;amp; &eacute;&#233;&#x4e2d;", "b amp éé 中"),
-        ("caf<b>e</b>\u0301", "café"),
-    ],
-)
+@pytest.mark.parametrize(("html", "expected"), [
+    ("wo<b>r</b>d", "word"),
+    ("w<i>o</i><span>r</span><em>d</em>s", "words"),
+    ("<a href=x>wo</a>rd", "word"),
+    ("exa<wbr>mple so&shy;ft", "example soft"),
+    ("H<sub>2</sub>O x<sup>2</sup>", "h2o x2"),
+    ("<p>a</p><p>b</p>", "a b"),
+    ("a<br>b<hr>c", "a b c"),
+    ("<div>a</div>b<div>c</div>d", "a b c d"),
+    ("<ul><li>a<li>b<ul><li>c</ul>d</ul>e", "a b c d e"),
+    ("<table><tr><td>a<td>b<tr><th>c</table>d", "a b c d"),
+    ("<table><tr><td><table><tr><td>a</td><td>b</td></tr></table>c</td></tr></table>", "a b c"),
+    ("<dl><dt>a<dd>b<dt>c</dl>", "a b c"),
+    ("<select><option>a<option>b</select>c", "a b c"),
+    ("<h1>a</h1>b", "a b"),
+    ("<pre>a\nb  c</pre>", "a b c"),
+    ("a<img src=x>b", "a b"),
+    ("<label>a</label><input>b<button>c</button>", "a b c"),
+    ("<x-a>a</x-a><x-b>b</x-b>", "a b"),
+    ("<span>a</span> <span>b</span>", "a b"),
+    ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢 kan"),
+    ("&lt;b&gt; &amp;amp; &eacute;&#233;&#x4e2d;", "b amp éé 中"),
+    ("caf<b>e</b>\u0301", "café"),
+])  # fmt: skip
 def test_where_words_part(html, expected):
     assert added(f"<div>{html}</div>") == expected
 
@@ -163,23 +115,20 @@ def test_cdata_is_a_comment_in_html():
 # Left out on demand
 
 
-@pytest.mark.parametrize(
-    ("selector", "expected"),
-    [
-        (".ad", "a c d e"),
-        ("#x", "a b d e"),
-        ("p", "d e"),
-        ("p.ad, #x", "a d e"),
-        ("div > p", "d e"),
-        ("p + p", "a d e"),
-        ("p.ad ~ p", "a b d e"),
-        ("section p, section span", "a b c d e"),
-        ("[data-ad]", "a b c d"),
-        ("p:first-of-type", "b c d e"),
-        ("p:not(.ad)", "b d e"),
-        ("div", ""),
-    ],
-)
+@pytest.mark.parametrize(("selector", "expected"), [
+    (".ad", "a c d e"),
+    ("#x", "a b d e"),
+    ("p", "d e"),
+    ("p.ad, #x", "a d e"),
+    ("div > p", "d e"),
+    ("p + p", "a d e"),
+    ("p.ad ~ p", "a b d e"),
+    ("section p, section span", "a b c d e"),
+    ("[data-ad]", "a b c d"),
+    ("p:first-of-type", "b c d e"),
+    ("p:not(.ad)", "b d e"),
+    ("div", ""),
+])  # fmt: skip
 def test_ignore(selector, expected):
     html = "<div><p>a</p><p class='x ad'>b</p><p id=x>c</p>d <i data-ad>e</i></div>"
     assert added(html, ignore=(selector,)) == expected

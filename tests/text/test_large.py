@@ -1,7 +1,5 @@
 """Very long pages: nothing is lost, and memory stays in proportion."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

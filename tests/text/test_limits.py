@@ -1,7 +1,5 @@
 """Pages that are left unread: none that somebody wrote for people, each that would take long."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,21 +22,18 @@ QUOTED, SQUEEZED = attributes(MANY, "a{}='>'"), attributes(MANY, 'a{}=">>"', "")
 JSON = attributes(6_000, '"{}": "a &lt; b"', ", ")
 
 
-@pytest.mark.parametrize(
-    ("page", "why"),
-    [
-        ("x" * (limits.MAX_CHARACTERS + 1), "characters"),
-        ("<p>" * (limits.MAX_TAGS + 1), "tags"),
-        ("<div>" * 2_000 + "</i>" * limits.MAX_TAGS, "tags"),
-        (f"<p {attributes(MANY)}>x", "attributes"),
-        (f"<p {attributes(MANY, 'a{}', '/')}>x", "attributes"),
-        (f"<p {QUOTED}>x", "attributes"),
-        (f"<p {SQUEEZED}>x", "attributes"),
-        (f"<!-- <a b='--><p {attributes(MANY)} c='>'>x", "attributes"),
-        (f"<b c='=\"' {attributes(MANY)} d='>' e='\"'>", "attributes"),
-        (f"<p {attributes(MANY // 30)}>x" * 1_000, "attributes"),
-    ],
-)
+@pytest.mark.parametrize(("page", "why"), [
+    ("x" * (limits.MAX_CHARACTERS + 1), "characters"),
+    ("<p>" * (limits.MAX_TAGS + 1), "tags"),
+    ("<div>" * 2_000 + "</i>" * limits.MAX_TAGS, "tags"),
+    (f"<p {attributes(MANY)}>x", "attributes"),
+    (f"<p {attributes(MANY, 'a{}', '/')}>x", "attributes"),
+    (f"<p {QUOTED}>x", "attributes"),
+    (f"<p {SQUEEZED}>x", "attributes"),
+    (f"<!-- <a b='--><p {attributes(MANY)} c='>'>x", "attributes"),
+    (f"<b c='=\"' {attributes(MANY)} d='>' e='\"'>", "attributes"),
+    (f"<p {attributes(MANY // 30)}>x" * 1_000, "attributes"),
+])  # fmt: skip
 def test_too_complex(page, why):
     with pytest.raises(TooComplexError, match=why):
         parse_html(page)
@@ -51,17 +46,14 @@ def test_nested_too_deeply(page, depth):
         parse_html(page.format("<b>w " * depth))
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "<p>A paragraph of many words. " * 100_000,
-        f"<img src='data:image/png;base64,{'iVBORw0KGgo/' * 10_000}'>" * 10,
-        f"<p {attributes(1_000)}>x" * 100,
-        f"<p data-page='{JSON}'>x",
-        f"<script>if (a <b) x = ' {JSON}'</script>",
-        "<div>" * 2_000 + "x",
-    ],
-)
+@pytest.mark.parametrize("page", [
+    "<p>A paragraph of many words. " * 100_000,
+    f"<img src='data:image/png;base64,{'iVBORw0KGgo/' * 10_000}'>" * 10,
+    f"<p {attributes(1_000)}>x" * 100,
+    f"<p data-page='{JSON}'>x",
+    f"<script>if (a <b) x = ' {JSON}'</script>",
+    "<div>" * 2_000 + "x",
+])  # fmt: skip
 def test_simple_enough(page):
     check_text(page)
     check_tree(parse_html(page))

@@ -1,7 +1,5 @@
 """The CPU time of a page is in proportion to its size, whatever whoever wrote it had in mind."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -82,22 +80,19 @@ def path(n):
     return "/" + "a/b-" * (n // 4)
 
 
-@pytest.mark.parametrize(
-    ("unit", "address"),
-    [
-        pytest.param(path, path, id="the path"),
-        pytest.param(lambda n: path(n) + "x ", path, id="not quite the path"),
-        pytest.param(lambda n: "/aa", lambda n: "/aa" * (n // 3), id="its steps"),
-        pytest.param(lambda n: "http://a.example", lambda n: "/aa", id="the host"),
-        pytest.param(lambda n: "/-", lambda n: "/-" * (n // 2), id="overlapping itself"),
-        pytest.param(lambda n: "/-?", lambda n: "/-?" + "/-?" * (n // 3) + "~", id="a like query"),
-        pytest.param(
-            lambda n: f"{path(n)}?{'y' * (n // 2)}z ",
-            lambda n: f"{path(n)}?{'y' * n}",
-            id="its query",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("unit", "address"), [
+    pytest.param(path, path, id="the path"),
+    pytest.param(lambda n: path(n) + "x ", path, id="not quite the path"),
+    pytest.param(lambda n: "/aa", lambda n: "/aa" * (n // 3), id="its steps"),
+    pytest.param(lambda n: "http://a.example", lambda n: "/aa", id="the host"),
+    pytest.param(lambda n: "/-", lambda n: "/-" * (n // 2), id="overlapping itself"),
+    pytest.param(lambda n: "/-?", lambda n: "/-?" + "/-?" * (n // 3) + "~", id="a like query"),
+    pytest.param(
+        lambda n: f"{path(n)}?{'y' * (n // 2)}z ",
+        lambda n: f"{path(n)}?{'y' * n}",
+        id="its query",
+    ),
+])  # fmt: skip
 def test_an_address_in_a_text(unit, address):
     """Both grow, to 8,000 characters and 1 MB."""
     taken = []

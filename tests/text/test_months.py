@@ -78,11 +78,7 @@ def test_it_does_not_matter_what_was_read_before():
 
 @pytest.mark.parametrize(
     "happens",
-    [
-        {"event": "concert", "event_day": 12},
-        {"linked": 12},
-        {"note": "Room 4711 is closed."},
-    ],
+    [{"event": "concert", "event_day": 12}, {"linked": 12}, {"note": "Room 4711 is closed."}],
 )
 def test_a_month_with_an_event_is_not_empty(happens):
     content = page(2003, 7, **happens)
@@ -98,16 +94,13 @@ def test_a_note_is_read_along():
     assert len(found) == 2
 
 
-@pytest.mark.parametrize(
-    ("address", "note"),
-    [
-        pytest.param("http://a.example/calendar", "", id="no date in the address"),
-        pytest.param("http://a.example/{year}", "", id="no month in the address"),
-        pytest.param("http://a.example/{year}/05", "", id="of another month"),
-        pytest.param("http://a.example/{year}/{month}", "{number} visitors.", id="other numbers"),
-        pytest.param("http://[{year}/{month}", "", id="no address"),
-    ],
-)
+@pytest.mark.parametrize(("address", "note"), [
+    pytest.param("http://a.example/calendar", "", id="no date in the address"),
+    pytest.param("http://a.example/{year}", "", id="no month in the address"),
+    pytest.param("http://a.example/{year}/05", "", id="of another month"),
+    pytest.param("http://a.example/{year}/{month}", "{number} visitors.", id="other numbers"),
+    pytest.param("http://[{year}/{month}", "", id="no address"),
+])  # fmt: skip
 def test_what_is_no_empty_month(address, note):
     for number, year in enumerate(range(2001, 2040), 100):
         for month in 4, 6:

@@ -1,7 +1,5 @@
 """The text of pages without templates against two independent ways to find it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from html import escape
@@ -22,8 +20,7 @@ WORDS = st.text(alphabet="abcé漢 &<>\n.", max_size=8)
 NODES = st.recursive(
     WORDS,
     lambda children: st.tuples(
-        st.sampled_from(sorted(WITHIN_TEXT | BLOCKS)),
-        st.lists(children, max_size=4),
+        st.sampled_from(sorted(WITHIN_TEXT | BLOCKS)), st.lists(children, max_size=4)
     ),
     max_leaves=40,
 )

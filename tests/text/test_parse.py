@@ -1,7 +1,5 @@
 """Bytes to tree: encodings, broken markup, junk, and any depth."""
 
-from __future__ import annotations
-
 import pytest
 from lxml import etree
 from lxml.html import HtmlElement, document_fromstring
@@ -22,40 +20,34 @@ TEXT = "Café déjà naïve Ωmega Жук 漢字"
 LATIN = "Café déjà naïve"
 
 
-@pytest.mark.parametrize(
-    ("body", "encoding"),
-    [
-        (f"<p>{TEXT}", None),
-        (f"<p>{TEXT}".encode(), None),
-        (f"<p>{TEXT}".encode(), "utf-8"),
-        (f"<p>{TEXT}".encode("utf-16"), None),  # has a byte order mark
-        (f"<p>{TEXT}".encode("utf-16-le"), "utf-16-le"),
-        (f"<p>{TEXT}".encode("utf-8-sig"), None),
-        (f"<p>{TEXT}".encode("utf-8-sig"), "latin-1"),  # the mark counts more
-        (f"<p>{TEXT}".encode("gb18030"), "gb2312"),
-        (f"<meta charset=gb2312><p>{TEXT}".encode("gb18030"), None),
-        (f"<meta charset=no-such-thing><p>{TEXT}".encode(), None),
-        (f"<p>{TEXT}".encode(), "no-such-thing"),
-        (f"<meta charset=latin-1><p>{TEXT}".encode(), "utf-8"),  # the server counts more
-        (f'<?xml version="1.0" encoding="utf-16"?><p>{TEXT}', None),  # a string is decoded
-        (f'<?xml version="1.0" encoding="utf-8"?><p>{TEXT}'.encode(), None),
-    ],
-)
+@pytest.mark.parametrize(("body", "encoding"), [
+    (f"<p>{TEXT}", None),
+    (f"<p>{TEXT}".encode(), None),
+    (f"<p>{TEXT}".encode(), "utf-8"),
+    (f"<p>{TEXT}".encode("utf-16"), None),  # has a byte order mark
+    (f"<p>{TEXT}".encode("utf-16-le"), "utf-16-le"),
+    (f"<p>{TEXT}".encode("utf-8-sig"), None),
+    (f"<p>{TEXT}".encode("utf-8-sig"), "latin-1"),  # the mark counts more
+    (f"<p>{TEXT}".encode("gb18030"), "gb2312"),
+    (f"<meta charset=gb2312><p>{TEXT}".encode("gb18030"), None),
+    (f"<meta charset=no-such-thing><p>{TEXT}".encode(), None),
+    (f"<p>{TEXT}".encode(), "no-such-thing"),
+    (f"<meta charset=latin-1><p>{TEXT}".encode(), "utf-8"),  # the server counts more
+    (f'<?xml version="1.0" encoding="utf-16"?><p>{TEXT}', None),  # a string is decoded
+    (f'<?xml version="1.0" encoding="utf-8"?><p>{TEXT}'.encode(), None),
+])  # fmt: skip
 def test_encodings(body, encoding):
     assert words(body, encoding) == normalize(TEXT).decode().split()
 
 
-@pytest.mark.parametrize(
-    ("body", "encoding"),
-    [
-        (LATIN.encode("latin-1"), None),
-        (LATIN.encode("cp1252"), "iso-8859-1"),
-        (b"<meta charset=iso-8859-1>" + LATIN.encode("cp1252"), None),
-        (b'<meta http-equiv=Content-Type content="text/html; charset=windows-1252">'
-         + LATIN.encode("cp1252"), None),
-        (b'<?xml version="1.0" encoding="iso-8859-1"?><p>' + LATIN.encode("cp1252"), None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("body", "encoding"), [
+    (LATIN.encode("latin-1"), None),
+    (LATIN.encode("cp1252"), "iso-8859-1"),
+    (b"<meta charset=iso-8859-1>" + LATIN.encode("cp1252"), None),
+    (b'<meta http-equiv=Content-Type content="text/html; charset=windows-1252">'
+     + LATIN.encode("cp1252"), None),
+    (b'<?xml version="1.0" encoding="iso-8859-1"?><p>' + LATIN.encode("cp1252"), None),
+])  # fmt: skip
 def test_one_byte_encodings(body, encoding):
     assert words(body, encoding) == ["café", "déjà", "naïve"]
 
@@ -69,10 +61,8 @@ def test_wrong_declarations_count_as_in_browsers():
 @pytest.mark.parametrize("end", [b"\xff", b"\xe2\x82", b"\x00", b"\xed\xa0\x80"])
 def test_a_bad_byte_costs_no_more_than_itself(end):
     assert words("<p>Café ".encode() + end + b" noir</p><p>rest", "utf-8") == [
-        "café",
-        "noir",
-        "rest",
-    ]
+        "café", "noir", "rest",
+    ]  # fmt: skip
 
 
 def test_nul_characters_are_dropped():
@@ -84,24 +74,21 @@ def test_lone_surrogates():
     assert words("<p>a\ud800b</p>") == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("plain text", "plain text"),
-        ("<p>a<p>b</div></p></b>c", "a b c"),
-        ("<p>a <b>b <i>c</b> d</i> e", "a b c d e"),
-        ("<p>a <", "a"),
-        ("<p>a<div", "a"),
-        ('<p title="a>b</p><p>c', ""),
-        ("<p>a &unknown; &#0; &#xD800; b", "a unknown b"),
-        ("</html>a <html>b <body>c", "a b c"),
-        ("<table>a<tr>b<td>c</table>", "a b c"),
-        ("<!doctype html><!-- a -- b -->c", "c"),
-        ("<p>a<!-- never closed b", "a"),
-        ("<P>a<BR/>b<Br>c", "a b c"),
-        ("<p>a</p>\x0b\x0c<p>b", "a b"),
-    ],
-)
+@pytest.mark.parametrize(("body", "expected"), [
+    ("plain text", "plain text"),
+    ("<p>a<p>b</div></p></b>c", "a b c"),
+    ("<p>a <b>b <i>c</b> d</i> e", "a b c d e"),
+    ("<p>a <", "a"),
+    ("<p>a<div", "a"),
+    ('<p title="a>b</p><p>c', ""),
+    ("<p>a &unknown; &#0; &#xD800; b", "a unknown b"),
+    ("</html>a <html>b <body>c", "a b c"),
+    ("<table>a<tr>b<td>c</table>", "a b c"),
+    ("<!doctype html><!-- a -- b -->c", "c"),
+    ("<p>a<!-- never closed b", "a"),
+    ("<P>a<BR/>b<Br>c", "a b c"),
+    ("<p>a</p>\x0b\x0c<p>b", "a b"),
+])  # fmt: skip
 def test_broken_markup(body, expected):
     assert " ".join(words(body)) == expected
     assert words(body.encode()) == words(body)
@@ -128,15 +115,12 @@ def test_nothing_to_parse(body):
         parse_html(body)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x90\0\0\x01\x90\x08\x06\x01\x02\x03\x04<b>",
-        b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + bytes(range(1, 256)) * 4,
-        b"PK\x03\x04\x14\0\x08\x08\x08\0\x01\x02\x03\x04",
-        "\x01\x02\x03 text",
-    ],
-)
+@pytest.mark.parametrize("body", [
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x90\0\0\x01\x90\x08\x06\x01\x02\x03\x04<b>",
+    b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + bytes(range(1, 256)) * 4,
+    b"PK\x03\x04\x14\0\x08\x08\x08\0\x01\x02\x03\x04",
+    "\x01\x02\x03 text",
+])  # fmt: skip
 def test_binary_data(body):
     with pytest.raises(InputError, match="binary"):
         parse_html(body)

@@ -1,7 +1,5 @@
 """Trees that are extracted from: whoever made them, they stay as they are; none takes long."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest
