@@ -4,17 +4,23 @@ A row a sentence: pages that repeat another one and pages that are lost on real 
 order and in random ones (as `quality.py` has them), and on made-up worlds (as `worlds.py`).
 
     python benchmarks/ablation.py --truth DIR SITE... [--orders 1]
+    python benchmarks/ablation.py --constants --truth DIR SITE...
+
+With ``--constants``: the same sites with one constant of the judgement changed at a time, and what
+each site loses by the constants that the others would choose.
 """
 
 # ruff: noqa: SLF001  (it takes the comparison apart)
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import product
+from statistics import fmean
 from unittest.mock import patch
 
 from harness import arguments
 from made.families import FAMILIES
 from made.judging import Tally, judge, tally
-from sites import SITE_OPTIONS, Source, named, no_site
+from sites import SITE_OPTIONS, Score, Source, named, no_site
 from trials import Outcome, Trial, play_all, pooled, preset
 
 from scrapy_neardup import analysis
@@ -63,6 +69,23 @@ WITHOUT: dict[str, Callable[[], object]] = {
 """Sentence -> what leaves it out; numbers are those of `decision.comparison`."""
 
 
+CONSTANTS: dict[str, tuple[float, ...]] = {
+    "RETITLED": (0.25, 1.0),
+    "RENAMED": (0.25, 0.5),
+    "RESPONSE": (1.0, 3.0),
+    "LEAST": (0.7, 0.85),
+    "MIN_TEXT": (0, 20),
+    "MIN_BESIDE_MEDIA": (20, 120),
+    "MAX_NAMED": (0.2, 0.6),
+}
+"""Constant of `decision.comparison` -> other values."""
+PARAMETERS = {"min_resemblance": (0.87, 0.93), "min_tokens": (10, 32)}
+"""Option of the judgement -> other values."""
+MIN_PRECISION = 0.995
+"""Precision, of the sites that choose, below which a constant isn't chosen."""
+AS_IT_IS = "as it is"
+
+
 def on_sites(sources: list[Source], parameters: Parameters, orders: int) -> list[Outcome]:
     trials = [Trial("", source, parameters, 0, orders) for source in sources]
     return [outcome for outcomes in play_all(trials) for outcome in outcomes]
@@ -78,9 +101,14 @@ def on_worlds(quick: bool) -> Tally:
 
 
 def main() -> None:
-    options = arguments(__doc__, "site", quick={}, check=no_site, **SITE_OPTIONS, orders=0)
-    print(f"{'without':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
+    options = arguments(
+        __doc__, "site", quick={}, check=no_site, **SITE_OPTIONS, orders=0, constants=False
+    )
     with named(options) as sources:
+        if options.constants:
+            leave_one_out(dict(by_constant(sources)))
+            return
+        print(f"{'without':38} {'own order':>20} {'random orders':>20} {'worlds':>16}")
         for sentence, without in WITHOUT.items():
             with without():
                 outcomes = on_sites(sources, preset("best"), options.orders)
@@ -91,6 +119,41 @@ def main() -> None:
             ]
             made = f"{worlds.recall:.3f} / {worlds.lost}"
             print(f"{sentence:38} {cells[0]:>20} {cells[1]:>20} {made:>16}", flush=True)
+
+
+def by_constant(sources: list[Source]) -> Iterator[tuple[str, dict[str, Score]]]:
+    """Yield what is found of each site, as it is and with one constant changed at a time."""
+    changes = [(AS_IT_IS, 0.0)]
+    changes += [(name, each) for name, found in (CONSTANTS | PARAMETERS).items() for each in found]
+    for name, value in changes:
+        changed = {name: value} if name in PARAMETERS else {}
+        is_constant = name in CONSTANTS
+        with patch.object(comparison, name, value) if is_constant else nullcontext():
+            outcomes = on_sites(sources, preset("best", **changed), 0)
+        label = name if name == AS_IT_IS else f"{name} {value:g}"
+        scores = {outcome.site: outcome.score for outcome in outcomes}
+        print(f"{label:38} {_cell([sum(scores.values(), start=Score())]):>20}", flush=True)
+        yield label, scores
+
+
+def leave_one_out(found: dict[str, dict[str, Score]]) -> None:
+    """Print what is found of each site with the constants that the other sites would choose."""
+
+    def chosen(site: str) -> str:
+        def goodness(label: str) -> tuple[float, ...]:
+            others = [score for name, score in found[label].items() if name != site]
+            total = sum(others, start=Score())
+            is_precise = total.precision >= MIN_PRECISION
+            return is_precise, -total.lost, round(total.recall, 3), label == AS_IT_IS
+
+        return max(found, key=goodness)
+
+    falls = []
+    for site, before in found[AS_IT_IS].items():
+        after = found[chosen(site)][site]
+        falls.append(before.recall - after.recall)
+        print(f"without {site:12} {chosen(site):24} {_cell([before])}  ->  {_cell([after])}")
+    print(f"recall falls by {fmean(falls):.4f} in the mean, by {max(falls):.4f} at most")
 
 
 def _cell(scores: list) -> str:
