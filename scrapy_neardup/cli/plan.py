@@ -194,7 +194,7 @@ def _store(
 def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return the bytes of a page in Redis: an entry in each table, and one by page id.
 
-    See ``stores/redis/lua/single/pages.lua``: an entry has six bytes in a table, eight more (the
+    See ``stores/redis/lua/single.lua``: an entry has six bytes in a table, eight more (the
     page id) in the first one, and 26 in the tree of page ids, or 30 where that leads to features
     and sketches; these follow the page id. A feature has six bytes in a tree.
     """

@@ -1,7 +1,7 @@
 """An audit summed up: counts, and every drop with the page that it repeats.
 
 One pass, in the order of the lines. Texts are passed over: only their lines are held, and
-`texts.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
+`columns.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
 for a drop.
 """
 

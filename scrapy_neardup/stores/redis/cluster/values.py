@@ -71,7 +71,7 @@ class ClusterPage:
     limit
         See `Layout.limit`.
     body
-        Features, evidence and URL, as in ``lua/cluster/entries.lua``.
+        Features, evidence and URL, as in ``lua/cluster.lua``.
     """
 
     page: Page
