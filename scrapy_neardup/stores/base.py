@@ -87,8 +87,7 @@ class StoreOptions:
         The key that pages are hashed with; None: a new namespace gets its own, and one that is
         there keeps its own.
     retention
-        Seconds after which an entry that no page has met no longer matches; 0: never. Only
-        Redis stores take another value.
+        Seconds after which an entry that no page has met no longer matches; 0: never.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
         shingle size, ...), but for the key. It is recorded with the entries; a store made with

@@ -34,12 +34,6 @@ def test_parameters_that_no_store_accepts(options, setting):
         open_store("memory:", **options)
 
 
-@pytest.mark.parametrize("uri", ["memory:", "sqlite:pages.db"])
-def test_entries_of_an_embedded_store_do_not_lapse(uri):
-    with pytest.raises(ConfigurationError, match="NEARDUP_RETENTION"):
-        open_store(uri, retention=60.0)
-
-
 def test_the_scheme_may_be_written_in_capitals():
     assert isinstance(open_store("MEMORY:"), MemoryStore)
 

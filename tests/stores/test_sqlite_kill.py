@@ -134,7 +134,7 @@ class Replay:
         """A digest of `kept` that is cheap to bring up to date."""
         self.touched: set[int] = set()
         for _, entry in rows:
-            key, page_id, *_, duplicates = ENTRY.unpack(entry)
+            key, page_id, _, duplicates, _ = ENTRY.unpack(entry)
             assert page_id not in self.kept, "a page is there twice"
             self._keep(page_id, (key, duplicates))
 

@@ -76,6 +76,10 @@ class Candidates:
         rows = self._by_page_id.rows(arrived.page.id)
         return rows[0] if rows else -1
 
+    def holds(self, row: int) -> bool:
+        """Whether there is an entry at `row` to be found."""
+        return row in self._by_page_id.rows(self._entries.page_ids[row])
+
     def is_candidate(self, row: int, arrived: Arrival) -> bool:
         """Whether the page may repeat the entry, however that would be found."""
         entries = self._entries

@@ -51,7 +51,7 @@ def _start(place: int) -> int:
     return (place ^ place >> 32) & 0xFFFF_FFFF
 
 
-FORMAT_VERSION: Final = 4
+FORMAT_VERSION: Final = 5
 ROW_BITS: Final = 32
 """Bits of a row number in a place; the number of the namespace stands above them."""
 

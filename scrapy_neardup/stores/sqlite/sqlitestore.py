@@ -25,7 +25,7 @@ from pathlib import Path
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.write_behind import WriteBehind
@@ -61,12 +61,10 @@ class SQLiteStore(Store):
     Raises
     ------
     ConfigurationError
-        There is no path, or a form that different programs read in different ways; or a
-        retention is asked for.
+        There is no path, or a form that different programs read in different ways.
     """
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
-        refuse_retention(options)
         self._path = store_path(uri)
         self._options = options
         self._opened: _Opened | None = None
@@ -119,6 +117,9 @@ class SQLiteStore(Store):
         was_pending = index.is_pending(page.id)
         outcome = index.check_and_add(page, decide or deciding(page, self._options.matching))
         is_new = outcome.is_new
+        for row, page_id in outcome.lapsed:
+            opened.drop(row)
+            opened.drop(replaced.pop(page_id, -1))
         if outcome.withdrawn >= 0:
             if is_new and not was_pending:
                 replaced[page.id] = outcome.withdrawn
@@ -129,6 +130,8 @@ class SQLiteStore(Store):
         if is_new:
             writer.hold(outcome.row, page.url)
         if not outcome.is_repeat or outcome.candidate is None:
+            if outcome.is_touched and not was_pending:
+                writer.write(outcome.row)
             return outcome.verdict(page, page.url)
         page_id = outcome.candidate.page_id
         if not index.is_pending(page_id):
@@ -209,7 +212,13 @@ def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex,
     matching = options.matching
     file = SQLiteFile(path, options.namespace, parameters, options.hash_key)
     try:
-        index = EmbeddedIndex(options.max_distance, options.expected_pages, matching, key=file.key)
+        index = EmbeddedIndex(
+            options.max_distance,
+            options.expected_pages,
+            matching,
+            key=file.key,
+            retention=options.retention,
+        )
         index.load(file.entries(matching))
         notices = NoticeBoard()
         notices.load(file.notices())
