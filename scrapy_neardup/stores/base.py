@@ -78,7 +78,7 @@ class StoreOptions:
     namespace
         One crawl's memory. Namespaces of one store never meet.
     max_distance
-        k, 0 to 8 bits (Manku et al. 2007, section 4.1).
+        k, 0 to 10 bits (Manku et al. 2007, section 4.1).
     matching
         What else makes a page a duplicate of an entry.
     expected_pages

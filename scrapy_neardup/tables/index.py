@@ -30,7 +30,7 @@ class HammingIndex:
     Parameters
     ----------
     max_distance
-        k, the largest distance that a query reports: 0 to 8.
+        k, the largest distance that a query reports: 0 to 10.
     expected
         How many fingerprints to size it for. More of them are slower, not wrong.
     design

@@ -24,7 +24,7 @@ def test_an_unknown_scheme_names_the_known_ones_and_no_password(uri):
 @pytest.mark.parametrize(
     ("options", "setting"),
     [
-        ({"max_distance": 9}, "NEARDUP_MAX_DISTANCE"),
+        ({"max_distance": 11}, "NEARDUP_MAX_DISTANCE"),
         ({"max_distance": -1}, "NEARDUP_MAX_DISTANCE"),
         ({"expected_pages": 0}, "NEARDUP_EXPECTED_PAGES"),
     ],

@@ -68,7 +68,7 @@ def half_shared(rng, n):
 
 EVERY_DESIGN = [
     pytest.param(k, design, id=f"{k} {design.name}")
-    for k in range(9)
+    for k in range(11)
     for design in (
         *TableDesign.enumerate(max_distance=k, log2_pages=30, max_tables=64),
         *([TableDesign.nested(1, levels=(2, 3, 2))] if k == 1 else []),
@@ -92,7 +92,7 @@ def test_every_design_answers_as_comparing_with_all_does(k, design, make):
     assert [index.query(query) for query in queries] == expected
 
 
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("k", range(11))
 @pytest.mark.parametrize("expected", [1, 10**6, 10**8])
 def test_the_expected_size_changes_no_answer(k, expected):
     rng = np.random.default_rng(k)
@@ -105,7 +105,7 @@ def test_the_expected_size_changes_no_answer(k, expected):
 
 
 @given(
-    k=st.integers(0, 8),
+    k=st.integers(0, 10),
     stored=st.lists(fingerprints, max_size=40),
     queries=st.lists(fingerprints, max_size=10),
 )
@@ -237,7 +237,7 @@ def test_a_small_index_is_small():
 class IndexMachine(RuleBasedStateMachine):
     """Any order of calls, against a plain list."""
 
-    @initialize(k=st.integers(0, 8), expected=st.sampled_from([1, 10**5]))
+    @initialize(k=st.integers(0, 10), expected=st.sampled_from([1, 10**5]))
     def start(self, k, expected):
         self.index = HammingIndex(k, expected)
         self.k = k
@@ -285,7 +285,7 @@ def test_any_operations():
 
 
 @pytest.mark.stress
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("k", range(11))
 def test_long_random_runs_agree_with_a_counter(k):
     rng = np.random.default_rng(100 + k)
     index = HammingIndex(k, 10_000)

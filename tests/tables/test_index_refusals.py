@@ -24,7 +24,7 @@ def test_what_can_not_be_exact_or_quick_is_refused(make, said):
 
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("max_distance", -1), ("max_distance", 9), ("max_distance", 1.5), ("expected", -5),
+    [("max_distance", -1), ("max_distance", 11), ("max_distance", 1.5), ("expected", -5),
      ("expected", float("nan")), ("max_bucket", 0)],
 )  # fmt: skip
 def test_sizes_out_of_range_are_named(argument, value):
