@@ -86,7 +86,7 @@ class PackedPages:
         InputError
             A part of the file that is read for this page is damaged.
         """
-        own = self._index.find_id(page.id)
+        own = self._index.rows.find_id(page.id)
         if match := self._first(self._own(page, own), decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
         if match := self._first(self._find(page, own)[:MAX_COMPARED], decide):
@@ -98,7 +98,7 @@ class PackedPages:
         for distance, page_id, row in rows:
             candidate = self._candidate(distance, page_id, row)
             if (decided := decide(candidate)).is_same:
-                url = self._index.url(row)
+                url = self._index.rows.url(row)
                 return Match(page_id=page_id, distance=distance, url=url, decided=decided)
         return None
 
@@ -135,7 +135,7 @@ class PackedPages:
                 if count >= matching.shared_features and row not in rows:
                     rows[row] = self._distance(row, page)
         return sorted(
-            (distance, index.page_id(row), row)
+            (distance, index.rows.page_id(row), row)
             for row, distance in rows.items()
             if row not in own and self._is_of_kind(row, page)
         )
@@ -157,11 +157,12 @@ class PackedPages:
 
     def _is_of_kind(self, row: int, page: Page) -> bool:
         """Return whether a row is of the page's scope, and exact if and only if the page is."""
-        if self._extent is not None and site(self._index.url(row), self._extent) != page.scope:
+        extent, url = self._extent, self._index.rows.url
+        if extent is not None and site(url(row), extent) != page.scope:
             return False
-        if not self.matching.sketch:
-            return True
-        return page.exact == (len(self._kept(row).evidence) == HEAD_SIZE)
+        return not self.matching.sketch or page.exact == (
+            len(self._kept(row).evidence) == HEAD_SIZE
+        )
 
     def _distance(self, row: int, page: Page) -> int:
         if self._index.records is None:
