@@ -69,7 +69,6 @@ class PackedPages:
         schema: Mapping[str, str | int | float],
         matching: Matching,
     ) -> None:
-        _check(index, name, max_distance, schema, matching)
         extent = str(schema.get("scope", "all"))
         self._extent = None if extent == "all" else cast("Extent", extent)
         self._index = index
@@ -77,6 +76,7 @@ class PackedPages:
         self.matching = matching
         self.key_digest = str((index.schema or {}).get("hash_key", ""))
         self._kept = lru_cache(MAX_EQUAL)(self._read)
+        self._check(name, schema)
 
     def check(self, page: Page, decide: Decide) -> Verdict | None:
         """Return the verdict SEEN or DUPLICATE; None where the page repeats no row.
@@ -176,63 +176,58 @@ class PackedPages:
         record = self._index.records[row]
         return PackedEntry(PACKED.unpack_from(record)[0], record[PACKED.size :])
 
-
-def _check(
-    index: PackedIndex,
-    name: str,
-    max_distance: int,
-    schema: Mapping[str, str | int | float],
-    matching: Matching,
-) -> None:
-    if not index.rows.has_ids:
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"
-            " duplicate of itself; pack what scan prints, or give pack the --ids"
-        )
-    if matching.by_distance and index.max_distance < max_distance:
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} can be searched for distances up to {index.max_distance}, and"
-            f" NEARDUP_MAX_DISTANCE is {max_distance}; pack it again with --max-distance"
-            f" {max_distance}"
-        )
-    if (scope := schema.get("scope", "all")) not in ("all", "host", "domain"):
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} doesn't say of which language or category a page is:"
-            f" NEARDUP_SCOPE must be 'all', 'host' or 'domain', not {scope!r}"
-        )
-    if scope != "all" and not index.rows.has_urls:
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} has no URLs to tell hosts from: pack it again without"
-            " --no-urls, or set NEARDUP_SCOPE to 'all', also for what is packed (scan --scope all)"
-        )
-    if index.schema is None:
-        raise StoreMismatchError(
-            f"NEARDUP_BASE: {name} doesn't say how its fingerprints were made, so that they"
-            " might never match; pack what scan prints"
-        )
-    wanted = {key: getattr(matching, key) for key in SHAPE}
-    if index.records is None and any(wanted.values()):
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to find"
-            " and confirm a match: pack what scan prints with the settings of the crawl, without"
-            " --no-sketches, or set NEARDUP_PRESET to 'paper', also for what is packed (scan"
-            " --preset paper)"
-        )
-    here, there = {**schema, **wanted}, {**index.schema, **wanted}
-    # Which key it has to be is known once the store is open (`layered.py`).
-    here["hash_key"] = there["hash_key"] = ""
-    if index.records is not None:  # a file of short pages doesn't say how features would be
-        there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
-    differences = [
-        f"{key} is {there.get(key)!r} there and {here.get(key)!r} here"
-        for key in sorted({*there, *here})
-        if there.get(key) != here.get(key)
-    ]
-    if differences:
-        raise StoreMismatchError(
-            f"NEARDUP_BASE: {name} was made with other parameters: {'; '.join(differences)}."
-            " Take the same ones, or make it again with these"
-        )
+    def _check(self, name: str, schema: Mapping[str, str | int | float]) -> None:
+        index, matching = self._index, self.matching
+        if not index.rows.has_ids:
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"
+                " duplicate of itself; pack what scan prints, or give pack the --ids"
+            )
+        if matching.by_distance and index.max_distance < self._max_distance:
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} can be searched for distances up to {index.max_distance},"
+                f" and NEARDUP_MAX_DISTANCE is {self._max_distance}; pack it again with"
+                f" --max-distance {self._max_distance}"
+            )
+        if (scope := schema.get("scope", "all")) not in ("all", "host", "domain"):
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} doesn't say of which language or category a page is:"
+                f" NEARDUP_SCOPE must be 'all', 'host' or 'domain', not {scope!r}"
+            )
+        if scope != "all" and not index.rows.has_urls:
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} has no URLs to tell hosts from: pack it again without"
+                " --no-urls, or set NEARDUP_SCOPE to 'all', also for what is packed (scan --scope"
+                " all)"
+            )
+        if index.schema is None:
+            raise StoreMismatchError(
+                f"NEARDUP_BASE: {name} doesn't say how its fingerprints were made, so that they"
+                " might never match; pack what scan prints"
+            )
+        wanted = {key: getattr(matching, key) for key in SHAPE}
+        if index.records is None and any(wanted.values()):
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to"
+                " find and confirm a match: pack what scan prints with the settings of the crawl,"
+                " without --no-sketches, or set NEARDUP_PRESET to 'paper', also for what is packed"
+                " (scan --preset paper)"
+            )
+        here, there = {**schema, **wanted}, {**index.schema, **wanted}
+        # Which key it has to be is known once the store is open (`layered.py`).
+        here["hash_key"] = there["hash_key"] = ""
+        if index.records is not None:  # a file of short pages doesn't say how features would be
+            there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
+        differences = [
+            f"{key} is {there.get(key)!r} there and {here.get(key)!r} here"
+            for key in sorted({*there, *here})
+            if there.get(key) != here.get(key)
+        ]
+        if differences:
+            raise StoreMismatchError(
+                f"NEARDUP_BASE: {name} was made with other parameters: {'; '.join(differences)}."
+                " Take the same ones, or make it again with these"
+            )
 
 
 SHAPE: Final = ("features", "feature_size", "text_bits", "named_bits")

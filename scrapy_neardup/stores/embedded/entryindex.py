@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import Final, NamedTuple
 
-from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.stores.base import MAX_COMPARED, StoreStats
+from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
 from scrapy_neardup.stores.embedded.finding import Candidates
 from scrapy_neardup.stores.entryformat import Chunk
@@ -84,35 +83,20 @@ class EmbeddedIndex:
 
     Parameters
     ----------
-    max_distance
-        k, in bits.
-    expected_pages
-        How many pages it should be sized for.
-    matching
-        What else leads to an entry.
+    options
+        Those of the store.
     key
         What pages are hashed with.
-    retention
-        Seconds after which an entry that no page has met lapses; 0: never.
     """
 
-    def __init__(
-        self,
-        max_distance: int,
-        expected_pages: int,
-        matching: Matching | None = None,
-        *,
-        key: bytes = PUBLIC_KEY,
-        retention: float = 0.0,
-    ) -> None:
-        matching = matching or Matching()
+    def __init__(self, options: StoreOptions, key: bytes = PUBLIC_KEY) -> None:
         self._key = key
-        self._entries = Entries(matching)
-        self._candidates = Candidates(self._entries, max_distance, expected_pages, matching)
+        self._entries = Entries(options.matching)
+        self._candidates = Candidates(self._entries, options)
         self._pending: dict[int, int] = {}  # page id -> row
         self._dropped = 0
         self._overflowed = 0
-        self._retention = ceil(retention)
+        self._retention = ceil(options.retention)
         self._swept = 0  # rows before it were looked at in this pass
 
     def stats(self, other_bytes: int) -> StoreStats:

@@ -17,8 +17,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.entryformat import EXACT_BIT
@@ -32,29 +31,24 @@ class Candidates:
     ----------
     entries
         Their columns.
-    max_distance
-        k, in bits.
-    expected_pages
-        How many pages it should be sized for.
-    matching
-        Whether distance leads to an entry, and how many features it takes.
+    options
+        Those of the store.
 
     Notes
     -----
     Bytes an entry: some 6 in each of the maps, and the Hamming tables.
     """
 
-    def __init__(
-        self, entries: Entries, max_distance: int, expected_pages: int, matching: Matching
-    ) -> None:
+    def __init__(self, entries: Entries, options: StoreOptions) -> None:
+        matching, max_distance = options.matching, options.max_distance
         self._entries = entries
         self._by_distance = matching.by_distance
         self._shared = matching.shared_features
         self._max_distance = max_distance if matching.by_distance else 0
         self._near: HammingIndex | None = None
         if self._max_distance:
-            max_bucket = max(4096, 16 * expected_pages // 65536)
-            self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
+            max_bucket = max(4096, 16 * options.expected_pages // 65536)
+            self._near = HammingIndex(max_distance, options.expected_pages, max_bucket=max_bucket)
         # Without evidence no more entries have one key: the rule itself sees to it.
         self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)

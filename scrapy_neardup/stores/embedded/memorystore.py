@@ -56,15 +56,8 @@ class MemoryStore(Store):
     async def open(self) -> None:
         """Start empty."""
         if self._opened is None:
-            options = self._options
-            self.key = random_key(options.hash_key)
-            index = EmbeddedIndex(
-                options.max_distance,
-                options.expected_pages,
-                options.matching,
-                key=self.key,
-                retention=options.retention,
-            )
+            self.key = random_key(self._options.hash_key)
+            index = EmbeddedIndex(self._options, self.key)
             self._opened = _Opened(index, UrlHeap(), NoticeBoard())
 
     async def close(self) -> None:

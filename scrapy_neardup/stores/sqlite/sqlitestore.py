@@ -209,17 +209,10 @@ def store_path(uri: str) -> Path:
 
 def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex, NoticeBoard]:
     parameters = {"max_distance": options.max_distance, **options.schema}
-    matching = options.matching
     file = SQLiteFile(path, options.namespace, parameters, options.hash_key)
     try:
-        index = EmbeddedIndex(
-            options.max_distance,
-            options.expected_pages,
-            matching,
-            key=file.key,
-            retention=options.retention,
-        )
-        index.load(file.entries(matching))
+        index = EmbeddedIndex(options, file.key)
+        index.load(file.entries(options.matching))
         notices = NoticeBoard()
         notices.load(file.notices())
         file.begin_writing()

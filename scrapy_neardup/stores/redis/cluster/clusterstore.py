@@ -69,7 +69,7 @@ class RedisClusterStore(SharedStore):
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         super().__init__(uri, options, connect_cluster(uri), layout)
         self._held: dict[int, Attempt] = {}
-        self._turns: Turns[ClusterPage, Attempt] = Turns(self._are_near)
+        self._turns = Turns(self._are_near)
         self._sweeping = random.randrange(256), 0
 
     async def _begin(self) -> None:
@@ -155,9 +155,7 @@ class RedisClusterStore(SharedStore):
             return True
         return len(page.features & other.features) >= self._options.matching.shared_features
 
-    async def _repeat_equal(
-        self, arrived: ClusterPage, turn: Turn[ClusterPage, Attempt]
-    ) -> Verdict | None:
+    async def _repeat_equal(self, arrived: ClusterPage, turn: Turn) -> Verdict | None:
         """Count the page as a duplicate of the entry that an equal page found; claim nothing.
 
         None if it doesn't repeat that entry, or if the page has an entry of its own.
@@ -177,9 +175,7 @@ class RedisClusterStore(SharedStore):
             return None
         return await self._collapse(arrived, match)
 
-    async def _try(
-        self, arrived: ClusterPage, lease: float, turn: Turn[ClusterPage, Attempt]
-    ) -> Verdict | None:
+    async def _try(self, arrived: ClusterPage, lease: float, turn: Turn) -> Verdict | None:
         """Claim, resolve, commit; None if the attempt was ended by another one."""
         page = arrived.page
         mine, start = Attempt.new(arrived.key), time.monotonic()
