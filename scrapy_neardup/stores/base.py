@@ -113,7 +113,7 @@ class StoreStats:
     dropped: int
     """Number of pages found to be duplicates of an entry that is still held."""
     overflowed: int
-    """Number of pages kept but not remembered, for want of room, since the store was opened."""
+    """Number of pages that were kept but not stored, as buckets were full, since it was opened."""
     memory_bytes: int | None = None
 
 
@@ -141,7 +141,7 @@ class Store(Protocol):
         """
 
     async def close(self) -> None:
-        """Make durable what is confirmed and let go; pending entries are given up."""
+        """Write confirmed entries and release all resources; pending entries are withdrawn."""
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, and remember it as pending if it repeats nothing.

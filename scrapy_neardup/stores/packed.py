@@ -79,13 +79,7 @@ class PackedPages:
         self._check(name, schema)
 
     def check(self, page: Page, decide: Decide) -> Verdict | None:
-        """Return the verdict SEEN or DUPLICATE; None where the page repeats no row.
-
-        Raises
-        ------
-        InputError
-            A part of the file that is read for this page is damaged.
-        """
+        """Return SEEN or DUPLICATE, or None; `InputError` if a part of the file is damaged."""
         own = self._index.rows.find_id(page.id)
         if match := self._first(self._own(page, own), decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
@@ -103,7 +97,7 @@ class PackedPages:
         return None
 
     def _candidate(self, distance: int, page_id: int, row: int) -> Candidate:
-        """Return what a decision sees of a row."""
+        """Return a row as a candidate."""
         evidence = b"" if self._index.records is None else self._kept(row).evidence
         return Candidate(page_id, distance, evidence)
 

@@ -99,7 +99,7 @@ class Entries:
         return self.tags[row] == arrived.tag
 
     def candidate(self, row: int, distance: int) -> Candidate:
-        """Return what a decision sees of the entry."""
+        """Return the entry as a candidate."""
         return Candidate(self.page_ids[row], distance, self.evidence.get(row))
 
     def distance(self, row: int, arrived: Arrival) -> int:
@@ -156,7 +156,7 @@ class Entries:
         return np.flatnonzero(taken).astype(np.uint32)
 
     def grow(self, rows: int) -> None:
-        """Make room for this number of rows."""
+        """Grow to at least this number of rows."""
         if rows <= self._capacity:
             return
         capacity = -(-rows // _BLOCK) * _BLOCK

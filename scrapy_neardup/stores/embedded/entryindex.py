@@ -166,13 +166,9 @@ class EmbeddedIndex:
         return self._pending.pop(page_id, -1)
 
     def forget(self, page_id: int) -> tuple[int, int]:
-        """Withdraw the pending entry of this page.
+        """Withdraw the pending entry of this page; return its row and number of duplicates.
 
-        Returns
-        -------
-        row, duplicates
-            Its row, to be released, and how many pages were found to repeat it; (-1, 0)
-            if there is none.
+        The row is to be released. (-1, 0) if there is none.
         """
         row = self._pending.get(page_id, -1)
         if row < 0:
@@ -224,14 +220,14 @@ class EmbeddedIndex:
         return True
 
     def _sweep(self, lapsed: list[tuple[int, int]]) -> None:
-        """Withdraw what has lapsed of the next `_SWEPT` rows, whoever meets it."""
+        """Withdraw lapsed entries among the next `_SWEPT` rows."""
         for _ in range(min(_SWEPT, len(self._entries))):
             self._swept = (self._swept + 1) % len(self._entries)
             if self._candidates.holds(self._swept):
                 self._has_lapsed(self._swept, lapsed)
 
     def _touch(self, row: int) -> bool:
-        """Note that a page met an entry; not each time, as what is noted has to be written."""
+        """Restart an entry's time, at most sixteen times in a retention; return whether it did."""
         now = int(time.time())
         is_due = now - self._entries.seen[row] > self._retention / 16 > 0
         if is_due:

@@ -53,7 +53,7 @@ class Candidates:
         self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
-        self._refused: set[int] = set()  # rows loaded that the tables have no room for
+        self._refused: set[int] = set()  # loaded rows whose buckets were full
 
     def __len__(self) -> int:
         return len(self._by_page_id)
@@ -116,17 +116,9 @@ class Candidates:
         return self._by_distance and distance <= self._max_distance
 
     def add(self, row: int, *, by_distance: bool = True) -> bool:
-        """Let the page of `row` be found; by its distance only where that is asked for.
+        """Index the entry at `row`, by its distance if asked for; return False if buckets are full.
 
-        Returns
-        -------
-        bool
-            False if its buckets are full; it is not to be found then.
-
-        Raises
-        ------
-        MemoryError
-            It is not to be found.
+        Then, and after a `MemoryError`, nothing leads to it.
         """
         exact = self._entries.tags[row] & EXACT_BIT
         in_tables = False

@@ -22,7 +22,7 @@ class _Opened:
     notices: NoticeBoard
 
     def drop(self, row: int) -> None:
-        """Let go of the row of a withdrawn entry, if there is one (-1: there is none)."""
+        """Free the row of a withdrawn entry; -1 is ignored."""
         if row >= 0:
             self.urls.set(row, None)
             self.index.release(row)
@@ -61,7 +61,7 @@ class MemoryStore(Store):
             self._opened = _Opened(index, UrlHeap(), NoticeBoard())
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Drop all entries."""
         self._opened = None
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:

@@ -62,13 +62,7 @@ class Calls:
         raise NotImplementedError
 
     async def _replied(self, make: Callable[[asyncio.Future[Any]], Any]) -> Any:
-        """Let a call wait until it is sent, and return its reply.
-
-        Raises
-        ------
-        StoreError
-            As `connection.explained`.
-        """
+        """Queue a call and return its reply; for errors see `connection.explained`."""
         if self._closed:
             raise self._was_closed()
         loop = asyncio.get_running_loop()

@@ -58,10 +58,10 @@ MAX_END = 10.0
 
 
 class Background:
-    """Steps that are taken again and again, each after a pause, until `close`; and odd jobs.
+    """Periodic tasks, which run until `close`, and one-off tasks.
 
-    A loop ends because it is told to. It is cancelled as well, so that it ends at once, but
-    nothing depends on that: a client may lose a cancellation that coincides with its own timeout.
+    A loop ends because an event is set. It is cancelled as well, to end at once, but redis-py may
+    lose a cancellation that coincides with its own timeout.
     """
 
     def __init__(self) -> None:
@@ -70,17 +70,17 @@ class Background:
         self._jobs: set[asyncio.Task[None]] = set()
 
     def start(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
-        """Take this step after each pause, in seconds."""
+        """Run `step` after every pause of this many seconds."""
         self._loops.append(asyncio.create_task(self._repeat(step, pause)))
 
     def soon(self, job: Coroutine[Any, Any, Any]) -> None:
-        """Do this once, without waiting; while the server is away it is left undone."""
+        """Run a task once, in the background; a `StoreError` ends it silently."""
         task = asyncio.create_task(_tried(job))
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
 
     async def close(self) -> None:
-        """Take no further step, and finish the current one, within `MAX_END` seconds."""
+        """Stop all tasks; those under way may take another `MAX_END` seconds."""
         self._over.set()
         for loop in self._loops:
             loop.cancel()
@@ -306,12 +306,7 @@ class RedisStore(SharedStore):
     async def _call(self, verb: str, word: tuple[Page, bytes] | bytes, *common: Any) -> bytes:
         """Call a script; where the server was emptied, agree on the parameters again first.
 
-        Raises
-        ------
-        StoreMismatchError
-            Another crawl came first, with other parameters.
-        StoreError
-            As `connection.explained`.
+        Raises `StoreMismatchError` if another crawl came first, with other parameters.
         """
         agreed = self._agreed
         try:

@@ -38,7 +38,7 @@ class SQLiteAdmin:
             return sorted(name for (name,) in connection.execute("SELECT name FROM namespace"))
 
     async def report(self, namespace: str) -> NamespaceReport | None:
-        """Return what a namespace holds, None if there is none; reads all of it."""
+        """Count and measure a namespace; None if there is none. Reads all of it."""
         with self._connected("ro") as connection:
             found = recorded(connection, self._path, namespace)
             if found is None:
@@ -66,7 +66,7 @@ class SQLiteAdmin:
         )
 
     async def clear(self, namespace: str) -> None:
-        """Remove a namespace; the file keeps its size, and new pages take the room."""
+        """Remove a namespace. The file keeps its size; new pages reuse the space."""
         with self._connected("rw") as connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")

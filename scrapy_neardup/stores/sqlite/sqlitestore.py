@@ -42,7 +42,7 @@ class _Opened:
     """Page id -> row of a kept entry that a pending one of the same page replaces."""
 
     def drop(self, row: int) -> None:
-        """Let go of the row of a withdrawn entry, if there is one (-1: there is none)."""
+        """Free the row of a withdrawn entry; -1 is ignored."""
         if row >= 0:
             self.writer.delete(row)
             self.index.release(row)
@@ -70,13 +70,7 @@ class SQLiteStore(Store):
         self._opened: _Opened | None = None
 
     async def open(self) -> None:
-        """Lock the file and read the namespace into memory.
-
-        Raises
-        ------
-        StoreLockedError, StoreMismatchError, StoreCorruptError, StoreError
-            See `SQLiteFile`. Nothing stays open.
-        """
+        """Lock the file and read the namespace into memory; for errors see `SQLiteFile`."""
         if self._opened is not None:
             return
         thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
@@ -92,25 +86,13 @@ class SQLiteStore(Store):
         self._opened = _Opened(index, notices, WriteBehind(file, thread, index.record), {})
 
     async def close(self) -> None:
-        """Write what is confirmed, and let go of the file whatever happens.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Something confirmed could not be written.
-        """
+        """Write confirmed entries and close the file, even if they can't be written."""
         opened, self._opened = self._opened, None
         if opened is not None:
             await opened.writer.close()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats, and remember it if it repeats nothing.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Earlier changes can't be written; the page was not judged.
-        """
+        """See `Store.check_and_add`; `StoreUnavailableError` if earlier changes can't be saved."""
         opened = self._open()
         index, writer, replaced = opened.index, opened.writer, opened.replaced
         await writer.settle()
@@ -139,14 +121,7 @@ class SQLiteStore(Store):
         return outcome.verdict(page, await writer.url(outcome.row, page_id))
 
     async def confirm(self, page_id: int) -> None:
-        """Make an entry final, and durable within a second.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Earlier changes can't be written. The entry is confirmed, and is written as
-            soon as they can be.
-        """
+        """Make an entry final, and durable within a second, or as soon as the disk allows."""
         opened = self._open()
         row = opened.index.confirm(page_id)
         if row >= 0:
@@ -169,13 +144,7 @@ class SQLiteStore(Store):
         return opened.index.stats(other_bytes=opened.notices.nbytes)
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post `value`, durable within a second, and read what all members have posted.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Earlier changes can't be written; nothing was posted.
-        """
+        """See `Store.exchange`; a value is durable within a second."""
         opened = self._open()
         await opened.writer.settle()
         values, changed = opened.notices.post(topic, member, value)

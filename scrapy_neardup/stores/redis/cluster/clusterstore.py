@@ -197,7 +197,7 @@ class RedisClusterStore(SharedStore):
                 return await self._repeat(arrived, mine, match, claims.old)
             if match is not None:
                 return await self._see(arrived, mine, match)
-            # Whoever cancels this leaves an entry that lapses, never a pointer half set.
+            # A cancellation leaves an entry that lapses, never a half-written pointer.
             reason = await asyncio.shield(self._keep(arrived, mine, claims, rivals))
             if reason is not None:
                 self._held[page.id] = turn.found = mine
@@ -264,7 +264,7 @@ class RedisClusterStore(SharedStore):
         return Verdict.on(page, Reason.SAME_PAGE, match)
 
     async def _overflow(self, arrived: ClusterPage, mine: Attempt) -> Verdict:
-        """Let the page pass; there is no room for it."""
+        """Keep the page without storing it, as its buckets are full."""
         await self._attempts.settle(mine, "overflow")
         self._leave(arrived, mine)
         return Verdict.on(arrived.page, Reason.OVERFLOW)
