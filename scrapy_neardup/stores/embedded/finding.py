@@ -116,7 +116,7 @@ class Candidates:
         return self._by_distance and distance <= self._max_distance
 
     def add(self, row: int, *, by_distance: bool = True) -> bool:
-        """Index the entry at `row`, by its distance if asked for; return False if buckets are full.
+        """Index the entry at `row`, by its distance if asked for; False if its buckets are full.
 
         Then, and after a `MemoryError`, nothing leads to it.
         """
