@@ -48,7 +48,7 @@ from typing import Final, Protocol, Self
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.verdict import Decide, Page, Verdict
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 MAX_COMPARED: Final = 64
 """Maximum number of candidates that are asked about, nearest first, in some 0.2 ms. Pages that
@@ -206,3 +206,23 @@ class Store(Protocol):
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+def near_reason(page: Page) -> Reason:
+    """Return why `page` is a duplicate."""
+    return Reason.EQUAL if page.exact else Reason.NEAR
+
+
+def matched(
+    candidate: Candidate, decided: Decided, count: int = 0, url: bytes | str | None = None
+) -> Match:
+    """Return the entry that a page repeats."""
+    if isinstance(url, bytes):
+        url = url.decode("utf-8", "surrogatepass")
+    return Match(
+        page_id=candidate.page_id,
+        distance=candidate.distance,
+        url=url or None,
+        count=count,
+        decided=decided,
+    )

@@ -17,7 +17,13 @@ from typing import Final, NamedTuple, cast
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import (
+    MAX_COMPARED,
+    MAX_EQUAL,
+    MAX_UNDER_FEATURE,
+    matched,
+    near_reason,
+)
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.urls import Extent, site
@@ -84,7 +90,7 @@ class PackedPages:
         if match := self._first(self._own(page, own), decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
         if match := self._first(self._find(page, own)[:MAX_COMPARED], decide):
-            return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
+            return Verdict.on(page, near_reason(page), match)
         return None
 
     def _first(self, rows: Iterable[tuple[int, int, int]], decide: Decide) -> Match | None:
@@ -92,8 +98,7 @@ class PackedPages:
         for distance, page_id, row in rows:
             candidate = self._candidate(distance, page_id, row)
             if (decided := decide(candidate)).is_same:
-                url = self._index.rows.url(row)
-                return Match(page_id=page_id, distance=distance, url=url, decided=decided)
+                return matched(candidate, decided, url=self._index.rows.url(row))
         return None
 
     def _candidate(self, distance: int, page_id: int, row: int) -> Candidate:

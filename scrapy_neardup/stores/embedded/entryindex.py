@@ -12,11 +12,11 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats
+from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
 from scrapy_neardup.stores.embedded.finding import Candidates
 from scrapy_neardup.stores.entryformat import Chunk
-from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason, Verdict
 
 _SWEPT: Final = 4
 """Number of rows that each page looks at for entries that have lapsed."""
@@ -66,15 +66,9 @@ class IndexOutcome(NamedTuple):
 
     def verdict(self, page: Page, url: str | None) -> Verdict:
         """Return the verdict on `page`; `url` is that of the entry that it repeats."""
-        match = None
-        if self.candidate is not None:
-            match = Match(
-                page_id=self.candidate.page_id,
-                distance=self.candidate.distance,
-                url=url,
-                count=self.repeats,
-                decided=self.decided,
-            )
+        if self.candidate is None or self.decided is None:
+            return Verdict.on(page, self.reason)
+        match = matched(self.candidate, self.decided, self.repeats, url)
         return Verdict.on(page, self.reason, match)
 
 
@@ -195,9 +189,10 @@ class EmbeddedIndex:
         self._entries.duplicates[row] += 1
         self._dropped += 1
         touched = self._touch(row)
-        reason = Reason.EQUAL if page.exact else Reason.NEAR
         repeats = self._entries.duplicates[row]
-        return IndexOutcome(reason, row, candidate, decided, repeats, own, is_touched=touched)
+        return IndexOutcome(
+            near_reason(page), row, candidate, decided, repeats, own, is_touched=touched
+        )
 
     def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
         """Store an entry and return its row, or -1 if its buckets are full."""

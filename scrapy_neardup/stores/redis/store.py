@@ -17,14 +17,12 @@ from typing import Any
 
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.keys import KeyRecord
 from scrapy_neardup.stores.redis.calls import Calls, Scripts
 from scrapy_neardup.stores.redis.codec import (
     Answers,
     id_bytes,
-    matched,
-    near_reason,
     page_words,
     read_count,
     read_questions,

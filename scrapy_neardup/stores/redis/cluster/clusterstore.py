@@ -13,14 +13,13 @@ import random
 import time
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
-from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.stores.base import StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.redis import store as shared
 from scrapy_neardup.stores.redis.cluster.attempts import Attempts, scripts
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Kept, Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
 from scrapy_neardup.stores.redis.cluster.values import Attempt, Claims, ClusterPage
-from scrapy_neardup.stores.redis.codec import matched, near_reason
 from scrapy_neardup.stores.redis.connection import connect_cluster, explaining
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.namespace import cluster_counts
