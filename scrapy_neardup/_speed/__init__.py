@@ -4,9 +4,8 @@ The pure code is the reference. A compiled function gives the same result as
 its twin, bit for bit, and is taken only if it does so on an example when it is imported; with
 ``NEARDUP_PURE=1`` in the environment none is. Nothing here imports another package.
 
-Each ``NAME.pyx`` is a module of its own, with its types in ``NAME.pyi``; ``setup.py`` compiles all
-of them, and does without what it can't compile. ``python -m scrapy_neardup._speed`` says which
-way the package runs.
+Each ``NAME.pyx`` is a module of its own; ``setup.py`` compiles all of them, and does without what
+it can't compile. ``python -m scrapy_neardup._speed`` says which way the package runs.
 """
 
 from __future__ import annotations
@@ -16,20 +15,21 @@ import os
 from collections.abc import Callable
 from copy import deepcopy
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
 IS_PURE: Final = os.environ.get("NEARDUP_PURE") == "1"
 """Whether the environment asks for pure Python."""
 
-NAMES: Final = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.pyi")))
+NAMES: Final = (
+    "batch", "counting", "digests", "features", "hamming",
+    "joins", "packed", "rows", "tokens", "walk",
+)  # fmt: skip
 """The modules that can be compiled."""
 
 TWINS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {}
-"""The functions, by module and name, whose compiled twins do the work, each with its twin."""
+"""Functions and classes, by module and name, whose compiled twins do the work, and the twins."""
 
-_Type = TypeVar("_Type")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _log = logging.getLogger(__name__)
@@ -56,35 +56,15 @@ def refuse(name: str, reason: str) -> None:
 def faster(pure: _Function, module: str, *example: Any) -> _Function:
     """Return the compiled twin of a function where it agrees, or the function itself.
 
-    Parameters
-    ----------
-    pure
-        The function; its twin has the same name, parameters and results.
-    module
-        One of `NAMES`, in which the twin is if it could be compiled.
-    example
-        Arguments; what the twin makes of them is compared with what the function makes of them, as
-        are its changes to them.
+    The twin has the same name, parameters and results, and is in `module`, one of `NAMES`. What
+    both make of the example's arguments is compared, and their changes to them.
     """
-    compiled = load(module)
-    if compiled is None:
-        return pure
-    name = f"{module}.{pure.__name__}"
-    twin: _Function | None = getattr(compiled, pure.__name__, None)
-    if twin is None:
-        refuse(name, "the module is older than its source: install again")
-        return pure
-    ours, theirs = deepcopy(example), deepcopy(example)  # it may change them
-    try:
-        result = twin(*ours)
-    except TypeError:  # it takes other arguments
-        refuse(name, "the module is older than its source: install again")
-        return pure
-    if not same((result, ours), (pure(*theirs), theirs)):
-        refuse(name, "the compiled function gives another result")
-        return pure
-    TWINS[name] = pure, twin
-    return twin
+
+    def made(way: _Function) -> object:
+        arguments = deepcopy(example)
+        return way(*arguments), arguments
+
+    return faster_type(pure, module, made)
 
 
 def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
@@ -92,29 +72,27 @@ def has_twin(module: str, *example: Any) -> Callable[[_Function], _Function]:
     return lambda pure: faster(pure, module, *example)
 
 
-def faster_type(pure: type[_Type], module: str, example: Callable[[Any], object]) -> type[_Type]:
-    """Return the compiled twin of a class, or the class itself.
+def faster_type(pure: _Function, module: str, example: Callable[[Any], object]) -> _Function:
+    """Return the compiled twin of a class, or the class itself; see `faster`.
 
-    Parameters
-    ----------
-    pure
-        The class; its twin has the same name, methods and results.
-    module
-        One of `NAMES`, in which the twin is if it could be compiled.
-    example
-        Uses a class; what comes of the twin is compared with what comes of the class itself.
+    What `example` makes of the twin is compared with what it makes of the class.
     """
-    compiled = load(module)
-    if compiled is None:
+    if (compiled := load(module)) is None:
         return pure
-    twin: type[_Type] | None = getattr(compiled, pure.__name__, None)
+    name = f"{module}.{pure.__name__}"
+    twin: _Function | None = getattr(compiled, pure.__name__, None)
+    try:
+        is_same = twin is not None and same(example(twin), example(pure))
+    except TypeError:  # it takes other arguments
+        twin = None
     if twin is None:
-        refuse(f"{module}.{pure.__name__}", "the module is older than its source: install again")
+        refuse(name, "the module is older than its source: install again")
         return pure
-    if same(example(twin), example(pure)):
-        return twin
-    refuse(f"{module}.{pure.__name__}", "the compiled class gives another result")
-    return pure
+    if not is_same:
+        refuse(name, "the compiled code gives another result")
+        return pure
+    TWINS[name] = pure, twin
+    return twin
 
 
 def same(ours: Any, theirs: Any) -> bool:

@@ -8,24 +8,96 @@ Each function has its twin there, which says what its arguments and its result a
 import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport UINT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memset
 
-include "sorting.pxi"
 include "paths.pxi"
 
-cdef enum:
-    RANK_BITS = 53
-cdef uint64_t RANK = (<uint64_t>1 << RANK_BITS) - 1
-cdef uint64_t THROW = 0x9E3779B97F4A7C15u
+cdef extern from "minima.h" nogil:
+    uint64_t mix "mixed"(uint64_t value)
+    void fill_binned(
+        const uint64_t* hashes, Py_ssize_t n, uint64_t* least, Py_ssize_t bins, int shift
+    )
+    void fill_permuted(
+        const uint64_t* hashes, Py_ssize_t n, const uint64_t* factors, const uint64_t* summands,
+        uint64_t* least, Py_ssize_t count
+    )
+
 cdef uint64_t STEP = 0xD6E8FEB86659FD93u
 
 
-cdef inline uint64_t mix(uint64_t value) noexcept nogil:
-    """The public mixer of `scrapy_neardup.fingerprints.hashing`."""
-    value = (value ^ value >> 30) * <uint64_t>0xBF58476D1CE4E5B9u
-    value = (value ^ value >> 27) * <uint64_t>0x94D049BB133111EBu
-    return value ^ value >> 31
+# ---- sorting ---------------------------------------------------------------------------------
+
+cdef struct Pair:
+    uint64_t hash
+    uint16_t rank
+
+
+cdef enum:
+    FEW = 24  # what insertion sorts fastest
+
+
+cdef Pair* pairs_of(Py_ssize_t count) except NULL:
+    """Return room for as many pairs, twice: `sort_distinct` takes turns between both halves."""
+    cdef Pair* pairs = <Pair*>malloc((2 * count + 1) * sizeof(Pair))
+    if pairs == NULL:
+        raise MemoryError
+    return pairs
+
+
+cdef inline bint less(const Pair* a, const Pair* b) noexcept nogil:
+    return a.hash < b.hash or (a.hash == b.hash and a.rank < b.rank)
+
+
+cdef int compare(const void* a, const void* b) noexcept nogil:
+    return less(<Pair*>b, <Pair*>a) - less(<Pair*>a, <Pair*>b)
+
+
+cdef Py_ssize_t sort_distinct(Pair* pairs, Py_ssize_t count) except -1:
+    """Order pairs by hash and rank, and keep the first of each hash; return their number.
+
+    Behind the pairs there is room for as many. They are dealt by their leading bits, which are
+    uniform unless somebody made them otherwise: what isn't dealt apart is sorted by comparing.
+    """
+    cdef int bits = 4, shift
+    cdef Py_ssize_t i, j, start, kept = 0, buckets
+    cdef Pair* dealt = pairs + count
+    cdef Pair pair
+    cdef uint32_t* ends
+    while bits < 16 and <Py_ssize_t>1 << bits < 2 * count:
+        bits += 1
+    shift, buckets = 64 - bits, <Py_ssize_t>1 << bits
+    ends = <uint32_t*>calloc(buckets + 1, sizeof(uint32_t))
+    if ends == NULL:
+        raise MemoryError
+    for i in range(count):
+        ends[(pairs[i].hash >> shift) + 1] += 1
+    for i in range(buckets):
+        ends[i + 1] += ends[i]
+    for i in range(count):
+        j = pairs[i].hash >> shift
+        dealt[ends[j]] = pairs[i]
+        ends[j] += 1
+    start = 0
+    for i in range(buckets):
+        if ends[i] - start > FEW:
+            qsort(dealt + start, ends[i] - start, sizeof(Pair), compare)
+        start = ends[i]
+    free(ends)
+    # Now nothing is more than `FEW` places from where it belongs.
+    for i in range(1, count):
+        pair = dealt[i]
+        j = i
+        while j and less(&pair, &dealt[j - 1]):
+            dealt[j] = dealt[j - 1]
+            j -= 1
+        dealt[j] = pair
+    for i in range(count):
+        if not i or dealt[i].hash != dealt[i - 1].hash:
+            pairs[kept] = dealt[i]
+            kept += 1
+    return kept
 
 
 # ---- shingles --------------------------------------------------------------------------------
@@ -137,41 +209,8 @@ cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
 def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
     found = np.empty(bins, np.uint64)
     cdef uint64_t[::1] sketch = found
-    fill_minima(&shingles[0], shingles.shape[0], &sketch[0], bins)
+    fill_binned(&shingles[0], shingles.shape[0], &sketch[0], bins, shift_of(bins))
     return found
-
-
-cdef void fill_minima(
-    const uint64_t* shingles, Py_ssize_t count, uint64_t* least, Py_ssize_t bins
-) noexcept nogil:
-    """Fill the bins of a sketch; see `scrapy_neardup.fingerprints.minwise`."""
-    cdef Py_ssize_t left = bins, i, place
-    cdef int shift = shift_of(bins)
-    cdef uint64_t throw, value, tag
-    for place in range(bins):
-        least[place] = UINT64_MAX
-    for i in range(count):
-        value = shingles[i]
-        place = value >> shift
-        left -= least[place] == UINT64_MAX
-        least[place] = min(least[place], value & RANK)
-    throw = 1
-    while left and throw < <uint64_t>bins:
-        tag = throw << RANK_BITS
-        for i in range(count):
-            value = mix(shingles[i] + throw * THROW)
-            place = value >> shift
-            if least[place] < tag:  # filled by an earlier throw
-                continue
-            left -= least[place] == UINT64_MAX
-            least[place] = min(least[place], (value & RANK) | tag)
-        throw += 1
-    tag = <uint64_t>bins << RANK_BITS
-    for place in range(bins if left else 0):
-        if least[place] == UINT64_MAX:
-            for i in range(count):
-                value = mix(shingles[i] + <uint64_t>(place + bins) * THROW) & RANK
-                least[place] = min(least[place], value | tag)
 
 
 def marked(const uint64_t[::1] shingles, Py_ssize_t size, int level):
@@ -352,7 +391,9 @@ def parted(
         least = np.empty(feature_bins, np.uint64)
         if feature_bins:
             minima, of_rows = least, row_shingles
-            fill_minima(&of_rows[0], of_rows.shape[0], &minima[0], feature_bins)
+            fill_binned(
+                &of_rows[0], of_rows.shape[0], &minima[0], feature_bins, shift_of(feature_bins)
+            )
         standing = tuple([
             (known.paths[j], known.rows[j] & 0xFFFF, min(touching[j], 255))
             for j in range(known.count)
@@ -366,3 +407,51 @@ def parted(
         free(text)
         free(named)
         free(words)
+
+
+# ---- many documents at once ------------------------------------------------------------------
+
+def shingles_of_each(const uint64_t[::1] tokens, const int64_t[::1] counts, Py_ssize_t size):
+    cdef Py_ssize_t document, i, own, start = 0, end, made = 0
+    found, numbers = np.empty(len(tokens), np.uint64), np.empty(len(counts), np.int64)
+    cdef uint64_t[::1] hashes = found
+    cdef int64_t[::1] each = numbers
+    for document in range(counts.shape[0]):
+        end = start + counts[document]
+        own = min(size, end - start)
+        each[document] = end - start - own + 1 if own else 0
+        for i in range(start, start + each[document]):
+            hashes[made] = shingle_at(&tokens[i], own)
+            made += 1
+        start = end
+    return found[:made].copy(), numbers
+
+
+def minima_of_each(const uint64_t[::1] hashes, const int64_t[::1] counts, Py_ssize_t bins):
+    cdef Py_ssize_t document, start = 0
+    found = np.full((len(counts), bins), -1, np.int64).view(np.uint64)
+    cdef uint64_t[:, ::1] least = found
+    for document in range(counts.shape[0]):
+        if counts[document]:
+            fill_binned(&hashes[start], counts[document], &least[document, 0], bins, shift_of(bins))
+        start += counts[document]
+    return found
+
+
+def permuted_minima_of_each(
+    const uint64_t[::1] hashes,
+    const int64_t[::1] counts,
+    const uint64_t[::1] factors,
+    const uint64_t[::1] summands,
+):
+    cdef Py_ssize_t document, start = 0, count = factors.shape[0]
+    found = np.full((len(counts), count), -1, np.int64).view(np.uint64)
+    cdef uint64_t[:, ::1] least = found
+    for document in range(counts.shape[0]):
+        if counts[document]:
+            fill_permuted(
+                &hashes[start], counts[document], &factors[0], &summands[0],
+                &least[document, 0], count,
+            )
+        start += counts[document]
+    return found

@@ -6,7 +6,7 @@ A bucket is a piece of memory that grows by an eighth. At ten million a query re
 1.2 kB each, wherever they lie: it asks for all of them before it looks at the first.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memmove
 
@@ -29,7 +29,6 @@ cdef enum:
     AHEAD = 16  # buckets that are asked for together
 cdef Py_ssize_t LINES = 6, LINE = 64
 """Cache lines of a bucket that are asked for, and their bytes; the processor asks for more."""
-cdef Py_ssize_t FOUND_AT_ONCE = 1 << 16
 
 
 cdef class Buckets:
@@ -126,35 +125,6 @@ cdef class Buckets:
             probe = self.seek(fingerprint, probe + 1)
         return [(match, distance) for distance, match in sorted(found)]
 
-    def matches(self, const uint64_t[::1] fingerprints):
-        """Return positions, matches and distances, unsorted and perhaps repeated, in parts."""
-        cdef Bucket* bucket
-        cdef Py_ssize_t at, place, probe, found = 0
-        cdef int distance
-        parts = []
-        positions = np.empty(FOUND_AT_ONCE, np.intp)
-        matches, distances = np.empty(FOUND_AT_ONCE, np.uint64), np.empty(FOUND_AT_ONCE, np.uint8)
-        cdef Py_ssize_t[::1] positions_ = positions
-        cdef uint64_t[::1] matches_ = matches
-        cdef uint8_t[::1] distances_ = distances
-        for at in range(fingerprints.shape[0]):
-            probe = self.seek(fingerprints[at], 0)
-            while probe < self.probes:
-                bucket = self.ahead[probe % AHEAD][0]
-                for place in range(bucket.size):
-                    distance = apart(bucket.items[place] ^ fingerprints[at], self.k)
-                    if distance > self.k:
-                        continue
-                    positions_[found] = at
-                    matches_[found], distances_[found] = bucket.items[place], distance
-                    found += 1
-                    if found == FOUND_AT_ONCE:
-                        parts.append((positions.copy(), matches.copy(), distances.copy()))
-                        found = 0
-                probe = self.seek(fingerprints[at], probe + 1)
-        parts.append((positions[:found], matches[:found], distances[:found]))
-        return parts
-
     def add(self, uint64_t fingerprint):
         """Store one more copy; return False, and store nothing, where a bucket is full."""
         cdef Py_ssize_t table
@@ -221,20 +191,6 @@ cdef class Buckets:
             if bucket is not NULL:
                 filled[at] = bucket.size
         return lengths
-
-    def held(self, Py_ssize_t table):
-        """Return what a table holds, bucket after bucket; shape (n,), uint64."""
-        cdef Py_ssize_t at, place, total = 0
-        cdef Bucket* bucket
-        held = np.empty(int(self.lengths(table).sum()), np.uint64)
-        cdef uint64_t[::1] filled = held
-        for at in range(<Py_ssize_t>self.count):
-            bucket = self.buckets[table * self.count + at]
-            if bucket is not NULL:
-                for place in range(bucket.size):
-                    filled[total] = bucket.items[place]
-                    total += 1
-        return held
 
 
 cdef inline Py_ssize_t needed(uint32_t room) noexcept nogil:

@@ -25,9 +25,9 @@ from scrapy_neardup.tables import TableDesign
 from scrapy_neardup.tables.packed import RETRIEVED_FAST, RETRIEVED_SMALL, packed_design
 from scrapy_neardup.tables.packed.checked import PAGE
 
-_ENTRY = 39
-"""Bytes of an entry in memory besides its tables: four columns and two maps (measured)."""
-_ROW = 46
+_ENTRY = 43
+"""Bytes of an entry in memory besides its tables: five columns and two maps (measured)."""
+_ROW = 50
 """Bytes of an entry in an SQLite file (measured)."""
 _FEATURE = 14
 """Bytes of a feature in memory: a column and a map (measured)."""
@@ -203,7 +203,7 @@ def _store(
 def _redis_bytes(layout: Layout, pages: int) -> float:
     """Return the bytes of a page in Redis: an entry in each table, and one by page id.
 
-    See ``stores/redis/lua/single/pages.lua``: an entry has six bytes in a table, eight more (the
+    See ``stores/redis/lua/single.lua``: an entry has six bytes in a table, eight more (the
     page id) in the first one, and 26 in the tree of page ids, or 30 where that leads to features
     and sketches; these follow the page id. A feature has six bytes in a tree.
     """

@@ -139,7 +139,7 @@ def _of_packed(path: str, max_distance: int, top: int) -> Answers:
         hits = index.query(page.fingerprint, max_distance=max_distance)
         found = sorted((distance, row) for _, distance, row in hits)[:top]
         return [
-            {"page": index.url(row) or _spelt(index.page_id(row)), "distance": distance}
+            {"page": index.rows.url(row) or _spelt(index.rows.page_id(row)), "distance": distance}
             for distance, row in found
         ]
 

@@ -17,9 +17,9 @@ from scrapy_neardup.offline.readers.record import reading
 from scrapy_neardup.offline.readers.remote import opened
 from scrapy_neardup.reports.addressrules import RULED_PAGES, judged_pages
 from scrapy_neardup.reports.auditlines import Entry, entries
+from scrapy_neardup.reports.columns import text_of
 from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.summary import Summary
-from scrapy_neardup.reports.texts import text_of
 
 
 @click.command()

@@ -27,7 +27,7 @@ from scrapy_neardup.reports.reportpage import counted, printable
 from scrapy_neardup.settings.parameters import Parameters
 
 _SCRIPTS = "shown", "data", "charts", "tuned"
-_LABELLING = "shown", "data", "reordered", "difference", "export", "labels"
+_LABELLING = "shown", "data", "difference", "labels"
 _LABELLED = "shown", "data", "charts", "labelled"
 """Modules in ``reports/assets/`` that draw the pages."""
 _PRINTED, _LISTED = 5, 100

@@ -74,8 +74,8 @@ def _write_lines(
     rows = zip(range(start, stop), index.fingerprints(start, stop).tolist(), strict=True)
     for row, fingerprint in rows:
         found = {
-            "page": index.url(row),
-            "page_id": f"{index.page_id(row):016x}" if index.rows.has_ids else None,
+            "page": index.rows.url(row),
+            "page_id": f"{index.rows.page_id(row):016x}" if index.rows.has_ids else None,
             "fingerprint": f"{fingerprint:016x}",
             **stored(row),
         }

@@ -31,7 +31,7 @@ def _each(hashes: Hashes, counts: Counts) -> list[Hashes]:
     return np.split(hashes, np.cumsum(counts)[:-1]) if len(counts) else []
 
 
-@has_twin("sketches", _TOKENS, _COUNTS, 4)
+@has_twin("features", _TOKENS, _COUNTS, 4)
 def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes, Counts]:
     """Hash every run of `size` tokens of each document; see `shingles.shingle_hashes`.
 
@@ -61,7 +61,7 @@ def shingles_of_each(tokens: Hashes, counts: Counts, size: int) -> tuple[Hashes,
     )
 
 
-@has_twin("sketches", _TOKENS, _COUNTS, 32)
+@has_twin("features", _TOKENS, _COUNTS, 32)
 def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
     """Return each document's minimum of every bin; see `minwise.one_permutation_sketch`.
 
@@ -90,7 +90,7 @@ def minima_of_each(hashes: Hashes, counts: Counts, bins: int) -> Hashes:
     return found
 
 
-@has_twin("sketches", _TOKENS, _COUNTS, *map(np.ravel, permutations(40)))
+@has_twin("features", _TOKENS, _COUNTS, *map(np.ravel, permutations(40)))
 def permuted_minima_of_each(
     hashes: Hashes, counts: Counts, factors: Hashes, summands: Hashes
 ) -> Hashes:

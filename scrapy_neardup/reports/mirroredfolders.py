@@ -59,7 +59,7 @@ def _pages(summary: Summary) -> Iterator[str]:
 
 
 def _folders(page: str, of: str) -> tuple[str, str] | None:
-    """Return what precedes the common end of two addresses, unless it is the same."""
+    """Return both addresses without their common end; None where these are equal."""
     if max(len(page), len(of)) > MAX_ADDRESS:
         return None
     (site, path), (of_site, of_path) = split_site(page), split_site(of)

@@ -6,20 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from scrapy_neardup.dust.hindsight import Findings
-from scrapy_neardup.reports import explanations
 from scrapy_neardup.reports.addressrules import rule_rows
 from scrapy_neardup.reports.auditlines import Entry
-from scrapy_neardup.reports.columns import columns, shown_drops
+from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops
 from scrapy_neardup.reports.differences import KEEPS_THEM
 from scrapy_neardup.reports.mirroredfolders import mirrors
 from scrapy_neardup.reports.page import page
 from scrapy_neardup.reports.review import crowds, drops_to_look_at, kept_patterns
 from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary
-from scrapy_neardup.reports.texts import lines_with_texts
-from scrapy_neardup.verdict import Decision
+from scrapy_neardup.verdict import Decision, Reason
 
 _BARS = 72
 """Number of bars of the picture over time."""
@@ -37,6 +35,34 @@ _FINDINGS = {
 
 _ROWS = 200
 """Maximum number of hosts and patterns that are listed; the others are summed up in one row."""
+
+RULES: Final[Mapping[str, str]] = {
+    "equal": "Its rows of text are the same, in whatever order, but for what is known to change.",
+    "alike": "The text without boilerplate is as alike as NEARDUP_MIN_RESEMBLANCE asks for.",
+    "retitled": "The titles differ, and the text without boilerplate differs at most half as much"
+    " as pages may, or a tenth where the addresses end in other names, too.",
+    "response": "Both have one address but for a session, and the text without boilerplate differs"
+    " at most twice as much as pages may.",
+    "within-k": "The fingerprints differ in no more bits than NEARDUP_MAX_DISTANCE allows.",
+}
+"""Name of a `scrapy_neardup.decision.comparison.Rule` -> what it asks for, in a sentence."""
+
+UNJUDGED_PAGES: Final[Mapping[str, str]] = {
+    Reason.EMPTY: "with fewer than five words",
+    Reason.NOT_HTML: "neither HTML nor XHTML",
+    Reason.UNPARSABLE: "that no parser could read",
+    Reason.TOO_LONG: "longer than 64 MiB",
+    Reason.TOO_COMPLEX: "that would take seconds to read",
+    Reason.TEXT_ERROR: "for which a callable of the settings failed",
+    Reason.ERROR: "whose judging failed",
+    Reason.DENIED: "excluded by NEARDUP_DENY",
+    Reason.SKIPPED: "exempted by neardup_skip",
+    Reason.OVERFLOW: "for which the store had no space",
+    Reason.STORE_ERROR: "while the store failed",
+    Reason.TIMEOUT: "while the store didn't answer in time",
+    Reason.PAUSED: "while the store was left alone after failures",
+}
+"""Reason why pages weren't judged -> a description of such pages, after their number."""
 
 
 class Report:
@@ -75,7 +101,7 @@ class Report:
         return lines_with_texts(self._summary, self._numbers, self._findings)
 
     def pieces(self, texts: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
-        """Yield the page; `texts` maps a line to its `texts.text_of`, for those of `lines`."""
+        """Yield the page; `texts` maps a line to its `columns.text_of`, for those of `lines`."""
         indexes = {line: number for number, line in enumerate(texts)}
         return page(
             "Near-duplicate report",
@@ -101,7 +127,7 @@ class Report:
         """Return a summary of the page, as lines of text."""
         lines = [f"{self.headline()}."]
         if unjudged := self._summary.unjudged.most_common(_DIGEST):
-            why = "; ".join(f"{number:,} {explanations.UNJUDGED.get(reason, reason)}"
+            why = "; ".join(f"{number:,} {UNJUDGED_PAGES.get(reason, reason)}"
                             for reason, number in unjudged)  # fmt: skip
             lines.append(f"Not judged, and so kept: {why}.")
         drops = [row for row in _largest(self._summary.patterns) if row[0] and row[1 + REPEATED]]
@@ -145,7 +171,7 @@ class Report:
             "shown": len(self._numbers),
             "groups": len({drop.of_id for drop in summary.drops}),
             "links": summary.links,
-            "words": {"rules": explanations.RULES, "unjudged": explanations.UNJUDGED},
+            "words": {"rules": RULES, "unjudged": UNJUDGED_PAGES},
             "crawls": [_crawl(entry) for entry in summary.crawls],
             "mirrors": [astuple(mirror) for mirror in mirrors(summary)],
             "orphaned": summary.orphaned,
@@ -203,8 +229,7 @@ class Report:
 
 
 _SCRIPTS = (
-    "shown", "data", "charts", "overview", "difference", "reordered", "pair", "view", "export",
-    "list", "report",
+    "shown", "data", "charts", "overview", "difference", "pair", "view", "list", "report",
 )  # fmt: skip
 """Modules in ``assets/``, each after those that it needs."""
 

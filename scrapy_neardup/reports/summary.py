@@ -1,7 +1,7 @@
 """An audit summed up: counts, and every drop with the page that it repeats.
 
 One pass, in the order of the lines. Texts are passed over: only their lines are held, and
-`texts.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
+`columns.py` reads the few that are shown. O(verdicts): some 300 bytes for a page that is kept, 600
 for a drop.
 """
 
@@ -78,8 +78,6 @@ class Summary:
         The first lines of crawls.
     orphans
         Pages that were dropped for one that failed afterwards.
-    skipped
-        Number of requests that rules of addresses made needless.
     differences
         Page id -> the difference of the pages that repeat it, where it is little.
     links
@@ -100,7 +98,6 @@ class Summary:
         self.crawls: list[Entry] = []
         self.orphans: list[str] = []
         self.orphaned = 0
-        self.skipped = 0
         self.differences: dict[int, str] = {}
         self.links: int | None = None
         self._times = array("d")
@@ -115,12 +112,10 @@ class Summary:
         elif entry.get("event") == "differ":
             if len(self.differences) < LISTED:
                 self.differences[entry["of_id"] or 0] = entry["difference"][:MAX_TITLE]
-        elif entry.get("event") == "skipped":
-            self.skipped += 1
-        elif entry.get("event"):
+        elif entry.get("event") == "orphaned":
             self.orphaned += entry["count"]
             self.orphans += map(str, entry["pages"][: LISTED - len(self.orphans)])
-        else:
+        elif entry.get("event") is None:
             self._verdict(entry, line)
 
     def timeline(self, bins: int) -> tuple[float, float, list[list[int]]]:

@@ -247,8 +247,8 @@ class Crawling(_Checked):
     retention: float = _option(
         kinds.duration(),
         0.0,
-        "Time after which a Redis store forgets a page that no page has repeated; 0 keeps pages"
-        " for ever.",
+        "Time after which a store forgets a page that no page has repeated; 0 keeps pages for"
+        " ever.",
     )
     base: str | None = _option(
         kinds.path(),

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 from scrapy_neardup.errors import ConfigurationError
 
-MAX_DISTANCE: Final = 8
+MAX_DISTANCE: Final = 10
 """Maximum Hamming distance that tables are designed for, in bits."""
 
 MIN_BINS: Final = 16

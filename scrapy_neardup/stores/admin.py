@@ -1,7 +1,6 @@
 """What a store holds, seen from outside: ``store_admin(uri)``.
 
-A store isn't opened, so that its parameters needn't be known, and only
-`Admin.clear` changes anything.
+The store isn't opened, so its parameters need not be known. Only `Admin.clear` changes anything.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Admin(Protocol):
         """Return the namespaces, sorted."""
 
     async def report(self, namespace: str) -> NamespaceReport | None:
-        """Return what a namespace holds, None if there is none."""
+        """Count and measure a namespace; None if there is none."""
 
     async def clear(self, namespace: str) -> None:
         """Remove a namespace. No crawl may be using it."""

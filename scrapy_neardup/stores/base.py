@@ -48,7 +48,7 @@ from typing import Final, Protocol, Self
 
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.verdict import Decide, Page, Verdict
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
 
 MAX_COMPARED: Final = 64
 """Maximum number of candidates that are asked about, nearest first, in some 0.2 ms. Pages that
@@ -78,7 +78,7 @@ class StoreOptions:
     namespace
         One crawl's memory. Namespaces of one store never meet.
     max_distance
-        k, 0 to 8 bits (Manku et al. 2007, section 4.1).
+        k, 0 to 10 bits (Manku et al. 2007, section 4.1).
     matching
         What else makes a page a duplicate of an entry.
     expected_pages
@@ -87,8 +87,7 @@ class StoreOptions:
         The key that pages are hashed with; None: a new namespace gets its own, and one that is
         there keeps its own.
     retention
-        Seconds after which an entry that no page has met no longer matches; 0: never. Only
-        Redis stores take another value.
+        Seconds after which an entry that no page has met no longer matches; 0: never.
     schema
         Everything else that makes two fingerprints comparable (hash name and version,
         shingle size, ...), but for the key. It is recorded with the entries; a store made with
@@ -114,7 +113,7 @@ class StoreStats:
     dropped: int
     """Number of pages found to be duplicates of an entry that is still held."""
     overflowed: int
-    """Number of pages kept but not remembered, for want of room, since the store was opened."""
+    """Number of pages that were kept but not stored, as buckets were full, since it was opened."""
     memory_bytes: int | None = None
 
 
@@ -142,7 +141,7 @@ class Store(Protocol):
         """
 
     async def close(self) -> None:
-        """Make durable what is confirmed and let go; pending entries are given up."""
+        """Write confirmed entries and release all resources; pending entries are withdrawn."""
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
         """Look for what `page` repeats, and remember it as pending if it repeats nothing.
@@ -207,3 +206,23 @@ class Store(Protocol):
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+def near_reason(page: Page) -> Reason:
+    """Return why `page` is a duplicate."""
+    return Reason.EQUAL if page.exact else Reason.NEAR
+
+
+def matched(
+    candidate: Candidate, decided: Decided, count: int = 0, url: bytes | str | None = None
+) -> Match:
+    """Return the entry that a page repeats."""
+    if isinstance(url, bytes):
+        url = url.decode("utf-8", "surrogatepass")
+    return Match(
+        page_id=candidate.page_id,
+        distance=candidate.distance,
+        url=url or None,
+        count=count,
+        decided=decided,
+    )

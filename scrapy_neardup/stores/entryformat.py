@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.fingerprints import PUBLIC_KEY, digest
 
-ENTRY: Final = Struct("<QQQI")
-"""Layout of key, page id, tag and duplicates: 28 bytes."""
+ENTRY: Final = Struct("<QQQII")
+"""Layout of key, page id, tag, duplicates, and when a page last met it, in seconds since the
+epoch: 32 bytes."""
 
 ENTRY_DTYPE: Final = np.dtype(
-    [("key", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4")]
+    [("key", "<u8"), ("page_id", "<u8"), ("tag", "<u8"), ("duplicates", "<u4"), ("seen", "<u4")]
 )
 """The same layout for numpy."""
 

@@ -44,7 +44,7 @@ class KeyRecord(NamedTuple):
 
     @classmethod
     def read(cls, fields: Mapping[str, object]) -> KeyRecord:
-        """Return what the fields of a namespace's record say."""
+        """Read the fields of a namespace's record."""
         kind, own = (str(fields.get(name, "")) for name in FIELDS)
         return cls(kind, own)
 

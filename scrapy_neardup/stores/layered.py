@@ -37,13 +37,7 @@ class LayeredStore(Store):
         self._base = base
 
     async def open(self) -> None:
-        """Open the store.
-
-        Raises
-        ------
-        StoreMismatchError
-            Its key isn't that of the base.
-        """
+        """Open the store; `StoreMismatchError` if its key isn't that of the base."""
         await self._store.open()
         self.key = self._store.key
         if key_digest(self.key) != self._base.key_digest:
@@ -59,13 +53,7 @@ class LayeredStore(Store):
         await self._store.close()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats in the base, and if it repeats nothing there in the store.
-
-        Raises
-        ------
-        StoreCorruptError
-            A part of the base that is read for this page is damaged.
-        """
+        """Ask the base, then the store; `StoreCorruptError` if a part of the base is damaged."""
         decide = decide or deciding(page, self._base.matching)
         try:
             known = self._base.check(page, decide)

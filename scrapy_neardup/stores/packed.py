@@ -17,7 +17,13 @@ from typing import Final, NamedTuple, cast
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import (
+    MAX_COMPARED,
+    MAX_EQUAL,
+    MAX_UNDER_FEATURE,
+    matched,
+    near_reason,
+)
 from scrapy_neardup.stores.entryformat import PACKED
 from scrapy_neardup.tables.packed import PackedIndex
 from scrapy_neardup.urls import Extent, site
@@ -69,7 +75,6 @@ class PackedPages:
         schema: Mapping[str, str | int | float],
         matching: Matching,
     ) -> None:
-        _check(index, name, max_distance, schema, matching)
         extent = str(schema.get("scope", "all"))
         self._extent = None if extent == "all" else cast("Extent", extent)
         self._index = index
@@ -77,20 +82,15 @@ class PackedPages:
         self.matching = matching
         self.key_digest = str((index.schema or {}).get("hash_key", ""))
         self._kept = lru_cache(MAX_EQUAL)(self._read)
+        self._check(name, schema)
 
     def check(self, page: Page, decide: Decide) -> Verdict | None:
-        """Return the verdict SEEN or DUPLICATE; None where the page repeats no row.
-
-        Raises
-        ------
-        InputError
-            A part of the file that is read for this page is damaged.
-        """
-        own = self._index.find_id(page.id)
+        """Return SEEN or DUPLICATE, or None; `InputError` if a part of the file is damaged."""
+        own = self._index.rows.find_id(page.id)
         if match := self._first(self._own(page, own), decide):
             return Verdict.on(page, Reason.SAME_PAGE, replace(match, url=page.url))
         if match := self._first(self._find(page, own)[:MAX_COMPARED], decide):
-            return Verdict.on(page, Reason.EQUAL if page.exact else Reason.NEAR, match)
+            return Verdict.on(page, near_reason(page), match)
         return None
 
     def _first(self, rows: Iterable[tuple[int, int, int]], decide: Decide) -> Match | None:
@@ -98,12 +98,11 @@ class PackedPages:
         for distance, page_id, row in rows:
             candidate = self._candidate(distance, page_id, row)
             if (decided := decide(candidate)).is_same:
-                url = self._index.url(row)
-                return Match(page_id=page_id, distance=distance, url=url, decided=decided)
+                return matched(candidate, decided, url=self._index.rows.url(row))
         return None
 
     def _candidate(self, distance: int, page_id: int, row: int) -> Candidate:
-        """Return what a decision sees of a row."""
+        """Return a row as a candidate."""
         evidence = b"" if self._index.records is None else self._kept(row).evidence
         return Candidate(page_id, distance, evidence)
 
@@ -135,7 +134,7 @@ class PackedPages:
                 if count >= matching.shared_features and row not in rows:
                     rows[row] = self._distance(row, page)
         return sorted(
-            (distance, index.page_id(row), row)
+            (distance, index.rows.page_id(row), row)
             for row, distance in rows.items()
             if row not in own and self._is_of_kind(row, page)
         )
@@ -157,11 +156,12 @@ class PackedPages:
 
     def _is_of_kind(self, row: int, page: Page) -> bool:
         """Return whether a row is of the page's scope, and exact if and only if the page is."""
-        if self._extent is not None and site(self._index.url(row), self._extent) != page.scope:
+        extent, url = self._extent, self._index.rows.url
+        if extent is not None and site(url(row), extent) != page.scope:
             return False
-        if not self.matching.sketch:
-            return True
-        return page.exact == (len(self._kept(row).evidence) == HEAD_SIZE)
+        return not self.matching.sketch or page.exact == (
+            len(self._kept(row).evidence) == HEAD_SIZE
+        )
 
     def _distance(self, row: int, page: Page) -> int:
         if self._index.records is None:
@@ -175,63 +175,58 @@ class PackedPages:
         record = self._index.records[row]
         return PackedEntry(PACKED.unpack_from(record)[0], record[PACKED.size :])
 
-
-def _check(
-    index: PackedIndex,
-    name: str,
-    max_distance: int,
-    schema: Mapping[str, str | int | float],
-    matching: Matching,
-) -> None:
-    if not index.rows.has_ids:
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"
-            " duplicate of itself; pack what scan prints, or give pack the --ids"
-        )
-    if matching.by_distance and index.max_distance < max_distance:
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} can be searched for distances up to {index.max_distance}, and"
-            f" NEARDUP_MAX_DISTANCE is {max_distance}; pack it again with --max-distance"
-            f" {max_distance}"
-        )
-    if (scope := schema.get("scope", "all")) not in ("all", "host", "domain"):
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} doesn't say of which language or category a page is:"
-            f" NEARDUP_SCOPE must be 'all', 'host' or 'domain', not {scope!r}"
-        )
-    if scope != "all" and not index.rows.has_urls:
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} has no URLs to tell hosts from: pack it again without"
-            " --no-urls, or set NEARDUP_SCOPE to 'all', also for what is packed (scan --scope all)"
-        )
-    if index.schema is None:
-        raise StoreMismatchError(
-            f"NEARDUP_BASE: {name} doesn't say how its fingerprints were made, so that they"
-            " might never match; pack what scan prints"
-        )
-    wanted = {key: getattr(matching, key) for key in SHAPE}
-    if index.records is None and any(wanted.values()):
-        raise ConfigurationError(
-            f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to find"
-            " and confirm a match: pack what scan prints with the settings of the crawl, without"
-            " --no-sketches, or set NEARDUP_PRESET to 'paper', also for what is packed (scan"
-            " --preset paper)"
-        )
-    here, there = {**schema, **wanted}, {**index.schema, **wanted}
-    # Which key it has to be is known once the store is open (`layered.py`).
-    here["hash_key"] = there["hash_key"] = ""
-    if index.records is not None:  # a file of short pages doesn't say how features would be
-        there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
-    differences = [
-        f"{key} is {there.get(key)!r} there and {here.get(key)!r} here"
-        for key in sorted({*there, *here})
-        if there.get(key) != here.get(key)
-    ]
-    if differences:
-        raise StoreMismatchError(
-            f"NEARDUP_BASE: {name} was made with other parameters: {'; '.join(differences)}."
-            " Take the same ones, or make it again with these"
-        )
+    def _check(self, name: str, schema: Mapping[str, str | int | float]) -> None:
+        index, matching = self._index, self.matching
+        if not index.rows.has_ids:
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} has no page ids, so that a page fetched again would be a"
+                " duplicate of itself; pack what scan prints, or give pack the --ids"
+            )
+        if matching.by_distance and index.max_distance < self._max_distance:
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} can be searched for distances up to {index.max_distance},"
+                f" and NEARDUP_MAX_DISTANCE is {self._max_distance}; pack it again with"
+                f" --max-distance {self._max_distance}"
+            )
+        if (scope := schema.get("scope", "all")) not in ("all", "host", "domain"):
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} doesn't say of which language or category a page is:"
+                f" NEARDUP_SCOPE must be 'all', 'host' or 'domain', not {scope!r}"
+            )
+        if scope != "all" and not index.rows.has_urls:
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} has no URLs to tell hosts from: pack it again without"
+                " --no-urls, or set NEARDUP_SCOPE to 'all', also for what is packed (scan --scope"
+                " all)"
+            )
+        if index.schema is None:
+            raise StoreMismatchError(
+                f"NEARDUP_BASE: {name} doesn't say how its fingerprints were made, so that they"
+                " might never match; pack what scan prints"
+            )
+        wanted = {key: getattr(matching, key) for key in SHAPE}
+        if index.records is None and any(wanted.values()):
+            raise ConfigurationError(
+                f"NEARDUP_BASE: {name} holds fingerprints, and neither features nor sketches to"
+                " find and confirm a match: pack what scan prints with the settings of the crawl,"
+                " without --no-sketches, or set NEARDUP_PRESET to 'paper', also for what is packed"
+                " (scan --preset paper)"
+            )
+        here, there = {**schema, **wanted}, {**index.schema, **wanted}
+        # Which key it has to be is known once the store is open (`layered.py`).
+        here["hash_key"] = there["hash_key"] = ""
+        if index.records is not None:  # a file of short pages doesn't say how features would be
+            there |= {key: value for key, value in index.records.shape.items() if key in SHAPE}
+        differences = [
+            f"{key} is {there.get(key)!r} there and {here.get(key)!r} here"
+            for key in sorted({*there, *here})
+            if there.get(key) != here.get(key)
+        ]
+        if differences:
+            raise StoreMismatchError(
+                f"NEARDUP_BASE: {name} was made with other parameters: {'; '.join(differences)}."
+                " Take the same ones, or make it again with these"
+            )
 
 
 SHAPE: Final = ("features", "feature_size", "text_bits", "named_bits")

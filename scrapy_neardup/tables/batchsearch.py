@@ -68,7 +68,7 @@ class BatchSearch:
     queries
         Shape (q,), uint64. Equal ones are searched for once.
     max_distance
-        k, the largest distance of a pair; 0 to 8.
+        k, the largest distance of a pair; 0 to 10.
     scanned
         About how many fingerprints will be scanned: many are worth more tables.
     design
@@ -180,7 +180,7 @@ def choose_design(
         Shape (q,), uint64, distinct. How many of them a table retrieves is counted on a
         sample: pages of one site share leading bits more often than chance has it.
     max_distance
-        k, 0 to 8.
+        k, 0 to 10.
     scanned
         How many fingerprints are going to be scanned.
 

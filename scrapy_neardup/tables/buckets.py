@@ -16,7 +16,7 @@ that were never filled are all the same empty `bytes`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from sys import getsizeof
 
@@ -35,11 +35,7 @@ _COPIED = 4096
 _SLICE = 1 << 21
 """Number of fingerprints that a bulk load sorts at once, which bounds its transient memory."""
 
-_BATCH = 1 << 16
-"""Number of candidates that `Buckets.matches` compares at once: they stay in the cache."""
-
 Bucket = bytes | bytearray
-Matches = tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]
 
 
 class Buckets:
@@ -107,18 +103,9 @@ class Buckets:
         pairs = {(distances.item(place), candidates.item(place)) for place in near}
         return [(match, distance) for distance, match in sorted(pairs)]
 
-    def matches(self, fingerprints: NDArray[np.uint64]) -> Iterable[Matches]:
-        """Return positions, matches and distances, unsorted and perhaps repeated, in parts."""
-        for lookup in self._lookups:
-            yield from self._matches(fingerprints, *lookup)
-
     def lengths(self, table: int) -> NDArray[np.intp]:
         """Return the number of fingerprints in each bucket of a table; shape (count,)."""
         return np.fromiter(map(len, self._tables[table][0]), np.intp, self._count) // _WIDTH
-
-    def held(self, table: int) -> NDArray[np.uint64]:
-        """Return the fingerprints of a table, bucket after bucket; shape (n,)."""
-        return np.frombuffer(b"".join(self._tables[table][0]), np.uint64)
 
     def add(self, fingerprint: int) -> bool:
         """Store one more copy; return False, and store nothing, where a bucket is full."""
@@ -175,25 +162,6 @@ class Buckets:
                     bucket = buckets[low + key]
                     bucket += packed[start:stop]
                     buckets[low + key] = bucket
-
-    def _matches(
-        self, fingerprints: NDArray[np.uint64], buckets: list[Bucket], mask: int, flip: int
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]]:
-        """Yield what `query_many` returns, unsorted, of one look-up, batch by batch."""
-        places = (fingerprints & np.uint64(mask) ^ np.uint64(flip)) % np.uint64(self._count)
-        found = [buckets[place] for place in places.tolist()]
-        lengths = np.fromiter(map(len, found), np.intp, len(found)) // _WIDTH
-        ends = np.cumsum(lengths)
-        start = 0
-        while start < len(found):
-            before = ends[start] - lengths[start]
-            stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH, "right")))
-            candidates = np.frombuffer(b"".join(found[start:stop]), np.uint64)
-            wanted = np.repeat(fingerprints[start:stop], lengths[start:stop])
-            distances = np.bitwise_count(candidates ^ wanted)
-            near = np.flatnonzero(distances <= self._max_distance)
-            yield np.searchsorted(ends, near + before, "right"), candidates[near], distances[near]
-            start = stop
 
 
 def places_of(fingerprints: NDArray[np.uint64], mask: int, count: int) -> NDArray[np.uint32]:

@@ -30,7 +30,7 @@ class HammingIndex:
     Parameters
     ----------
     max_distance
-        k, the largest distance that a query reports: 0 to 8.
+        k, the largest distance that a query reports: 0 to 10.
     expected
         How many fingerprints to size it for. More of them are slower, not wrong.
     design
@@ -166,34 +166,6 @@ class HammingIndex:
         stored[contended] = [self.add(each) for each in fingerprints[contended].tolist()]
         return stored
 
-    def query_many(
-        self, fingerprints: NDArray[np.uint64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return every stored fingerprint within k of any of `fingerprints`.
-
-        Parameters
-        ----------
-        fingerprints
-            Shape (n,), uint64.
-
-        Returns
-        -------
-        queries, matches, distances
-            Shape (m,) each: the position in `fingerprints`, what it matched, and how
-            far; sorted by query, then as in `query`.
-        """
-        fingerprints = hashes("fingerprints", fingerprints)
-        parts = list(self._buckets.matches(fingerprints))
-        queries = np.concatenate([part[0] for part in parts] or [np.empty(0, np.intp)])
-        matches = np.concatenate([part[1] for part in parts] or [np.empty(0, np.uint64)])
-        distances = np.concatenate([part[2] for part in parts] or [np.empty(0, np.uint8)])
-        order = np.lexsort((matches, distances, queries))
-        queries, matches, distances = queries[order], matches[order], distances[order]
-        # Several tables, or copies, report the same match: neighbours now.
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (queries[1:] != queries[:-1]) | (matches[1:] != matches[:-1])
-        return queries[first], matches[first], distances[first]
-
     def _contended(self, fingerprints: NDArray[np.uint64], most: int) -> NDArray[np.bool_]:
         """Return which of `fingerprints` have a bucket that all of them would overfill."""
         contended = np.zeros(len(fingerprints), np.bool_)
@@ -207,17 +179,3 @@ class HammingIndex:
     def _load(self, fingerprints: NDArray[np.uint64]) -> None:
         self._buckets.load(fingerprints)
         self._size += len(fingerprints)
-
-    def _check(self) -> None:
-        """Raise AssertionError unless every table holds the same fingerprints in their places."""
-        contents = []
-        for table, mask in enumerate(self._masks):
-            held, lengths = self._buckets.held(table), self._buckets.lengths(table)
-            places = places_of(held, mask, self._count)
-            if np.any(places != np.repeat(np.arange(self._count), lengths)):
-                raise AssertionError("a bucket holds what belongs elsewhere")
-            contents.append(np.sort(held))
-        if any(len(content) != self._size for content in contents):
-            raise AssertionError(f"{self._size} stored, {[len(held) for held in contents]} held")
-        if any(np.any(content != contents[0]) for content in contents):
-            raise AssertionError("the tables differ")

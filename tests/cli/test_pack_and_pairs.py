@@ -171,7 +171,7 @@ def test_nothing_is_written_where_something_fails(call, raw, tmp_path):
     (("pack", "file.u64"), "--output"),
     (("pack", "-", "-", "--output", "x"), "only once"),
     (("unpack", "file.u64"), "not a packed file"),
-    (("pairs", "file.u64", "--max-distance", 9), "--max-distance"),
+    (("pairs", "file.u64", "--max-distance", 11), "--max-distance"),
     (("pairs", "file.u64", "--existing", "file.u64", "--group-equal"), "--group-equal is for"),
 ])  # fmt: skip
 def test_what_cannot_be_done_is_said(call, raw, arguments, message):

@@ -50,7 +50,7 @@ def test_the_papers_example(call):
 
 
 @pytest.mark.parametrize("pages", ["1", "8e9"])
-@pytest.mark.parametrize("max_distance", range(9))
+@pytest.mark.parametrize("max_distance", range(11))
 def test_one_design_is_the_default(call, pages, max_distance):
     result = planned(call, "--pages", pages, "--max-distance", max_distance)
     assert [design["default"] for design in result["designs"]].count(True) == 1

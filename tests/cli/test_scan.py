@@ -154,7 +154,7 @@ def test_a_store_made_with_other_parameters_is_refused(call, site, options, mess
     (["site", "--store", "seen.db"], "--store: no store for 'seen.db'"),
     (["site", "--store", "sqlite:junk"], "junk"),
     (["site", "--store", "sqlite:no/such/folder.db"], "no/such/folder.db"),
-    (["site", "--max-distance", "9"], "--max-distance"),
+    (["site", "--max-distance", "11"], "--max-distance"),
     (["site", "--ignore", "p["], "--ignore"),
     (["site", "--jobs", "0"], "--jobs"),
     (["site", "--output", "no/such/file"], "no/such/file: can't be written: No such"),

@@ -110,12 +110,6 @@ def test_retention(crawl, site, shared):
     assert outcome.notes == ["/a/1", "/later.json", "/a/3"]
 
 
-def test_embedded_stores_have_no_retention(crawl, site):
-    outcome = crawl(Visit, settings={"NEARDUP_RETENTION": "30d"}, errors=True)
-    assert outcome.logged("ERROR")[0].startswith("NEARDUP_RETENTION needs a Redis store")
-    assert site.requests == []
-
-
 # ---- failures ------------------------------------------------------------------------------
 
 

@@ -248,7 +248,7 @@ def test_the_schema_tells_fingerprints_apart(change):
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("max_distance", 9), ("max_distance", -1), ("max_distance", True), ("max_distance", "x"),
+        ("max_distance", 11), ("max_distance", -1), ("max_distance", True), ("max_distance", "x"),
         ("shingle_size", 0), ("shingle_size", 2.0), ("weights", "idf"), ("min_tokens", -1),
         ("scope", "site"), ("scope", []), ("store_urls", "yes"),
     ],

@@ -8,8 +8,8 @@ from hostile_audits import hostile_audit, report_of
 from scrapy_neardup.crawl.audit import AuditFile
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.reports.auditlines import entries
+from scrapy_neardup.reports.columns import text_of
 from scrapy_neardup.reports.differences import Difference
-from scrapy_neardup.reports.texts import text_of
 from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decided, Decision, Match, Reason, Verdict
 

@@ -13,7 +13,7 @@ from audits import Audit, shop
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from scrapy_neardup.reports.explanations import RULES
+from scrapy_neardup.reports.reportpage import RULES
 
 if lacking := headless.missing():
     pytest.skip(f"the report isn't opened in a browser: {lacking}", allow_module_level=True)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.reports.auditlines import entries
-from scrapy_neardup.reports.columns import columns, shown_drops
+from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops, text_of
 from scrapy_neardup.reports.reportpage import Report
 from scrapy_neardup.reports.review import (
     CROWD,
@@ -16,7 +16,6 @@ from scrapy_neardup.reports.review import (
     kept_patterns,
 )
 from scrapy_neardup.reports.summary import KEPT, REPEATED, UNJUDGED, Summary
-from scrapy_neardup.reports.texts import lines_with_texts, text_of
 
 
 def summary_of(audit):

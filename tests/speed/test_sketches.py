@@ -28,9 +28,9 @@ def documents(seed, counts, mask=(1 << 64) - 1):
 
 
 def both(name, *arguments):
-    if f"sketches.{name}" not in _speed.TWINS:
+    if f"features.{name}" not in _speed.TWINS:
         pytest.skip("pure Python")
-    pure, compiled = _speed.TWINS[f"sketches.{name}"]
+    pure, compiled = _speed.TWINS[f"features.{name}"]
     expected = pure(*arguments)
     assert _speed.same(compiled(*arguments), expected)
     return expected

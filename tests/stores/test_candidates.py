@@ -14,7 +14,7 @@ from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.verdict import Decision, Match, Reason
 
 
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("k", range(11))
 def test_near_means_at_most_k_bits(k, place):
     async def scenario() -> None:
         rng = random.Random(k)

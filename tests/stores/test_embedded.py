@@ -13,7 +13,7 @@ from store_registry import page
 
 from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.stores import Matching
-from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
 from scrapy_neardup.stores.embedded.heaps import EvidenceHeap
 from scrapy_neardup.stores.entryformat import Chunk, record_dtype
@@ -21,6 +21,13 @@ from scrapy_neardup.tables import HammingIndex
 from scrapy_neardup.verdict import Decided, Page, Reason
 
 MATCHING = Matching(features=2, text_bits=64, named_bits=64)
+
+
+def index_of(k, expected_pages, matching=None):
+    matching = matching or Matching()
+    return EmbeddedIndex(
+        StoreOptions(max_distance=k, expected_pages=expected_pages, matching=matching)
+    )
 
 
 def check(index: EmbeddedIndex, page: Page) -> IndexOutcome:
@@ -53,7 +60,7 @@ def filled(
     rng: random.Random, k: int, centres: list[int], matching: Matching | None
 ) -> tuple[EmbeddedIndex, list[int]]:
     """Return an index of kept entries, and the rows that they are in."""
-    index = EmbeddedIndex(k, 1000, matching)
+    index = index_of(k, 1000, matching)
     rows = set()
     for page_id in range(400):
         outcome = check(index, random_page(rng, page_id, centres, matching))
@@ -89,7 +96,7 @@ def test_what_is_loaded_decides_as_what_was_added(k, size, matching):
     rng = random.Random(k)
     centres = [rng.getrandbits(64) for _ in range(5)]
     index, rows = filled(rng, k, centres, matching)
-    loaded = EmbeddedIndex(k, 1000, matching)
+    loaded = index_of(k, 1000, matching)
     loaded.load(chunks(index, rows, size, matching))
     assert loaded.stats(0).pages == index.stats(0).pages == len(rows)
     assert loaded.stats(0).dropped == index.stats(0).dropped > 0
@@ -109,14 +116,14 @@ def test_no_more_than_a_few_rows_are_under_one_feature():
     def each(number: int) -> Page:
         return page(number, 0, features=(7, number + 1))
 
-    index = EmbeddedIndex(3, 1000, matching)
+    index = index_of(3, 1000, matching)
     for number in range(1000):
         assert index.check_and_add(each(number), nothing(each(number))).is_new
     common, own = index._candidates._by_feature
     assert sorted(common.rows(7)) == list(range(MAX_UNDER_FEATURE))
     assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
     rows = [index.confirm(number) for number in range(1000)]
-    loaded = EmbeddedIndex(3, 1000, matching)
+    loaded = index_of(3, 1000, matching)
     loaded.load(chunks(index, rows, 300, matching))
     common, own = loaded._candidates._by_feature
     assert (len(common), len(own)) == (MAX_UNDER_FEATURE, 1000)
@@ -135,7 +142,7 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
     def sketched(number: int) -> Page:
         return page(number, 0, features=(number + 1,), evidence=own_evidence(number, matching))
 
-    index = EmbeddedIndex(3, 1000, matching)
+    index = index_of(3, 1000, matching)
     crowd = [sketched(number) for number in range(MAX_COMPARED + 100)]
     for each in crowd:
         assert check(index, each).is_new
@@ -154,7 +161,7 @@ def test_pages_of_a_crowd_are_found_by_their_features_only():
 
 def test_what_goes_leaves_no_evidence_behind():
     matching = Matching(features=1, text_bits=1024, named_bits=64)
-    index = EmbeddedIndex(3, 1000, matching)
+    index = index_of(3, 1000, matching)
     sizes = []
     for edition in range(40):
         evidence = own_evidence(edition, matching)
@@ -168,8 +175,8 @@ def test_what_goes_leaves_no_evidence_behind():
 
 
 def test_where_distance_does_not_matter_there_are_no_tables():
-    by_features = EmbeddedIndex(3, 1_000_000, Matching(by_distance=False, features=1))
-    by_distance = EmbeddedIndex(3, 1_000_000)
+    by_features = index_of(3, 1_000_000, Matching(by_distance=False, features=1))
+    by_distance = index_of(3, 1_000_000)
     assert by_features.stats(0).memory_bytes < by_distance.stats(0).memory_bytes / 5
     for number in range(100):
         check(by_features, page(number, number << 20, features=(number + 1,)))
@@ -177,10 +184,10 @@ def test_where_distance_does_not_matter_there_are_no_tables():
 
 
 def test_rows_that_are_free_in_what_is_loaded_are_used_again():
-    index = EmbeddedIndex(3, 1000)
+    index = index_of(3, 1000)
     for number in range(10):
         check(index, page(number, number * 0x1111))
-    index_of_some = EmbeddedIndex(3, 1000)
+    index_of_some = index_of(3, 1000)
     index_of_some.load(chunks(index, [1, 2, 6, 8], 3))
     rows = {check(index_of_some, page(90 + n, -1 - n & 2**64 - 1)).row for n in range(1)}
     rows |= {check(index_of_some, page(80 + n, 0xFF << 8 * n + 8)).row for n in range(6)}
@@ -188,7 +195,7 @@ def test_rows_that_are_free_in_what_is_loaded_are_used_again():
 
 
 def test_released_rows_are_used_again():
-    index = EmbeddedIndex(3, 1000)
+    index = index_of(3, 1000)
     rows = set()
     for edition in range(20):
         for number in range(10):
@@ -202,14 +209,14 @@ def test_released_rows_are_used_again():
 
 def test_entries_that_a_smaller_index_has_no_room_for_are_held_and_counted():
     rng = random.Random(4)
-    large = EmbeddedIndex(3, 2**26)
+    large = index_of(3, 2**26)
     rows = [
         outcome.row
         for number in range(5000)
         if (outcome := check(large, page(number, rng.getrandbits(32)))).is_new
     ]
     assert large.stats(0).overflowed == 0
-    small = EmbeddedIndex(3, 1)
+    small = index_of(3, 1)
     small.load(chunks(large, rows, 1000))
     stats = small.stats(0)
     assert (stats.pages, stats.overflowed) == (len(rows), len(rows) - 4096)
@@ -227,7 +234,7 @@ def test_pages_unlike_all_that_are_near_are_kept_and_asked_about_a_bounded_numbe
         bit = flip << number % 64
         return page(number, 5 ^ bit)
 
-    index = EmbeddedIndex(k, 1000)
+    index = index_of(k, 1000)
     for number in range(MAX_EQUAL + 4):
         assert index.check_and_add(shell(number), nothing(shell(number))).is_new
     assert (index.stats(0).pages, index.stats(0).overflowed) == (MAX_EQUAL + 4, 0)
@@ -248,7 +255,7 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
         evidence = own_evidence(byte, MATCHING)
         return page(page_id, fingerprint, features=(byte[0] + 1, byte[0] + 2), evidence=evidence)
 
-    index = EmbeddedIndex(3, 1000, MATCHING)
+    index = index_of(3, 1000, MATCHING)
     check(index, sketched(1, 0, b"a"))
     check(index, sketched(2, 0, b"a"))
     before = index.stats(0)

@@ -122,7 +122,7 @@ def test_an_entry_that_is_forgotten_in_a_flood_is_made_anew():
 
 def test_the_first_goes_alone_and_some_together_afterwards():
     async def scenario() -> list[int]:
-        turns: Turns[None, str] = Turns()
+        turns = Turns(lambda page, other: False)
         seen, now = [], 0
 
         async def go() -> None:

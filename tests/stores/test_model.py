@@ -33,7 +33,8 @@ OF_ALL += [*product((MATCHINGS[0], MATCHINGS[5]), ["redis-cluster", "sqlite"])]
 
 @TIMES
 @pytest.mark.parametrize(
-    "k", [k if k in {0, 3, 6, 8} else pytest.param(k, marks=pytest.mark.stress) for k in range(9)]
+    "k",
+    [k if k in {0, 3, 6, 10} else pytest.param(k, marks=pytest.mark.stress) for k in range(11)],
 )
 def test_a_long_crawl_agrees_with_the_model(k, times, place):
     async def scenario() -> None:

@@ -51,9 +51,9 @@ def everything(data):
     return (
         index.fingerprints(0, len(index)).tolist(),
         [index.query(index.fingerprint(row)) for row in rows],
-        [index.page_id(row) for row in rows],
-        [index.find_id(row) for row in rows],
-        [index.url(row) for row in rows],
+        [index.rows.page_id(row) for row in rows],
+        [index.rows.find_id(row) for row in rows],
+        [index.rows.url(row) for row in rows],
         index.schema,
         [index.records[row] for row in rows],
         columns,
@@ -135,7 +135,7 @@ def test_a_mapped_file_answers_as_the_buffer_does(codec, tmp_path):
     index, buffered = open_packed(path), read_packed(data, "F")
     for key in (fingerprints[:30] ^ np.uint64(1 << 7)).tolist():
         assert index.query(key) == buffered.query(key)
-    assert index.url(3) == buffered.url(3)
+    assert index.rows.url(3) == buffered.rows.url(3)
     assert index.fingerprints(0, 500).tolist() == np.sort(fingerprints).tolist()
 
 
@@ -145,13 +145,13 @@ def test_records_and_features_are_those_of_their_pages():
     index.verify()
     columns = [column.column(5000) for column in index.records.postings]
     for row in range(0, 5000, 7):
-        place = index.page_id(row)
+        place = index.rows.page_id(row)
         assert index.fingerprint(row) == fingerprints[place]
         assert index.records[row] == given.record(place)
         assert [column[row] for column in columns] == [given.features(i)[place] for i in (0, 1)]
     # In the order of packing; 0 is none.
     found = index.records.postings[0].rows(3, 16)
-    assert [index.page_id(row) for row in found] == list(range(3, 67, 4))
+    assert [index.rows.page_id(row) for row in found] == list(range(3, 67, 4))
     assert not index.records.postings[0].rows(0)
     assert index.records.shape == {"kind": "test"}
 

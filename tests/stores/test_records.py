@@ -12,9 +12,9 @@ from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, EXACT_BIT, par
 
 
 def test_a_record_is_the_same_for_struct_and_numpy():
-    values = (2**64 - 1, 2, 3, 2**32 - 1)
+    values = (2**64 - 1, 2, 3, 2**32 - 1, 5)
     packed = ENTRY.pack(*values)
-    assert len(packed) == ENTRY_DTYPE.itemsize == 28
+    assert len(packed) == ENTRY_DTYPE.itemsize == 32
     assert np.frombuffer(packed, ENTRY_DTYPE)[0].item() == values
 
 

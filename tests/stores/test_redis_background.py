@@ -8,8 +8,8 @@ import contextlib
 import pytest
 
 from scrapy_neardup.errors import StoreError, StoreUnavailableError
-from scrapy_neardup.stores.redis import background as redis_background
-from scrapy_neardup.stores.redis.background import Background
+from scrapy_neardup.stores.redis import store as redis_background
+from scrapy_neardup.stores.redis.store import Background
 
 
 def test_a_step_that_swallows_a_cancellation_is_the_last_one():

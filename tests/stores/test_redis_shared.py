@@ -174,24 +174,6 @@ def test_a_living_crawler_renews_its_leases(name, monkeypatch):
 
 
 @on_both
-def test_what_was_not_seen_for_long_matches_no_more(name):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, retention=2) as store:
-            await store._background.close()  # without the sweep, expiry is up to each call
-            for number, fingerprint in ((1, 0), (2, SOMETHING), (3, 2**64 - 1)):
-                await decision(store, number, fingerprint)
-                await store.confirm(number)
-            for _ in range(3):
-                await asyncio.sleep(1.2)
-                assert await decision(store, 10, 0) is Decision.DUPLICATE  # keeps 1
-                assert await decision(store, 2, SOMETHING) is Decision.SEEN  # keeps itself
-            assert await decision(store, 11, 2**64 - 1) is Decision.NEW
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
-
-
-@on_both
 def test_the_memory_of_what_expired_comes_back(name, monkeypatch):
     async def scenario(uri: str) -> None:
         async with open_store(uri, retention=1) as store:

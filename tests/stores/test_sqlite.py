@@ -64,7 +64,7 @@ def test_the_file_says_whose_it_is(tmp_path):
     make(f"sqlite:{path}")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA application_id").fetchone() == (0x4E647570,)
-        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (5,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
@@ -236,6 +236,6 @@ def test_another_format_is_refused(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 1")
     before = path.read_bytes()
-    with pytest.raises(StoreMismatchError, match=r"format 1, .* reads 4: name another file"):
+    with pytest.raises(StoreMismatchError, match=r"format 1, .* reads 5: name another file"):
         make(f"sqlite:{path}")
     assert path.read_bytes() == before

@@ -134,7 +134,7 @@ def test_one_that_only_says_that_it_is_ours(tmp_path):
     path = tmp_path / "pages.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("PRAGMA user_version = 4")
+        connection.execute("PRAGMA user_version = 5")
     assert "no such table" in refuse(path)
 
 

@@ -27,6 +27,7 @@ import store_writer
 from deciders import everything
 from tried import row
 
+from scrapy_neardup.stores.base import StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE, Chunk
 from scrapy_neardup.stores.sqlite.schema import SUM_BYTES, is_whole
@@ -123,7 +124,7 @@ class Replay:
     """The operations made again, and what a durable store has kept after each."""
 
     def __init__(self, rows: list[tuple[int, bytes]]) -> None:
-        self.index = EmbeddedIndex(3, store_writer.PAGES)
+        self.index = EmbeddedIndex(StoreOptions(expected_pages=store_writer.PAGES))
         if rows:
             places, entries = zip(*rows, strict=True)
             records = np.frombuffer(b"".join(entries), ENTRY_DTYPE)
@@ -134,7 +135,7 @@ class Replay:
         """A digest of `kept` that is cheap to bring up to date."""
         self.touched: set[int] = set()
         for _, entry in rows:
-            key, page_id, *_, duplicates = ENTRY.unpack(entry)
+            key, page_id, _, duplicates, _ = ENTRY.unpack(entry)
             assert page_id not in self.kept, "a page is there twice"
             self._keep(page_id, (key, duplicates))
 

@@ -1,9 +1,9 @@
 """Protocols that are simpler than that of the cluster store, and wrong: the judge sees it."""
 
+from scrapy_neardup.stores.base import matched
 from scrapy_neardup.stores.redis.cluster.clusterstore import RedisClusterStore
 from scrapy_neardup.stores.redis.cluster.rivals import Kept, Rivals
 from scrapy_neardup.stores.redis.cluster.values import Attempt
-from scrapy_neardup.stores.redis.codec import matched
 from scrapy_neardup.verdict import Candidate, Decided, Reason, Verdict
 
 

@@ -28,7 +28,7 @@ def kept(path: Path) -> dict[int, tuple[int, int, str | None]]:
         rows = connection.execute("SELECT entry, url FROM page").fetchall()
     entries = [(ENTRY.unpack_from(entry), url) for entry, url in rows]
     assert len({entry[1] for entry, _ in entries}) == len(entries)
-    return {page_id: (key, count, url) for (key, page_id, *_, count), url in entries}
+    return {page_id: (key, count, url) for (key, page_id, _, count, _), url in entries}
 
 
 async def add(store: Store, *pages: Page) -> list[Decision]:

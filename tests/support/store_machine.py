@@ -46,7 +46,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.place = self.stack.enter_context(PLACES[self.place_name]())
         self.runner = self.stack.enter_context(asyncio.Runner())
 
-    @initialize(max_distance=st.integers(0, 8))
+    @initialize(max_distance=st.integers(0, 10))
     def start(self, max_distance: int) -> None:
         most = self.place.most_distance
         self.model = ModelStore(min(max_distance, most), decide=by_tokens)

@@ -35,7 +35,7 @@ class Place:
     """What was confirmed is there when the store is opened again."""
     shared: bool = False
     """Several clients may have it open at once."""
-    most_distance: int = 8
+    most_distance: int = 10
     """The largest k that it takes."""
     bucket_cap: int | None = None
     """Entries that a bucket takes, where that is few enough for this suite."""

@@ -32,7 +32,7 @@ def scan(search, scanned):
     return set(found)
 
 
-@pytest.mark.parametrize("max_distance", range(9))
+@pytest.mark.parametrize("max_distance", [*range(9), 10])
 @pytest.mark.parametrize("kind", KINDS)
 def test_finds_what_brute_force_finds(max_distance, kind):
     random = np.random.default_rng(max_distance)
@@ -143,7 +143,7 @@ def test_large_collections():
     assert found >= {(place, place) for place in range(10_000)}
 
 
-@pytest.mark.parametrize("max_distance", [-1, 9, 20, 1.5])
+@pytest.mark.parametrize("max_distance", [-1, 11, 20, 1.5])
 def test_distances_out_of_range_are_refused(max_distance):
     with pytest.raises(ConfigurationError, match="max_distance must be a whole number from 0"):
         BatchSearch(np.arange(3, dtype=np.uint64), max_distance)

@@ -138,7 +138,7 @@ def test_every_listed_design_finds_every_pair(k, data):
         )
 
 
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("k", range(11))
 def test_listed_designs_trade_tables_for_prefix_bits(k):
     designs = TableDesign.enumerate(max_distance=k, log2_pages=34, max_tables=64)
     sizes = [len(design.tables) for design in designs]
@@ -155,7 +155,7 @@ def test_listed_designs_trade_tables_for_prefix_bits(k):
 
 
 def test_even_a_single_page_has_designs_to_choose_from():
-    for k in range(9):
+    for k in range(11):
         assert TableDesign.enumerate(max_distance=k, log2_pages=0)[-1].max_distance == k
 
 
@@ -174,7 +174,7 @@ def test_the_list_for_the_paper_names_its_designs():
     }
 
 
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("k", range(11))
 def test_a_probing_design_counts_its_look_ups(k):
     for blocks in range(1, k + 2):
         design = TableDesign.probing(k, blocks=blocks)

@@ -1,6 +1,5 @@
 from collections import Counter
 from itertools import combinations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,8 +41,10 @@ def uint64(values):
     return np.array(values, np.uint64)
 
 
-def rows(found):
-    return list(zip(*(column.tolist() for column in found), strict=True))
+def check(index):
+    """Every table holds as many fingerprints as the index says; queries tell which."""
+    for table in range(len(index.design.tables)):
+        assert index._buckets.lengths(table).sum() == len(index)
 
 
 def clustered(rng, n):
@@ -67,7 +68,7 @@ def half_shared(rng, n):
 
 EVERY_DESIGN = [
     pytest.param(k, design, id=f"{k} {design.name}")
-    for k in range(9)
+    for k in range(11)
     for design in (
         *TableDesign.enumerate(max_distance=k, log2_pages=30, max_tables=64),
         *([TableDesign.nested(1, levels=(2, 3, 2))] if k == 1 else []),
@@ -89,12 +90,9 @@ def test_every_design_answers_as_comparing_with_all_does(k, design, make):
             queries[place] ^= 1 << bit
     expected = [within(k, stored.tolist(), query) for query in queries]
     assert [index.query(query) for query in queries] == expected
-    assert rows(index.query_many(uint64(queries))) == [
-        (place, *pair) for place, pairs in enumerate(expected) for pair in pairs
-    ]
 
 
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("k", range(11))
 @pytest.mark.parametrize("expected", [1, 10**6, 10**8])
 def test_the_expected_size_changes_no_answer(k, expected):
     rng = np.random.default_rng(k)
@@ -107,7 +105,7 @@ def test_the_expected_size_changes_no_answer(k, expected):
 
 
 @given(
-    k=st.integers(0, 8),
+    k=st.integers(0, 10),
     stored=st.lists(fingerprints, max_size=40),
     queries=st.lists(fingerprints, max_size=10),
 )
@@ -117,12 +115,9 @@ def test_one_by_one_and_all_at_once_are_the_same(k, stored, queries):
     assert bulk.add_many(uint64(stored)).all()
     expected = [within(k, stored, query) for query in queries]
     for index in (single, bulk):
-        index._check()
+        check(index)
         assert len(index) == len(stored)
         assert [index.query(query) for query in queries] == expected
-        assert rows(index.query_many(uint64(queries))) == [
-            (place, *pair) for place, pairs in enumerate(expected) for pair in pairs
-        ]
 
 
 @pytest.mark.parametrize("make", [uniform, clustered, half_shared])
@@ -133,32 +128,11 @@ def test_a_bulk_load_adds_to_what_is_there(make):
     index.add_many(first)
     index.add_many(second)
     index.add(17)
-    index._check()
+    check(index)
     assert len(index) == 15_001
     stored = [*first.tolist(), *second.tolist(), 17]
     for query in (*first[:3].tolist(), *second[:3].tolist(), 16):
         assert index.query(query ^ 1) == within(3, stored, query ^ 1)
-
-
-def test_a_batch_of_queries_is_cut_where_there_are_too_many_candidates(monkeypatch):
-    monkeypatch.setattr("scrapy_neardup.tables.buckets._BATCH", 40)
-    rng = np.random.default_rng(4)
-    stored = half_shared(rng, 100)  # two tables yield all 100 of them for each query
-    index = HammingIndex(3, SMALL)
-    index.add_many(stored)
-    queries = np.concatenate([stored[:9], uniform(rng, 3), stored[9:12] ^ np.uint64(7)])
-    assert rows(index.query_many(queries)) == [
-        (place, *pair)
-        for place, query in enumerate(queries.tolist())
-        for pair in within(3, stored.tolist(), query)
-    ]
-
-
-def test_the_types_of_a_batch_of_queries():
-    index = HammingIndex(3, SMALL)
-    for found in (index.query_many(uint64([])), index.query_many(uint64([5]))):
-        assert [column.dtype for column in found] == [np.intp, np.uint64, np.uint8]
-        assert [column.shape for column in found] == [(0,)] * 3
 
 
 def test_copies_are_counted_and_reported_once():
@@ -172,7 +146,7 @@ def test_copies_are_counted_and_reported_once():
     assert [index.remove(7) for _ in range(4)] == [True, True, True, False]
     assert index.query(7) == [(6, 1)]
     assert len(index) == 1
-    index._check()
+    check(index)
 
 
 def test_matches_come_nearest_first_and_then_by_value():
@@ -198,14 +172,14 @@ def test_a_long_bucket_grows_in_place_and_stays_right(k):
     for fingerprint in stored[:1500]:
         index.add(fingerprint)
     index.add_many(uint64(stored[1500:]))
-    index._check()
+    check(index)
     for fingerprint in stored[:1200]:
         assert index.remove(fingerprint)
     del stored[:1200]
     for fingerprint in stored[:50]:
         index.add(fingerprint ^ 2)
     stored += [fingerprint ^ 2 for fingerprint in stored[:50]]
-    index._check()
+    check(index)
     for query in stored[:20]:
         assert index.query(query ^ 1) == within(k, stored, query ^ 1)
 
@@ -221,10 +195,10 @@ class TestBoundedBuckets:
         assert index.query(0x0123_4567_89AB_BEEF) == []
         assert index.query(0xBEEF | 1 << 60) == before
         assert len(index) == 2
-        index._check()
+        check(index)
         assert index.remove(0xBEEF | 1 << 60)
         assert index.add(0x0123_4567_89AB_BEEF)
-        index._check()
+        check(index)
 
     @given(
         k=st.integers(0, 6),
@@ -243,8 +217,8 @@ class TestBoundedBuckets:
         stored = [single.add(fingerprint) for fingerprint in array.tolist()]
         assert bulk.add_many(array).tolist() == stored
         assert len(single) == len(bulk)
-        single._check()
-        bulk._check()
+        check(single)
+        check(bulk)
 
     def test_no_bucket_is_longer_than_allowed(self):
         index = HammingIndex(3, SMALL, max_bucket=5)
@@ -263,7 +237,7 @@ def test_a_small_index_is_small():
 class IndexMachine(RuleBasedStateMachine):
     """Any order of calls, against a plain list."""
 
-    @initialize(k=st.integers(0, 8), expected=st.sampled_from([1, 10**5]))
+    @initialize(k=st.integers(0, 10), expected=st.sampled_from([1, 10**5]))
     def start(self, k, expected):
         self.index = HammingIndex(k, expected)
         self.k = k
@@ -297,18 +271,10 @@ class IndexMachine(RuleBasedStateMachine):
     def query(self, fingerprint):
         assert self.index.query(fingerprint) == within(self.k, self.stored, fingerprint)
 
-    @rule(many=st.lists(fingerprints, max_size=5))
-    def query_many(self, many):
-        assert rows(self.index.query_many(uint64(many))) == [
-            (place, *pair)
-            for place, query in enumerate(many)
-            for pair in within(self.k, self.stored, query)
-        ]
-
     @invariant()
     def holds_what_the_list_holds(self):
         if hasattr(self, "index"):
-            self.index._check()
+            check(self.index)
             assert len(self.index) == len(self.stored)
 
 
@@ -318,31 +284,8 @@ def test_any_operations():
     )
 
 
-def test_the_checker_notices_what_is_wrong():
-    def damaged(index):
-        with pytest.raises(AssertionError):
-            index._check()
-
-    index = HammingIndex(3, SMALL)
-    index.add_many(uniform(np.random.default_rng(8), 50))
-    buckets = index._buckets
-    outside = np.uint64(~index._masks[1] & index._masks[2])
-    index._buckets = SimpleNamespace(
-        lengths=buckets.lengths,
-        held=lambda table: buckets.held(table) ^ (outside if table == 1 else np.uint64(0)),
-    )
-    damaged(index)
-    index._buckets = buckets
-    index._masks.reverse()
-    damaged(index)
-    index._masks.reverse()
-    index._check()
-    buckets.add(7)
-    damaged(index)
-
-
 @pytest.mark.stress
-@pytest.mark.parametrize("k", range(9))
+@pytest.mark.parametrize("k", range(11))
 def test_long_random_runs_agree_with_a_counter(k):
     rng = np.random.default_rng(100 + k)
     index = HammingIndex(k, 10_000)
@@ -355,7 +298,7 @@ def test_long_random_runs_agree_with_a_counter(k):
             assert index.remove(fingerprint)
             model[fingerprint] -= 1
         model = +model
-        index._check()
+        check(index)
         assert len(index) == model.total()
         held = np.fromiter(model, np.uint64, len(model))
         for query in array[-20:].tolist():

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.tables.packed import CODECS, Checked, bits, checksums, huffman
-from scrapy_neardup.tables.packed.packedblocks import BLOCK
-from scrapy_neardup.tables.packed.search import interpolation_search
+from scrapy_neardup.tables.packed.packedblocks import BLOCK, interpolation_search
 
 WORDS = st.integers(0, 2**64 - 1)
 PREFIXES = (1, 7, 12, 16, 25, 40, 57, 64)

@@ -62,15 +62,16 @@ def test_rows_are_sorted_by_fingerprint_and_id(codec, count):
     assert index.fingerprints(0, count).tolist() == fingerprints[order].tolist()
     for row, place in enumerate(order.tolist()):
         assert index.fingerprint(row) == fingerprints[place]
-        assert index.page_id(row) == ids[place]
-        assert index.url(row) == (urls[place].decode() or None)
+        assert index.rows.page_id(row) == ids[place]
+        assert index.rows.url(row) == (urls[place].decode() or None)
         assert row in index.rows_of(int(fingerprints[place]))
-        assert index.find_id(int(ids[place])) == np.flatnonzero(ids[order] == ids[place]).tolist()
+        equal = np.flatnonzero(ids[order] == ids[place]).tolist()
+        assert index.rows.find_id(int(ids[place])) == equal
     for start in range(0, count, 17):
         for stop in range(start, count + 1, 23):
             expected = fingerprints[order][start:stop].tolist()
             assert index.fingerprints(start, stop).tolist() == expected
-    assert index.find_id(3) == []
+    assert index.rows.find_id(3) == []
     assert list(index.rows_of(12345)) == []
     for row in (-1, count):
         with pytest.raises(IndexError):
@@ -81,8 +82,8 @@ def test_an_index_without_ids_says_so():
     index = opened(uniform(np.random.default_rng(0), 10))
     assert not index.rows.has_ids
     assert not index.rows.has_urls
-    assert index.url(0) is None
-    for ask in (index.page_id, index.find_id):
+    assert index.rows.url(0) is None
+    for ask in (index.rows.page_id, index.rows.find_id):
         with pytest.raises(LookupError, match="without page ids"):
             ask(0)
 

@@ -78,3 +78,9 @@ function heldShare(resemblance, ours, theirs) {
 function resemblance(number) {
   return number == null ? "–" : (Math.floor(number / 10) / 1000).toFixed(3);
 }
+
+function download(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  make("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

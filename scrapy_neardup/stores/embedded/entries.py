@@ -2,12 +2,13 @@
 
 Rows are filled, taken, and released. `finding.py` finds them, `entryindex.py` decides.
 
-An entry takes 28 bytes in four columns, 8 for each of its features, and its evidence
+An entry takes 32 bytes in five columns, 8 for each of its features, and its evidence
 (`heaps.py`). A row that has no features holds 0 for each.
 """
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Iterable
 from struct import Struct
@@ -61,7 +62,7 @@ class Entries:
 
     Attributes
     ----------
-    keys, page_ids, tags, duplicates
+    keys, page_ids, tags, duplicates, seen
         As in `entryformat.ENTRY`, by row.
     features
         One column for each feature.
@@ -74,13 +75,18 @@ class Entries:
         self.page_ids = array("Q")
         self.tags = array("Q")
         self.duplicates = array("I")
+        self.seen = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
         self.evidence = EvidenceHeap(matching.evidence_sizes)
-        self._columns = (self.keys, self.page_ids, self.tags, self.duplicates)
+        self._columns = (self.keys, self.page_ids, self.tags, self.duplicates, self.seen)
         self._record = Struct(f"{ENTRY.format}{matching.features}Q")
         self._capacity = 0
         self._next = 0
         self._free: list[int] = []
+
+    def __len__(self) -> int:
+        """Return the number of rows that were ever taken."""
+        return self._next
 
     @property
     def nbytes(self) -> int:
@@ -93,7 +99,7 @@ class Entries:
         return self.tags[row] == arrived.tag
 
     def candidate(self, row: int, distance: int) -> Candidate:
-        """Return what a decision sees of the entry."""
+        """Return the entry as a candidate."""
         return Candidate(self.page_ids[row], distance, self.evidence.get(row))
 
     def distance(self, row: int, arrived: Arrival) -> int:
@@ -113,6 +119,7 @@ class Entries:
         self.page_ids[row] = arrived.page.id
         self.tags[row] = arrived.tag
         self.duplicates[row] = 0
+        self.seen[row] = int(time.time())
         if self.features:
             features = arrived.features or (0,) * len(self.features)
             for column, feature in zip(self.features, features, strict=True):
@@ -149,7 +156,7 @@ class Entries:
         return np.flatnonzero(taken).astype(np.uint32)
 
     def grow(self, rows: int) -> None:
-        """Make room for this number of rows."""
+        """Grow to at least this number of rows."""
         if rows <= self._capacity:
             return
         capacity = -(-rows // _BLOCK) * _BLOCK

@@ -6,26 +6,20 @@ call fails (MemoryError), the index is as it was before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import time
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import Final, NamedTuple
 
-from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
-from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats
+from scrapy_neardup.stores.base import MAX_COMPARED, StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries, arrival
 from scrapy_neardup.stores.embedded.finding import Candidates
 from scrapy_neardup.stores.entryformat import Chunk
-from scrapy_neardup.verdict import Candidate, Decide, Decided, Match, Page, Reason, Verdict
+from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Reason, Verdict
 
-
-def refuse_retention(options: StoreOptions) -> None:
-    """Raise `ConfigurationError` if entries should lapse: nothing here keeps times."""
-    if options.retention:
-        raise ConfigurationError(
-            "NEARDUP_RETENTION needs a Redis store, 'redis://HOST': 'memory:' and 'sqlite:PATH'"
-            " keep no times"
-        )
+_SWEPT: Final = 4
+"""Number of rows that each page looks at for entries that have lapsed."""
 
 
 class IndexOutcome(NamedTuple):
@@ -44,6 +38,11 @@ class IndexOutcome(NamedTuple):
     withdrawn
         The page's own old entry, which is no longer found. Its columns stay until
         `EmbeddedIndex.release`.
+    lapsed
+        Row and page id of each entry that was withdrawn because no page met it for the retention
+        time. Their columns stay, too.
+    is_touched
+        Whether the time of the entry at `row` starts anew.
     """
 
     reason: Reason
@@ -52,6 +51,8 @@ class IndexOutcome(NamedTuple):
     decided: Decided | None = None
     repeats: int = 0
     withdrawn: int = -1
+    lapsed: Sequence[tuple[int, int]] = ()
+    is_touched: bool = False
 
     @property
     def is_new(self) -> bool:
@@ -65,15 +66,9 @@ class IndexOutcome(NamedTuple):
 
     def verdict(self, page: Page, url: str | None) -> Verdict:
         """Return the verdict on `page`; `url` is that of the entry that it repeats."""
-        match = None
-        if self.candidate is not None:
-            match = Match(
-                page_id=self.candidate.page_id,
-                distance=self.candidate.distance,
-                url=url,
-                count=self.repeats,
-                decided=self.decided,
-            )
+        if self.candidate is None or self.decided is None:
+            return Verdict.on(page, self.reason)
+        match = matched(self.candidate, self.decided, self.repeats, url)
         return Verdict.on(page, self.reason, match)
 
 
@@ -82,31 +77,21 @@ class EmbeddedIndex:
 
     Parameters
     ----------
-    max_distance
-        k, in bits.
-    expected_pages
-        How many pages it should be sized for.
-    matching
-        What else leads to an entry.
+    options
+        Those of the store.
     key
         What pages are hashed with.
     """
 
-    def __init__(
-        self,
-        max_distance: int,
-        expected_pages: int,
-        matching: Matching | None = None,
-        *,
-        key: bytes = PUBLIC_KEY,
-    ) -> None:
-        matching = matching or Matching()
+    def __init__(self, options: StoreOptions, key: bytes = PUBLIC_KEY) -> None:
         self._key = key
-        self._entries = Entries(matching)
-        self._candidates = Candidates(self._entries, max_distance, expected_pages, matching)
+        self._entries = Entries(options.matching)
+        self._candidates = Candidates(self._entries, options)
         self._pending: dict[int, int] = {}  # page id -> row
         self._dropped = 0
         self._overflowed = 0
+        self._retention = ceil(options.retention)
+        self._swept = 0  # rows before it were looked at in this pass
 
     def stats(self, other_bytes: int) -> StoreStats:
         """Count what is held; `other_bytes` of memory are the caller's.
@@ -135,43 +120,49 @@ class EmbeddedIndex:
         Costs O(entries in its buckets and under its features).
         """
         arrived = arrival(page, self._key)
+        lapsed: list[tuple[int, int]] = []
+        if self._retention:
+            self._sweep(lapsed)
         entries, own = self._entries, self._candidates.own(arrived)
+        if own >= 0 and self._has_lapsed(own, lapsed):
+            own = -1
         if own >= 0 and self._candidates.is_candidate(own, arrived):
             candidate = entries.candidate(own, entries.distance(own, arrived))
             if (decided := decide(candidate)).is_same:
-                return IndexOutcome(Reason.SAME_PAGE, own, candidate, decided)
+                touched = self._touch(own)
+                return IndexOutcome(
+                    Reason.SAME_PAGE, own, candidate, decided, lapsed=lapsed, is_touched=touched
+                )
         found = self._candidates.find(arrived)
-        if own >= 0:
-            found = [each for each in found if each[2] != own]
+        if own >= 0 or self._retention:
+            found = [
+                each for each in found if each[2] != own and not self._has_lapsed(each[2], lapsed)
+            ]
         for distance, _, row in found[:MAX_COMPARED]:
             candidate = entries.candidate(row, distance)
             if (decided := decide(candidate)).is_same:
-                return self._repeat(page, own, row, candidate, decided)
+                return self._repeat(page, own, row, candidate, decided)._replace(lapsed=lapsed)
         # Of a crowd that says no: it wouldn't be among the nearest of any page like it, and
         # without it a look-up by distance stays bounded.
         crowded = len(found) > MAX_COMPARED and self._candidates.is_near(found[MAX_COMPARED][0])
         row = self._insert(arrived, by_distance=not crowded)
         if row < 0:
             self._overflowed += 1
-            return IndexOutcome(Reason.OVERFLOW)
+            return IndexOutcome(Reason.OVERFLOW, lapsed=lapsed)
         if own >= 0:
             self._withdraw(own)
         self._pending[page.id] = row
         reason = Reason.UNMATCHED if own < 0 else Reason.CHANGED
-        return IndexOutcome(reason, row, withdrawn=own)
+        return IndexOutcome(reason, row, withdrawn=own, lapsed=lapsed)
 
     def confirm(self, page_id: int) -> int:
         """Make the pending entry of this page final; return its row, or -1."""
         return self._pending.pop(page_id, -1)
 
     def forget(self, page_id: int) -> tuple[int, int]:
-        """Withdraw the pending entry of this page.
+        """Withdraw the pending entry of this page; return its row and number of duplicates.
 
-        Returns
-        -------
-        row, duplicates
-            Its row, to be released, and how many pages were found to repeat it; (-1, 0)
-            if there is none.
+        The row is to be released. (-1, 0) if there is none.
         """
         row = self._pending.get(page_id, -1)
         if row < 0:
@@ -197,9 +188,11 @@ class EmbeddedIndex:
             self._withdraw(own)
         self._entries.duplicates[row] += 1
         self._dropped += 1
-        reason = Reason.EQUAL if page.exact else Reason.NEAR
+        touched = self._touch(row)
         repeats = self._entries.duplicates[row]
-        return IndexOutcome(reason, row, candidate, decided, repeats, own)
+        return IndexOutcome(
+            near_reason(page), row, candidate, decided, repeats, own, is_touched=touched
+        )
 
     def _insert(self, arrived: Arrival, *, by_distance: bool) -> int:
         """Store an entry and return its row, or -1 if its buckets are full."""
@@ -212,6 +205,29 @@ class EmbeddedIndex:
             self._candidates.remove(row)
             raise
         return row
+
+    def _has_lapsed(self, row: int, lapsed: list[tuple[int, int]]) -> bool:
+        """Whether an entry has lapsed; it is withdrawn and added to `lapsed` then."""
+        if not self._retention or self._entries.seen[row] + self._retention >= int(time.time()):
+            return False
+        self._withdraw(row)
+        lapsed.append((row, self._entries.page_ids[row]))
+        return True
+
+    def _sweep(self, lapsed: list[tuple[int, int]]) -> None:
+        """Withdraw lapsed entries among the next `_SWEPT` rows."""
+        for _ in range(min(_SWEPT, len(self._entries))):
+            self._swept = (self._swept + 1) % len(self._entries)
+            if self._candidates.holds(self._swept):
+                self._has_lapsed(self._swept, lapsed)
+
+    def _touch(self, row: int) -> bool:
+        """Restart an entry's time, at most sixteen times in a retention; return whether it did."""
+        now = int(time.time())
+        is_due = now - self._entries.seen[row] > self._retention / 16 > 0
+        if is_due:
+            self._entries.seen[row] = now
+        return is_due
 
     def _withdraw(self, row: int) -> None:
         """Let an entry be found no more; its columns stay."""

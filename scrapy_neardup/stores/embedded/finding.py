@@ -17,8 +17,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.decision.matching import Matching
-from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE
+from scrapy_neardup.stores.base import MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
 from scrapy_neardup.stores.embedded.entries import Arrival, Entries
 from scrapy_neardup.stores.embedded.rowmap import RowMap
 from scrapy_neardup.stores.entryformat import EXACT_BIT
@@ -32,34 +31,29 @@ class Candidates:
     ----------
     entries
         Their columns.
-    max_distance
-        k, in bits.
-    expected_pages
-        How many pages it should be sized for.
-    matching
-        Whether distance leads to an entry, and how many features it takes.
+    options
+        Those of the store.
 
     Notes
     -----
     Bytes an entry: some 6 in each of the maps, and the Hamming tables.
     """
 
-    def __init__(
-        self, entries: Entries, max_distance: int, expected_pages: int, matching: Matching
-    ) -> None:
+    def __init__(self, entries: Entries, options: StoreOptions) -> None:
+        matching, max_distance = options.matching, options.max_distance
         self._entries = entries
         self._by_distance = matching.by_distance
         self._shared = matching.shared_features
         self._max_distance = max_distance if matching.by_distance else 0
         self._near: HammingIndex | None = None
         if self._max_distance:
-            max_bucket = max(4096, 16 * expected_pages // 65536)
-            self._near = HammingIndex(max_distance, expected_pages, max_bucket=max_bucket)
+            max_bucket = max(4096, 16 * options.expected_pages // 65536)
+            self._near = HammingIndex(max_distance, options.expected_pages, max_bucket=max_bucket)
         # Without evidence no more entries have one key: the rule itself sees to it.
         self._by_key = RowMap(entries.keys, MAX_EQUAL if matching.sketch else 0)
         self._by_page_id = RowMap(entries.page_ids)
         self._by_feature = [RowMap(column, MAX_UNDER_FEATURE) for column in entries.features]
-        self._refused: set[int] = set()  # rows loaded that the tables have no room for
+        self._refused: set[int] = set()  # loaded rows whose buckets were full
 
     def __len__(self) -> int:
         return len(self._by_page_id)
@@ -75,6 +69,10 @@ class Candidates:
         """Return the row of the page's own entry, or -1."""
         rows = self._by_page_id.rows(arrived.page.id)
         return rows[0] if rows else -1
+
+    def holds(self, row: int) -> bool:
+        """Whether there is an entry at `row` to be found."""
+        return row in self._by_page_id.rows(self._entries.page_ids[row])
 
     def is_candidate(self, row: int, arrived: Arrival) -> bool:
         """Whether the page may repeat the entry, however that would be found."""
@@ -118,17 +116,9 @@ class Candidates:
         return self._by_distance and distance <= self._max_distance
 
     def add(self, row: int, *, by_distance: bool = True) -> bool:
-        """Let the page of `row` be found; by its distance only where that is asked for.
+        """Index the entry at `row`, by its distance if asked for; False if its buckets are full.
 
-        Returns
-        -------
-        bool
-            False if its buckets are full; it is not to be found then.
-
-        Raises
-        ------
-        MemoryError
-            It is not to be found.
+        Then, and after a `MemoryError`, nothing leads to it.
         """
         exact = self._entries.tags[row] & EXACT_BIT
         in_tables = False

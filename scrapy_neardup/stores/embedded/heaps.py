@@ -103,7 +103,7 @@ class EvidenceHeap:
         return sum(map(len, self._heaps)) + 4 * len(self._places) + 8 * sum(map(len, self._free))
 
     def grow(self, rows: int) -> None:
-        """Make room for this number of rows."""
+        """Grow to at least this number of rows."""
         if self._sizes:
             self._places.frombytes(bytes(4 * (rows - len(self._places))))
 

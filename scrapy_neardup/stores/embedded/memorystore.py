@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.embedded.heaps import UrlHeap
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
 from scrapy_neardup.stores.keys import random_key
@@ -20,6 +20,12 @@ class _Opened:
     index: EmbeddedIndex
     urls: UrlHeap
     notices: NoticeBoard
+
+    def drop(self, row: int) -> None:
+        """Free the row of a withdrawn entry; -1 is ignored."""
+        if row >= 0:
+            self.urls.set(row, None)
+            self.index.release(row)
 
 
 class MemoryStore(Store):
@@ -35,7 +41,7 @@ class MemoryStore(Store):
     Raises
     ------
     ConfigurationError
-        For anything behind ``memory:``, and a retention.
+        For anything behind ``memory:``.
     """
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
@@ -44,22 +50,18 @@ class MemoryStore(Store):
                 f"NEARDUP_STORE: {redact_store(uri)!r} names a place, and a store in memory has "
                 "none; use 'memory:', or 'sqlite:PATH' for a store that outlives the crawl"
             )
-        refuse_retention(options)
         self._options = options
         self._opened: _Opened | None = None
 
     async def open(self) -> None:
         """Start empty."""
         if self._opened is None:
-            options = self._options
-            self.key = random_key(options.hash_key)
-            index = EmbeddedIndex(
-                options.max_distance, options.expected_pages, options.matching, key=self.key
-            )
+            self.key = random_key(self._options.hash_key)
+            index = EmbeddedIndex(self._options, self.key)
             self._opened = _Opened(index, UrlHeap(), NoticeBoard())
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Drop all entries."""
         self._opened = None
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
@@ -67,9 +69,9 @@ class MemoryStore(Store):
         opened = self._open()
         index, urls = opened.index, opened.urls
         outcome = index.check_and_add(page, decide or deciding(page, self._options.matching))
-        if outcome.withdrawn >= 0:
-            urls.set(outcome.withdrawn, None)
-            index.release(outcome.withdrawn)
+        for row, _ in outcome.lapsed:
+            opened.drop(row)
+        opened.drop(outcome.withdrawn)
         if outcome.is_new:
             urls.set(outcome.row, page.url)
         url = urls.get(outcome.row) if outcome.is_repeat else page.url
@@ -82,11 +84,8 @@ class MemoryStore(Store):
     async def forget(self, page_id: int) -> int:
         """Withdraw a pending entry; return how many pages repeated it."""
         opened = self._open()
-        index, urls = opened.index, opened.urls
-        row, dropped = index.forget(page_id)
-        if row >= 0:
-            urls.set(row, None)
-            index.release(row)
+        row, dropped = opened.index.forget(page_id)
+        opened.drop(row)
         return dropped
 
     async def stats(self) -> StoreStats:

@@ -60,13 +60,10 @@ def rows_of(column: array[int], shards: list[array[int]], value: int) -> list[in
 def put(
     column: array[int], shards: list[array[int]], counts: list[int], row: int, most: int
 ) -> bool | None:
-    """Put a row into the first empty slot at or after its value's home.
+    """Put a row into the first empty slot at or after its value's home; return True.
 
-    Returns
-    -------
-    bool or None
-        False where `most` rows of its value are there, None where the shard has to grow: nothing
-        is changed then.
+    False where `most` rows of its value are there, None where the shard has to grow: nothing is
+    changed then.
     """
     value = column[row]
     hashed = (value * _MULTIPLIER) & _WORD
@@ -122,7 +119,7 @@ class RowMap:
     ----------
     column
         The values, uint64, by row. It is read whenever a row is looked up: the value of
-        a mapped row mustn't change.
+        a mapped row must not change.
     most
         How many rows of one value it takes; 0: any number.
 
@@ -153,17 +150,9 @@ class RowMap:
         return rows_of(self._column, self._shards, value)
 
     def add(self, row: int) -> bool:
-        """Map the column's value at `row` to it.
+        """Map the column's value at `row` to it; return False if `most` rows of it are mapped.
 
-        Returns
-        -------
-        bool
-            False where as many rows of this value are mapped as may be; this one isn't.
-
-        Raises
-        ------
-        MemoryError
-            The map is as it was.
+        Then, and after a `MemoryError`, the map is as it was.
         """
         is_mapped = put(self._column, self._shards, self._counts, row, self._most)
         if is_mapped is None:

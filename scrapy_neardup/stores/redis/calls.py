@@ -1,12 +1,12 @@
-"""Calls of scripts in one Redis. Nothing here knows what a script does."""
+"""Calls of scripts that wait for others to share a request, and those in one Redis."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from struct import Struct
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from redis import exceptions
 
@@ -36,16 +36,59 @@ class _Call(NamedTuple):
     reply: asyncio.Future[bytes]
 
 
-class Awaited(Protocol):
-    """A call whose caller waits."""
-
-    @property
-    def reply(self) -> asyncio.Future[Any]:
-        """Where the caller waits for the reply."""
+_Request = Callable[[Sequence[Any]], Awaitable[Sequence[Any]]]
 
 
-def answer(calls: Sequence[Awaited], replies: Sequence[Any]) -> None:
-    """Hand replies, or errors, to those that wait for them."""
+class Calls:
+    """Calls that wait for their turn, and their replies.
+
+    Parameters
+    ----------
+    client
+        Open; closed by the caller.
+    """
+
+    def __init__(self, client: Any, uri: str) -> None:
+        self._client = client
+        self._uri = uri
+        self._waiting: list[Any] = []  # each with a future `reply`
+        self._closed = False
+
+    async def close(self) -> None:
+        """Make no more calls; the client may be closed afterwards."""
+        raise NotImplementedError
+
+    def _send_waiting(self) -> None:
+        raise NotImplementedError
+
+    async def _replied(self, make: Callable[[asyncio.Future[Any]], Any]) -> Any:
+        """Queue a call and return its reply; for errors see `connection.explained`."""
+        if self._closed:
+            raise self._was_closed()
+        loop = asyncio.get_running_loop()
+        reply: asyncio.Future[Any] = loop.create_future()
+        if not self._waiting:
+            loop.call_soon(self._send_waiting)
+        self._waiting.append(make(reply))
+        with explaining(self._uri):
+            return await reply
+
+    async def _answer(self, calls: Sequence[Any], request: _Request) -> None:
+        """Hand the replies that `request` returns, or its error, to those that wait for them."""
+        replies: Sequence[Any] = [self._was_closed()] * len(calls)
+        try:
+            replies = await request(calls)
+        except Exception as error:  # noqa: BLE001, whoever waits must hear of any
+            replies = [error] * len(calls)
+        finally:
+            hand_out(calls, replies)
+
+    def _was_closed(self) -> StoreUnavailableError:
+        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
+
+
+def hand_out(calls: Sequence[Any], replies: Sequence[Any]) -> None:
+    """Set the result or the error of the future ``reply`` of each call."""
     for call, reply in zip(calls, replies, strict=True):
         if call.reply.done():  # its caller gave up waiting
             continue
@@ -55,7 +98,7 @@ def answer(calls: Sequence[Awaited], replies: Sequence[Any]) -> None:
             call.reply.set_result(reply)
 
 
-class Scripts:
+class Scripts(Calls):
     """Calls of scripts in one Redis; those of one process that are due at once share a request.
 
     While requests are under way, further calls wait and go together afterwards; where there are
@@ -64,24 +107,16 @@ class Scripts:
     reply all replies (`_joined`), as redis-py takes .01 ms for each element of a reply. Behind a
     request whose reply is slow no call waits. A call whose reply is lost is not repeated, as it
     may have been executed.
-
-    Parameters
-    ----------
-    client
-        Open; closed by the caller.
     """
 
     def __init__(self, client: PatientRedis, uri: str) -> None:
-        self._client = client
-        self._uri = uri
+        super().__init__(client, uri)
         self._texts: dict[str, str] = {}
         self._shas: dict[str, str] = {}
-        self._waiting: list[_Call] = []
         self._requests: dict[asyncio.Task[None], float] = {}  # each with the time it was sent
         connections = client.connection_pool.max_connections
         self._most_requests = max(_UNDER_WAY, min(_MAX_UNDER_WAY, connections - 1))
         self._timer: asyncio.TimerHandle | None = None
-        self._closed = False
 
     async def load(self, texts: Mapping[str, str]) -> None:
         """Make scripts known to the server, verb -> text; later calls of a verb mean these."""
@@ -96,21 +131,10 @@ class Scripts:
         ----------
         shared
             Arguments that calls have in common, which precede what they don't.
-
-        Raises
-        ------
-        StoreError
-            As `connection.explained`.
         """
-        if self._closed:
-            raise self._was_closed()
-        loop = asyncio.get_running_loop()
-        reply: asyncio.Future[bytes] = loop.create_future()
-        if not self._waiting:
-            loop.call_soon(self._send_waiting)
-        self._waiting.append(_Call((self._shas[verb], shared), word, reply))
-        with explaining(self._uri):
-            return await reply
+        key = self._shas[verb], shared
+        replied: bytes = await self._replied(lambda reply: _Call(key, word, reply))
+        return replied
 
     async def close(self) -> None:
         """Give up all calls; the client may be closed afterwards."""
@@ -120,7 +144,7 @@ class Scripts:
         for request in self._requests:
             request.cancel()
         await asyncio.gather(*self._requests, return_exceptions=True)
-        answer(self._waiting, [self._was_closed()] * len(self._waiting))
+        hand_out(self._waiting, [self._was_closed()] * len(self._waiting))
         self._waiting.clear()
 
     def _send_waiting(self) -> None:
@@ -137,7 +161,7 @@ class Scripts:
                 count = (count + 1) // 2
             calls = self._waiting[:count][:_MAX_WORDS]
             del self._waiting[: len(calls)]
-            request = asyncio.create_task(self._request(calls))
+            request = asyncio.create_task(self._answer(calls, self._execute))
             self._requests[request] = now
             request.add_done_callback(self._sent)
         if self._waiting and self._timer is None:
@@ -151,18 +175,6 @@ class Scripts:
         del self._requests[request]
         if not self._closed:
             self._send_waiting()
-
-    async def _request(self, calls: Sequence[_Call]) -> None:
-        replies: Sequence[Any] = [self._was_closed()] * len(calls)
-        try:
-            replies = await self._execute(calls)
-        except Exception as error:  # noqa: BLE001, whoever waits must hear of any
-            replies = [error] * len(calls)
-        finally:
-            answer(calls, replies)
-
-    def _was_closed(self) -> StoreUnavailableError:
-        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")
 
     async def _execute(self, calls: Sequence[_Call]) -> list[Any]:
         words: dict[_Key, list[bytes]] = {}

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.stores.entryformat import partition
 from scrapy_neardup.stores.redis.keyspace import Layout
-from scrapy_neardup.verdict import Candidate, Decided, Match, Page, Reason
+from scrapy_neardup.verdict import Candidate, Page
 
 _HEAD: Final = Struct(">?II")
 """Whether the first question is settled, pages dropped for its candidate, bytes of its URL."""
@@ -154,23 +154,3 @@ def body_kind(compared: bytes, has_features: bool, matching: Matching) -> int:
     """Return the byte that tells scripts the length of evidence and features (``buckets.lua``)."""
     sizes = (0, *matching.evidence_sizes)
     return 2 * sizes.index(len(compared)) + has_features
-
-
-def near_reason(page: Page) -> Reason:
-    """Return why `page` is a duplicate."""
-    return Reason.EQUAL if page.exact else Reason.NEAR
-
-
-def matched(
-    candidate: Candidate, decided: Decided, count: int = 0, url: bytes | str | None = None
-) -> Match:
-    """Return the entry that a page repeats."""
-    if isinstance(url, bytes):
-        url = url.decode("utf-8", "surrogatepass")
-    return Match(
-        page_id=candidate.page_id,
-        distance=candidate.distance,
-        url=url or None,
-        count=count,
-        decided=decided,
-    )

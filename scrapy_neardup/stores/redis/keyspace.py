@@ -83,7 +83,7 @@ class Layout:
         if len(layout.design.tables) > _MAX_TABLES:
             raise ConfigurationError(
                 f"NEARDUP_MAX_DISTANCE is {max_distance}: a Redis store takes 6 bits at most "
-                f"(it would need {len(layout.design.tables)} tables); memory: and sqlite: take 8"
+                f"(it would need {len(layout.design.tables)} tables); memory: and sqlite: take 10"
             )
         return layout
 

@@ -91,7 +91,7 @@ async def agree_on_parameters(  # noqa: PLR0917
 
 
 async def counts(client: Redis, prefix: str) -> StoreStats:
-    """Return the counts of a namespace on one Redis (``lua/single/pages.lua``)."""
+    """Return the counts of a namespace on one Redis (``lua/single.lua``)."""
     counters = await client.hgetall(f"{prefix}counters")
     pending = await client.zcard(f"{prefix}pending")
     collapsed = await client.hvals(f"{prefix}collapsed")

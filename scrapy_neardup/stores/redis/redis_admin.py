@@ -1,7 +1,7 @@
 """The namespaces of a Redis or a cluster: their names, their size, and their removal.
 
-A store isn't opened, so that its parameters needn't be known; keys are
-found by SCAN, and no call takes long.
+The store isn't opened, so its parameters need not be known. Keys are found by SCAN; no call blocks
+the server for long.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class RedisAdmin:
         return sorted(found)
 
     async def report(self, namespace: str) -> NamespaceReport | None:
-        """Return what a namespace holds, None if there is none; reads its tables."""
+        """Count and measure a namespace; None if there is none. Reads its tables."""
         recorded = await self._client.hgetall(self._key(namespace, "schema"))
         if not recorded:
             return None
@@ -161,13 +161,7 @@ def _shares(size: int, weights: Mapping[str, int]) -> dict[str, int]:
 
 @asynccontextmanager
 async def redis_admin(uri: str) -> AsyncIterator[RedisAdmin]:
-    """Yield the view of the Redis, or the cluster, at `uri`.
-
-    Raises
-    ------
-    StoreError
-        As `connection.explained`.
-    """
+    """Yield the view of the Redis, or the cluster, at `uri`; for errors see `explained`."""
     clustered = uri.partition(":")[0].lower().endswith("+cluster")
     client: Any = connect_cluster(uri) if clustered else connect(uri, Redis)
     try:

@@ -15,11 +15,11 @@ from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
 
 _WHEN_NEEDED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "changing": (
-        ("changes", "single/changes", "single/remember"),
+        ("buckets/changes", "single/changes", "probe/remember"),
         "{ rewrite = rewrite, withdraw = withdraw, remember = remember }",
     ),
 }
-"""Part -> its files, and what the function returns that makes what they define."""
+"""Part -> the parts that it is made of, and what the function returns that defines them."""
 
 MAX_ASKED: Final = 4
 """Maximum number of candidates in the first reply of one Redis about a page. Of 233 duplicates on
@@ -29,7 +29,7 @@ MAX_ASKED_NEXT: Final = 16
 """The same in any other reply. Each call looks for all candidates again."""
 
 
-def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
+def script(layout: Layout, *parts: str, record: str) -> str:
     """Return the text of a script for this layout: its parts, the verb last.
 
     Parameters
@@ -37,14 +37,12 @@ def script(layout: Layout, *parts: str, record: str, then: str = "") -> str:
     record
         Digest of the namespace's parameters (`namespace.py`): scripts of crawls with other
         parameters differ by it, so that neither finds the other's on a server.
-    then
-        Lua to follow the parts, instead of a verb.
     """
-    return _of_any_record(layout, parts, then).replace("RECORD_DIGEST", f"'{record}'")
+    return _of_any_record(layout, parts).replace("RECORD_DIGEST", f"'{record}'")
 
 
 @lru_cache(maxsize=128)
-def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
+def _of_any_record(layout: Layout, parts: tuple[str, ...]) -> str:
     """Return the text of a script with the name of the record's digest in place of its value."""
     trees = ",".join(f"'t{number}:'" for number in range(1, len(layout.tables) + 1))
     sketch = layout.matching.sketch
@@ -72,10 +70,9 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...], then: str) -> str:
         "SKETCH_BYTES": stored_size(sketch) - HEAD_SIZE if sketch else 0,
     }
     used = [part for part in parts if part != "single/bodies" or layout.has_bodies]
-    texts = [_part("buckets"), *map(_part, used)]
+    texts = [_part("buckets/buckets"), *map(_part, used)]
     if "single/pages" in parts:
         texts.insert(0, permuting(layout))
-    texts[-1] += then
     return _nested([_with_constants(text, values) for text in texts])
 
 
@@ -145,8 +142,18 @@ def _half(moves: list[tuple[int, int]], low: int) -> str:
     return f"bit.bor({','.join(words)})%4294967296"
 
 
+@cache
+def _sections(file: str) -> dict[str, str]:
+    """Return the sections of a file of ``lua/`` by their headings, lines ``-- ==== NAME ====``."""
+    text = files("scrapy_neardup.stores.redis").joinpath(f"lua/{file}.lua").read_text("utf-8")
+    _, *parts = re.split(r"^-- ==== (\w+) =+\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
 def _source(name: str) -> str:
-    return files("scrapy_neardup.stores.redis").joinpath(f"lua/{name}.lua").read_text("utf-8")
+    """Return a section; its name is that of its file, a slash and its heading."""
+    file, _, section = name.partition("/")
+    return _sections(file)[section]
 
 
 @cache
@@ -159,6 +166,6 @@ def _part(name: str) -> str:
     return _source(name)
 
 
-OPEN_SCRIPT = _source("open")
-EXCHANGE_SCRIPT = _source("exchange")
-WEIGH_SCRIPT = _source("weigh")
+OPEN_SCRIPT = _source("namespace/open")
+EXCHANGE_SCRIPT = _source("namespace/exchange")
+WEIGH_SCRIPT = _source("namespace/weigh")

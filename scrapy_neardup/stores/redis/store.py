@@ -11,21 +11,18 @@ import asyncio
 import contextlib
 import math
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import StoreError
-from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
+from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.keys import KeyRecord
-from scrapy_neardup.stores.redis.background import Background
-from scrapy_neardup.stores.redis.calls import Scripts
+from scrapy_neardup.stores.redis.calls import Calls, Scripts
 from scrapy_neardup.stores.redis.codec import (
     Answers,
     id_bytes,
-    matched,
-    near_reason,
     page_words,
     read_count,
     read_questions,
@@ -54,9 +51,55 @@ LEASE = 60.0
 """Seconds that an entry which isn't confirmed outlives its crawler."""
 
 
-class _Calls(Protocol):
+MAX_END = 10.0
+"""Maximum seconds that a step may go on after `Background.close`: twice the time of a reply."""
+
+
+class Background:
+    """Periodic tasks, which run until `close`, and one-off tasks.
+
+    A loop ends because an event is set. It is cancelled as well, to end at once, but redis-py may
+    lose a cancellation that coincides with its own timeout.
+    """
+
+    def __init__(self) -> None:
+        self._over = asyncio.Event()
+        self._loops: list[asyncio.Task[None]] = []
+        self._jobs: set[asyncio.Task[None]] = set()
+
+    def start(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
+        """Run `step` after every pause of this many seconds."""
+        self._loops.append(asyncio.create_task(self._repeat(step, pause)))
+
+    def soon(self, job: Coroutine[Any, Any, Any]) -> None:
+        """Run a task once, in the background; a `StoreError` ends it silently."""
+        task = asyncio.create_task(_tried(job))
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
+
     async def close(self) -> None:
-        """Make no more calls."""
+        """Stop all tasks; those under way may take another `MAX_END` seconds."""
+        self._over.set()
+        for loop in self._loops:
+            loop.cancel()
+        if self._loops or self._jobs:
+            await asyncio.wait({*self._loops, *self._jobs}, timeout=MAX_END)
+        self._loops.clear()
+
+    async def _repeat(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._over.wait()
+            if self._over.is_set():
+                return
+            await _tried(step())
+
+
+async def _tried(work: Awaitable[Any]) -> None:
+    # While the server is away, or refuses, there is nothing to do; pages report it.
+    with contextlib.suppress(StoreError):
+        await work
 
 
 class SharedStore(Store):
@@ -78,7 +121,7 @@ class SharedStore(Store):
     """
 
     _held: Collection[int]
-    _calls: _Calls
+    _calls: Calls
 
     def __init__(
         self, uri: str, options: StoreOptions, client: Any, layout: Layout | None
@@ -152,15 +195,15 @@ _SWEEP_FIELDS = 16
 """Fields that a step looks at."""
 _MAX_SWEPT = 64
 """Maximum number of entries that a step withdraws: some 3 ms of the server's time."""
+_CHANGING = ("single/pages", "single/bodies", "buckets/changes", "single/changes")
 _VERBS: dict[str, tuple[str, ...]] = {
-    "probe_and_add": ("single/pages", "single/bodies", "changing", "single/candidates"),
-    **dict.fromkeys(
-        ("confirm", "forget", "sweep"),
-        ("single/pages", "single/bodies", "changes", "single/changes"),
+    "probe_and_add": (
+        "single/pages", "single/bodies", "changing", "probe/candidates", "probe/probe_and_add",
     ),
-    "renew": ("single/pages",),
-}
-"""Verb -> parts of Lua that its script needs."""
+    **{verb: (*_CHANGING, f"single/{verb}") for verb in ("confirm", "forget", "sweep")},
+    "renew": ("single/pages", "single/renew"),
+}  # fmt: skip
+"""Verb -> the parts of Lua that its script is made of."""
 
 
 class RedisStore(SharedStore):
@@ -242,7 +285,7 @@ class RedisStore(SharedStore):
         self._layout = agreed.layout
         await self._calls.load(
             {
-                verb: script(self._layout, *parts, f"single/{verb}", record=agreed.digest)
+                verb: script(self._layout, *parts, record=agreed.digest)
                 for verb, parts in _VERBS.items()
             }
         )
@@ -261,12 +304,7 @@ class RedisStore(SharedStore):
     async def _call(self, verb: str, word: tuple[Page, bytes] | bytes, *common: Any) -> bytes:
         """Call a script; where the server was emptied, agree on the parameters again first.
 
-        Raises
-        ------
-        StoreMismatchError
-            Another crawl came first, with other parameters.
-        StoreError
-            As `connection.explained`.
+        Raises `StoreMismatchError` if another crawl came first, with other parameters.
         """
         agreed = self._agreed
         try:

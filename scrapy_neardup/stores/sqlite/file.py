@@ -84,7 +84,7 @@ class SQLiteFile:
         The namespace was made with other parameters or another key, or the file has another
         format.
     StoreCorruptError
-        It isn't ours, or it is damaged; not a byte of it was changed.
+        It is another program's, or damaged; not a byte of it was changed.
     StoreError
         The path can't be read or written.
 
@@ -164,13 +164,7 @@ class SQLiteFile:
             self._connection.execute("PRAGMA journal_mode = WAL")
 
     def write(self, changes: Changes) -> None:
-        """Make `changes`, all or none of them.
-
-        Raises
-        ------
-        StoreUnavailableError
-            They can't be written, for one because the disk is full.
-        """
+        """Make all `changes`, or none; `StoreUnavailableError` if the disk is full, for one."""
         first, _ = places(self._number)
         parameters = json.dumps(self._parameters, sort_keys=True)
         named = (self._number, self._namespace, parameters)
@@ -219,13 +213,7 @@ class SQLiteFile:
         return url if found[2] == sum_of(url, first + row) else None
 
     def close(self) -> None:
-        """Close the file and give up the lock.
-
-        Raises
-        ------
-        StoreUnavailableError
-            The file is no longer there: what was written is lost.
-        """
+        """Close and unlock the file; `StoreUnavailableError` if it was removed meanwhile."""
         try:
             self._check_there()
         finally:

@@ -1,12 +1,12 @@
-"""The checks of a SQLite file before it is written to: it must be ours, whole, and free.
+"""The checks of a SQLite file before it is written to: that it is a store, whole, and not in use.
 
 Nothing here changes a file. Every error says what to do.
 
-A file is ours by its ``application_id``. It is locked by SQLite itself, in exclusive mode,
+A store is recognised by its ``application_id``. It is locked by SQLite itself, in exclusive mode,
 and so for as long as its connection is open: the lock ends with the process, however that
 ends. But POSIX drops a process's locks on a file as soon as the process closes *any* handle
-of it. So a second crawler of this process mustn't even look into the file: it asks a
-register of open paths first.
+of it. So a second crawler of this process must not even read the file: it asks a register
+of open paths first.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def opening(path: Path) -> Iterator[None]:
 
 
 def unusable(path: Path, error: Exception) -> str:
-    """Return what to say of a file that the system doesn't let us use."""
+    """Return the error message for a file that the system refuses to open or write."""
     return (
         f"NEARDUP_STORE: {path} can't be used: {error}."
         " Its directory has to exist and be writable, with room on the disk"
@@ -128,7 +128,7 @@ def _locked(path: Path) -> StoreLockedError:
 
 
 def damaged(path: Path, what: str) -> StoreCorruptError:
-    """Return the error for a file of ours that isn't whole."""
+    """Return the error for a damaged store."""
     return StoreCorruptError(
         f"NEARDUP_STORE: {path} is damaged ({what}); nothing of it was changed."
         " Restore it from a copy, or move it away to start afresh"

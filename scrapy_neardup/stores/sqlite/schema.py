@@ -51,7 +51,7 @@ def _start(place: int) -> int:
     return (place ^ place >> 32) & 0xFFFF_FFFF
 
 
-FORMAT_VERSION: Final = 4
+FORMAT_VERSION: Final = 5
 ROW_BITS: Final = 32
 """Bits of a row number in a place; the number of the namespace stands above them."""
 
@@ -128,13 +128,7 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
 def recorded(
     connection: sqlite3.Connection, path: Path, namespace: str
 ) -> tuple[int, dict[str, Any]] | None:
-    """Return a namespace's number and what it was made with; None if there is none.
-
-    Raises
-    ------
-    StoreCorruptError
-        What it was made with can't be read.
-    """
+    """Return a namespace's number and parameters; None if there is none."""
     found = connection.execute(
         "SELECT number, parameters FROM namespace WHERE name = ?", (namespace,)
     ).fetchone()
@@ -153,12 +147,9 @@ def namespace_number(
     namespace: str,
     parameters: Mapping[str, str | int | float],
 ) -> tuple[int, KeyRecord | None]:
-    """Return the number of a namespace, or the next one, and what it records of its key, if it is.
+    """Return the number of a namespace, or the next free one, and its key record, if it exists.
 
-    Raises
-    ------
-    StoreMismatchError
-        It was made with other parameters; the message shows both.
+    Raises `StoreMismatchError` if it was made with other parameters; the message shows both.
     """
     found = recorded(connection, path, namespace)
     if found is None:

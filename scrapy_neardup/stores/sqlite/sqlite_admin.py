@@ -18,15 +18,7 @@ from scrapy_neardup.stores.admin import NamespaceReport
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.keys import FIELDS
-from scrapy_neardup.stores.sqlite.safety import (
-    beside,
-    check_after_crash,
-    check_header,
-    damaged,
-    opening,
-    register,
-    release,
-)
+from scrapy_neardup.stores.sqlite import safety
 from scrapy_neardup.stores.sqlite.schema import check_version, has_notices, places, recorded
 from scrapy_neardup.stores.sqlite.sqlitestore import store_path
 
@@ -46,7 +38,7 @@ class SQLiteAdmin:
             return sorted(name for (name,) in connection.execute("SELECT name FROM namespace"))
 
     async def report(self, namespace: str) -> NamespaceReport | None:
-        """Return what a namespace holds, None if there is none; reads all of it."""
+        """Count and measure a namespace; None if there is none. Reads all of it."""
         with self._connected("ro") as connection:
             found = recorded(connection, self._path, namespace)
             if found is None:
@@ -62,9 +54,9 @@ class SQLiteAdmin:
                 try:
                     entries = np.frombuffer(b"".join(entry for (entry,) in chunk), ENTRY_DTYPE)
                 except (TypeError, ValueError) as error:
-                    raise damaged(self._path, f"of a record: {error}") from error
+                    raise safety.damaged(self._path, f"of a record: {error}") from error
                 dropped += int(entries["duplicates"].sum(dtype=np.int64))
-        files = (self._path, beside(self._path, "-wal"))
+        files = (self._path, safety.beside(self._path, "-wal"))
         return NamespaceReport(
             stats=StoreStats(pages=pages, pending=0, dropped=dropped, overflowed=0),
             parameters={
@@ -74,7 +66,7 @@ class SQLiteAdmin:
         )
 
     async def clear(self, namespace: str) -> None:
-        """Remove a namespace; the file keeps its size, and new pages take the room."""
+        """Remove a namespace. The file keeps its size; new pages reuse the space."""
         with self._connected("rw") as connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
@@ -90,11 +82,11 @@ class SQLiteAdmin:
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
-        with opening(self._path):
-            register(self._path)
+        with safety.opening(self._path):
+            safety.register(self._path)
             try:
-                check_header(self._path)
-                check_after_crash(self._path)
+                safety.check_header(self._path)
+                safety.check_after_crash(self._path)
                 uri = f"{self._path.as_uri()}?mode={mode}"
                 with closing(
                     sqlite3.connect(uri, timeout=0, uri=True, isolation_level=None)
@@ -102,7 +94,7 @@ class SQLiteAdmin:
                     check_version(connection, self._path)
                     yield connection
             finally:
-                release(self._path)
+                safety.release(self._path)
 
 
 @asynccontextmanager

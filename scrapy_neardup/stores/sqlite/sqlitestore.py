@@ -25,7 +25,7 @@ from pathlib import Path
 from scrapy_neardup.decision.comparison import deciding
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores.base import Store, StoreOptions, StoreStats
-from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, refuse_retention
+from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex
 from scrapy_neardup.stores.embedded.notices import NoticeBoard
 from scrapy_neardup.stores.sqlite.file import SQLiteFile
 from scrapy_neardup.stores.sqlite.write_behind import WriteBehind
@@ -42,7 +42,7 @@ class _Opened:
     """Page id -> row of a kept entry that a pending one of the same page replaces."""
 
     def drop(self, row: int) -> None:
-        """Let go of the row of a withdrawn entry, if there is one (-1: there is none)."""
+        """Free the row of a withdrawn entry; -1 is ignored."""
         if row >= 0:
             self.writer.delete(row)
             self.index.release(row)
@@ -61,24 +61,16 @@ class SQLiteStore(Store):
     Raises
     ------
     ConfigurationError
-        There is no path, or a form that different programs read in different ways; or a
-        retention is asked for.
+        There is no path, or a form that different programs read in different ways.
     """
 
     def __init__(self, uri: str, options: StoreOptions) -> None:
-        refuse_retention(options)
         self._path = store_path(uri)
         self._options = options
         self._opened: _Opened | None = None
 
     async def open(self) -> None:
-        """Lock the file and read the namespace into memory.
-
-        Raises
-        ------
-        StoreLockedError, StoreMismatchError, StoreCorruptError, StoreError
-            See `SQLiteFile`. Nothing stays open.
-        """
+        """Lock the file and read the namespace into memory; for errors see `SQLiteFile`."""
         if self._opened is not None:
             return
         thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
@@ -94,31 +86,22 @@ class SQLiteStore(Store):
         self._opened = _Opened(index, notices, WriteBehind(file, thread, index.record), {})
 
     async def close(self) -> None:
-        """Write what is confirmed, and let go of the file whatever happens.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Something confirmed could not be written.
-        """
+        """Write confirmed entries and close the file, even if they can't be written."""
         opened, self._opened = self._opened, None
         if opened is not None:
             await opened.writer.close()
 
     async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
-        """Look for what `page` repeats, and remember it if it repeats nothing.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Earlier changes can't be written; the page was not judged.
-        """
+        """See `Store.check_and_add`; `StoreUnavailableError` if earlier changes can't be saved."""
         opened = self._open()
         index, writer, replaced = opened.index, opened.writer, opened.replaced
         await writer.settle()
         was_pending = index.is_pending(page.id)
         outcome = index.check_and_add(page, decide or deciding(page, self._options.matching))
         is_new = outcome.is_new
+        for row, page_id in outcome.lapsed:
+            opened.drop(row)
+            opened.drop(replaced.pop(page_id, -1))
         if outcome.withdrawn >= 0:
             if is_new and not was_pending:
                 replaced[page.id] = outcome.withdrawn
@@ -129,6 +112,8 @@ class SQLiteStore(Store):
         if is_new:
             writer.hold(outcome.row, page.url)
         if not outcome.is_repeat or outcome.candidate is None:
+            if outcome.is_touched and not was_pending:
+                writer.write(outcome.row)
             return outcome.verdict(page, page.url)
         page_id = outcome.candidate.page_id
         if not index.is_pending(page_id):
@@ -136,14 +121,7 @@ class SQLiteStore(Store):
         return outcome.verdict(page, await writer.url(outcome.row, page_id))
 
     async def confirm(self, page_id: int) -> None:
-        """Make an entry final, and durable within a second.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Earlier changes can't be written. The entry is confirmed, and is written as
-            soon as they can be.
-        """
+        """Make an entry final, and durable within a second, or as soon as the disk allows."""
         opened = self._open()
         row = opened.index.confirm(page_id)
         if row >= 0:
@@ -166,13 +144,7 @@ class SQLiteStore(Store):
         return opened.index.stats(other_bytes=opened.notices.nbytes)
 
     async def exchange(self, topic: str, member: str, value: bytes | None) -> list[bytes]:
-        """Post `value`, durable within a second, and read what all members have posted.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Earlier changes can't be written; nothing was posted.
-        """
+        """See `Store.exchange`; a value is durable within a second."""
         opened = self._open()
         await opened.writer.settle()
         values, changed = opened.notices.post(topic, member, value)
@@ -206,11 +178,10 @@ def store_path(uri: str) -> Path:
 
 def _load(path: Path, options: StoreOptions) -> tuple[SQLiteFile, EmbeddedIndex, NoticeBoard]:
     parameters = {"max_distance": options.max_distance, **options.schema}
-    matching = options.matching
     file = SQLiteFile(path, options.namespace, parameters, options.hash_key)
     try:
-        index = EmbeddedIndex(options.max_distance, options.expected_pages, matching, key=file.key)
-        index.load(file.entries(matching))
+        index = EmbeddedIndex(options, file.key)
+        index.load(file.entries(options.matching))
         notices = NoticeBoard()
         notices.load(file.notices())
         file.begin_writing()

@@ -107,13 +107,7 @@ class WriteBehind:
         self._raise_failure()
 
     async def close(self) -> None:
-        """Write what is due, and close the file whatever happens.
-
-        Raises
-        ------
-        StoreUnavailableError
-            Not everything could be written.
-        """
+        """Write what is due, and close the file even if that fails (`StoreUnavailableError`)."""
         try:
             if self._transaction is not None:
                 await asyncio.shield(self._transaction)

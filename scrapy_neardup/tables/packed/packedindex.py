@@ -278,18 +278,6 @@ class PackedIndex:
         skipped = start - self.rows.of_rank(first)[0]
         return values[skipped : skipped + stop - start]
 
-    def page_id(self, row: int) -> int:
-        """See `Rows.page_id`."""
-        return self.rows.page_id(row)
-
-    def find_id(self, page_id: int) -> list[int]:
-        """See `Rows.find_id`."""
-        return self.rows.find_id(page_id)
-
-    def url(self, row: int) -> str | None:
-        """See `Rows.url`."""
-        return self.rows.url(row)
-
     def verify(self) -> None:
         """Read all of it.
 

@@ -1,17 +1,74 @@
-"""Rows by value, as an inverted index: distinct values in one compressed table, and their rows."""
+"""Rows by value, as an inverted index: distinct values in one compressed table, and their rows.
+
+A *position* is that of a value in a sorted column; its *rank* is its index among the distinct
+values. As few values are repeated, `Runs` holds only those that are.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
+from scrapy_neardup.tables.packed.checked import Checked, CheckedArray, native
 from scrapy_neardup.tables.packed.elias_fano import EliasFano
 from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
-from scrapy_neardup.tables.packed.runs import Runs
+
+
+class Runs:
+    """The places of each distinct value.
+
+    Parameters
+    ----------
+    parts
+        ``repeated`` and ``copies``: the ranks of values that have more than one place, and how
+        many more up to and with each.
+    """
+
+    def __init__(self, parts: Mapping[str, Checked]) -> None:
+        self._repeated = native(parts["repeated"].array("<u8"))
+        self._copies = native(parts["copies"].array("<u8"))
+
+    @classmethod
+    def encode(cls, counts: NDArray[np.intp]) -> dict[str, Part]:
+        """Return the parts for values that have `counts` places each, shape (n,), in order."""
+        repeated = np.flatnonzero(counts > 1)
+        return {
+            "repeated": Part(repeated.astype("<u8")),
+            "copies": Part(np.cumsum(counts[repeated] - 1).astype("<u8")),
+        }
+
+    def of_rank(self, rank: int) -> range:
+        """Return the places of the value of this rank."""
+        place = bisect_left(self._repeated, rank)
+        before = self._copies[place - 1] if place else 0
+        shared = place < len(self._repeated) and self._repeated[place] == rank
+        after = self._copies[place] if shared else before
+        return range(rank + before, rank + after + 1)
+
+    def rank(self, place: int) -> int:
+        """Return the rank of the value at a place."""
+        shared = range(len(self._repeated))
+        run = bisect_right(shared, place, key=lambda i: self.of_rank(self._repeated[i])[0]) - 1
+        if run < 0:
+            return place
+        rank: int = self._repeated[run]
+        return rank if place in self.of_rank(rank) else place - int(self._copies[run])
+
+    def counts(self, start: int, stop: int) -> NDArray[np.intp]:
+        """Return the number of positions of the values of ranks `start` to `stop`."""
+        counts = np.ones(stop - start, np.intp)
+        first, last = bisect_left(self._repeated, start), bisect_left(self._repeated, stop)
+        if first < last:
+            before = self._copies[first - 1] if first else 0
+            copies = np.array(self._copies[first:last], np.intp)
+            counts[np.array(self._repeated[first:last], np.intp) - start] += np.diff(
+                copies, prepend=before
+            )
+        return counts
 
 
 class Postings:

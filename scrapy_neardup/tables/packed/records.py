@@ -19,7 +19,6 @@ from scrapy_neardup.tables.packed.postings import Postings
 
 _AT_ONCE = 1 << 12
 """Number of records in one pass."""
-"""Records that are written at once."""
 
 
 @dataclass(frozen=True, slots=True)

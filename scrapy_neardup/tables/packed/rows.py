@@ -1,7 +1,7 @@
 """The pages of a packed file: the rows of each fingerprint, their ids and URLs.
 
 A *row* is a page's index among all pages, sorted by fingerprint and then by page id; a
-*rank* is a fingerprint's index among the distinct ones (`runs.py`).
+*rank* is a fingerprint's index among the distinct ones (`postings.py`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.tables.packed.checked import Checked, CheckedArray
 from scrapy_neardup.tables.packed.packedcodec import Encoded, Part
-from scrapy_neardup.tables.packed.postings import Postings
-from scrapy_neardup.tables.packed.runs import Runs
+from scrapy_neardup.tables.packed.postings import Postings, Runs
 from scrapy_neardup.tables.ranges import ranges
 
 _AT_ONCE = 1 << 16

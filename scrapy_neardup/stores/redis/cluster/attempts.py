@@ -207,7 +207,7 @@ class Attempts:
     async def settle(
         self, attempt: Attempt, verb: str, time: float = 0
     ) -> tuple[bool, int, Features]:
-        """Confirm, renew, touch, forget or end an entry (``lua/cluster/settle.lua``).
+        """Confirm, renew, touch, forget or end an entry (``lua/cluster.lua``).
 
         Returns
         -------
@@ -260,7 +260,10 @@ def scripts(layout: Layout, record: str) -> dict[str, str]:
     """
     return {
         verb: script(
-            layout, "changes", *(f"cluster/{part}" for part in (*parts, verb)), record=record
+            layout,
+            "buckets/changes",
+            *(f"cluster/{part}" for part in (*parts, verb)),
+            record=record,
         )
         for verb, parts in _VERBS.items()
     }

@@ -13,14 +13,13 @@ import random
 import time
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
-from scrapy_neardup.stores.base import StoreOptions, StoreStats
+from scrapy_neardup.stores.base import StoreOptions, StoreStats, matched, near_reason
 from scrapy_neardup.stores.redis import store as shared
 from scrapy_neardup.stores.redis.cluster.attempts import Attempts, scripts
 from scrapy_neardup.stores.redis.cluster.nodecalls import ClusterCalls
 from scrapy_neardup.stores.redis.cluster.rivals import Kept, Rivals
 from scrapy_neardup.stores.redis.cluster.turns import Turn, Turns
 from scrapy_neardup.stores.redis.cluster.values import Attempt, Claims, ClusterPage
-from scrapy_neardup.stores.redis.codec import matched, near_reason
 from scrapy_neardup.stores.redis.connection import connect_cluster, explaining
 from scrapy_neardup.stores.redis.keyspace import Layout
 from scrapy_neardup.stores.redis.namespace import cluster_counts
@@ -69,7 +68,7 @@ class RedisClusterStore(SharedStore):
     def __init__(self, uri: str, options: StoreOptions, *, layout: Layout | None = None) -> None:
         super().__init__(uri, options, connect_cluster(uri), layout)
         self._held: dict[int, Attempt] = {}
-        self._turns: Turns[ClusterPage, Attempt] = Turns(self._are_near)
+        self._turns = Turns(self._are_near)
         self._sweeping = random.randrange(256), 0
 
     async def _begin(self) -> None:
@@ -155,9 +154,7 @@ class RedisClusterStore(SharedStore):
             return True
         return len(page.features & other.features) >= self._options.matching.shared_features
 
-    async def _repeat_equal(
-        self, arrived: ClusterPage, turn: Turn[ClusterPage, Attempt]
-    ) -> Verdict | None:
+    async def _repeat_equal(self, arrived: ClusterPage, turn: Turn) -> Verdict | None:
         """Count the page as a duplicate of the entry that an equal page found; claim nothing.
 
         None if it doesn't repeat that entry, or if the page has an entry of its own.
@@ -177,9 +174,7 @@ class RedisClusterStore(SharedStore):
             return None
         return await self._collapse(arrived, match)
 
-    async def _try(
-        self, arrived: ClusterPage, lease: float, turn: Turn[ClusterPage, Attempt]
-    ) -> Verdict | None:
+    async def _try(self, arrived: ClusterPage, lease: float, turn: Turn) -> Verdict | None:
         """Claim, resolve, commit; None if the attempt was ended by another one."""
         page = arrived.page
         mine, start = Attempt.new(arrived.key), time.monotonic()
@@ -201,7 +196,7 @@ class RedisClusterStore(SharedStore):
                 return await self._repeat(arrived, mine, match, claims.old)
             if match is not None:
                 return await self._see(arrived, mine, match)
-            # Whoever cancels this leaves an entry that lapses, never a pointer half set.
+            # A cancellation leaves an entry that lapses, never a half-written pointer.
             reason = await asyncio.shield(self._keep(arrived, mine, claims, rivals))
             if reason is not None:
                 self._held[page.id] = turn.found = mine
@@ -268,7 +263,7 @@ class RedisClusterStore(SharedStore):
         return Verdict.on(page, Reason.SAME_PAGE, match)
 
     async def _overflow(self, arrived: ClusterPage, mine: Attempt) -> Verdict:
-        """Let the page pass; there is no room for it."""
+        """Keep the page without storing it, as its buckets are full."""
         await self._attempts.settle(mine, "overflow")
         self._leave(arrived, mine)
         return Verdict.on(arrived.page, Reason.OVERFLOW)

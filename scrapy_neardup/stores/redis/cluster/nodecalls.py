@@ -6,16 +6,15 @@ import asyncio
 import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from redis import exceptions
 from redis.asyncio import RedisCluster
 from redis.asyncio.cluster import ClusterNode, PipelineCommand
 
-from scrapy_neardup.errors import StoreUnavailableError
-from scrapy_neardup.stores.redis.calls import answer
-from scrapy_neardup.stores.redis.connection import FAILURES, explaining
-from scrapy_neardup.urls import redact_store
+from scrapy_neardup.stores.redis.calls import Calls
+from scrapy_neardup.stores.redis.connection import FAILURES
 
 _MAX_CALLS = 64
 """Maximum number of calls in one request to a node of a cluster."""
@@ -45,7 +44,7 @@ class _KeyedCall(NamedTuple):
     reply: asyncio.Future[Any]
 
 
-class ClusterCalls:
+class ClusterCalls(Calls):
     """Calls of one namespace's scripts in a cluster, each on one hash.
 
     Those that are made at once go to each node together, in one request. Each may be executed
@@ -53,8 +52,6 @@ class ClusterCalls:
 
     Parameters
     ----------
-    client
-        Open; closed by the caller.
     texts
         Verb -> script.
     check_record
@@ -69,36 +66,19 @@ class ClusterCalls:
         texts: Mapping[str, str],
         check_record: Callable[[], Awaitable[None]],
     ) -> None:
-        self._client = client
-        self._uri = uri
+        super().__init__(client, uri)
         self._check_record = check_record
         self._scripts = {
             verb: (hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), text)
             for verb, text in texts.items()
         }
-        self._waiting: list[_KeyedCall] = []
         self._requests: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Semaphore(_REQUESTS_AT_ONCE)
         self._turn_alone = asyncio.Semaphore(_ALONE_AT_ONCE)
-        self._closed = False
 
     async def call(self, verb: str, key: str, *arguments: Any) -> Any:
-        """Call a script on one hash.
-
-        Raises
-        ------
-        StoreError
-            As `connection.explained`.
-        """
-        if self._closed:
-            raise self._was_closed()
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_soon(self._send_waiting)
-        call = _KeyedCall(verb, key, arguments, loop.create_future())
-        self._waiting.append(call)
-        with explaining(self._uri):
-            return await call.reply
+        """Call a script on one hash."""
+        return await self._replied(lambda reply: _KeyedCall(verb, key, arguments, reply))
 
     async def close(self) -> None:
         """Let the requests under way end and make no more; the client may be closed afterwards.
@@ -111,15 +91,7 @@ class ClusterCalls:
 
     async def request(self, name: str, calls: Sequence[_KeyedCall]) -> None:
         """Send calls to the node of this name in one request; without a name, each to its own."""
-        replies: Sequence[Any] = [self._was_closed()] * len(calls)
-        try:
-            async with self._turn:
-                if not self._closed:
-                    replies = await self._replies(name, calls)
-        except Exception as error:  # noqa: BLE001, whoever waits must hear of any
-            replies = [error] * len(calls)
-        finally:
-            answer(calls, replies)
+        await self._answer(calls, partial(self._in_turn, name))
 
     def _send_waiting(self) -> None:
         calls, self._waiting = self._waiting, []
@@ -145,6 +117,12 @@ class ClusterCalls:
     def _node(self, name: str) -> ClusterNode | None:
         """Return the node that has a name now; redis-py 5 makes all anew when it is reset."""
         return self._client.get_node(node_name=name) if name else None
+
+    async def _in_turn(self, name: str, calls: Sequence[_KeyedCall]) -> Sequence[Any]:
+        async with self._turn:
+            if self._closed:
+                return [self._was_closed()] * len(calls)
+            return await self._replies(name, calls)
 
     async def _replies(self, name: str, calls: Sequence[_KeyedCall]) -> Sequence[Any]:
         """Return replies, or errors."""
@@ -181,6 +159,3 @@ class ClusterCalls:
             except exceptions.NoScriptError:  # a node that is new, or was restarted
                 await self._check_record()
                 return await self._client.eval(text, 1, key, *arguments)
-
-    def _was_closed(self) -> StoreUnavailableError:
-        return StoreUnavailableError(f"NEARDUP_STORE: {redact_store(self._uri)} was closed")

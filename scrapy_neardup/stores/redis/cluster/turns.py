@@ -12,17 +12,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any
 
 WIDTH = 8
 """Number of equal pages that are judged at once when the first of them has been."""
 
-P = TypeVar("P")
-T = TypeVar("T")
-
 
 @dataclass(slots=True)
-class Turn(Generic[P, T]):
+class Turn:
     """The pages of one key: one that is being judged, and others that wait.
 
     Attributes
@@ -35,8 +32,8 @@ class Turn(Generic[P, T]):
         Whether one of them was judged, or all have given up.
     """
 
-    page: P
-    found: T | None = None
+    page: Any
+    found: Any = None
     users: int = 0
     judged: asyncio.Event = field(default_factory=asyncio.Event)
     free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
@@ -49,7 +46,7 @@ class Turn(Generic[P, T]):
                 self.free.release()
 
 
-class Turns(Generic[P, T]):
+class Turns:
     """Who may be judged now.
 
     Parameters
@@ -59,12 +56,12 @@ class Turns(Generic[P, T]):
         earlier one, or one equal to it, was judged.
     """
 
-    def __init__(self, are_near: Callable[[P, P], bool] = lambda _page, _other: False) -> None:
-        self._turns: dict[Hashable, Turn[P, T]] = {}
+    def __init__(self, are_near: Callable[[Any, Any], bool]) -> None:
+        self._turns: dict[Hashable, Turn] = {}
         self._are_near = are_near
 
     @asynccontextmanager
-    async def of(self, key: Hashable, page: P) -> AsyncIterator[Turn[P, T]]:
+    async def of(self, key: Hashable, page: object) -> AsyncIterator[Turn]:
         """Wait for a turn: of those with this key the first goes alone, then `WIDTH` at once.
 
         Costs O(keys whose first page is being judged).

@@ -71,7 +71,7 @@ class ClusterPage:
     limit
         See `Layout.limit`.
     body
-        Features, evidence and URL, as in ``lua/cluster/entries.lua``.
+        Features, evidence and URL, as in ``lua/cluster.lua``.
     """
 
     page: Page
@@ -91,7 +91,7 @@ class ClusterPage:
         *,
         store_key: bytes = PUBLIC_KEY,
     ) -> Self:
-        """Return what a namespace of this layout and key stores of `page`."""
+        """Encode `page` for a namespace of this layout and key."""
         decide = decide or deciding(page, layout.matching)
         key, tag = key_and_tag(page, store_key)
         features = b"".join(feature_keys(page, layout.matching, store_key))
@@ -122,7 +122,7 @@ class Seen(NamedTuple):
 
     @classmethod
     def read(cls, words: bytes) -> Self:
-        """Return what follows an attempt: page id, tag, state."""
+        """Decode the page id, tag and state that follow an attempt."""
         return cls(words[:8], words[-1:] == b"p")
 
 

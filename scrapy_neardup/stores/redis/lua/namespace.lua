@@ -1,7 +1,39 @@
+-- Scripts on a namespace: its record, its notice board, its weight.
+
+-- ==== open ======================================================================================
+
+-- Agree on the parameters of a namespace: the first to come writes them.
+--
+-- KEYS: the schema   ARGV: field, value, ...
+-- Reply: what is recorded: field, value, ...
+
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('HSET', KEYS[1], unpack(ARGV))
+end
+return redis.call('HGETALL', KEYS[1])
+
+-- ==== exchange ==================================================================================
+
+-- A notice board: post a value, read what all members have posted.
+--
+-- KEYS: the topic   ARGV: member, value, seconds that a topic is kept, maximum members
+-- Reply: all values
+
+local key, member = KEYS[1], ARGV[1]
+redis.call('HSET', key, member, ARGV[2])
+redis.call('EXPIRE', key, ARGV[3])
+local more = redis.call('HLEN', key) - tonumber(ARGV[4])
+for _, other in ipairs(more > 0 and redis.call('HKEYS', key) or {}) do
+  if more > 0 and other ~= member then more = more - redis.call('HDEL', key, other) end
+end
+return redis.call('HVALS', key)
+
+-- ==== weigh =====================================================================================
+
 -- Bytes of some fields of a table's hash by purpose, and the longest buckets among them.
 --
 -- In a cluster, the hashes of table 1 also hold bodies and counters of their entries, under the
--- names of cluster/entries.lua.
+-- names of cluster.lua.
 --
 -- KEYS: the hash
 -- ARGV: cursor, fields to look at, buckets to name, bytes of a page's features, of a short page's

@@ -1,9 +1,0 @@
-from array import array
-
-def rows_of(column: array[int], shards: list[array[int]], value: int) -> list[int]: ...
-def put(
-    column: array[int], shards: list[array[int]], counts: list[int], row: int, most: int
-) -> bool | None: ...
-def take_out(
-    column: array[int], shards: list[array[int]], counts: list[int], row: int
-) -> bool: ...

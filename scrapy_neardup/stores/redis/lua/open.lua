@@ -1,9 +1,0 @@
--- Agree on the parameters of a namespace: the first to come writes them.
---
--- KEYS: the schema   ARGV: field, value, ...
--- Reply: what is recorded: field, value, ...
-
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  redis.call('HSET', KEYS[1], unpack(ARGV))
-end
-return redis.call('HGETALL', KEYS[1])
