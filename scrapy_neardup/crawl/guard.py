@@ -216,17 +216,19 @@ class GuardedStore(Store):
                 f"{redact_store(self._uri)} didn't close: {self._redacted(error)}"
             ) from error
 
-    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+    def check_and_add(
+        self, page: Page, decide: Decide | None = None
+    ) -> Coroutine[Any, Any, Verdict]:
         """Look for what `page` repeats, within the limits."""
-        return await self._asked(self._store.check_and_add, page, decide)
+        return self._call(self._store.check_and_add, page, decide)
 
-    async def confirm(self, page_id: int) -> None:
+    def confirm(self, page_id: int) -> Coroutine[Any, Any, None]:
         """Make an entry final, within the limits."""
-        await self._asked(self._store.confirm, page_id)
+        return self._call(self._store.confirm, page_id)
 
-    async def forget(self, page_id: int) -> int:
+    def forget(self, page_id: int) -> Coroutine[Any, Any, int]:
         """Withdraw an entry, within the limits."""
-        return await self._asked(self._store.forget, page_id)
+        return self._call(self._store.forget, page_id)
 
     async def stats(self) -> StoreStats:
         """Count what is held."""
@@ -239,19 +241,16 @@ class GuardedStore(Store):
         """
         if self._pauses.is_on:
             raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
-        return await self._asked(self._store.exchange, topic, member, value)
+        return await self._call(self._store.exchange, topic, member, value)
 
     async def _open(self) -> None:
         await self._store.open()
         self.key = self._store.key
         self._opened = True
 
-    async def _asked(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
-        if not self._opened:
-            raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
-        return await self._call(method, *arguments)
-
     async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
+        if not self._opened and method != self._open:
+            raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
         probe = self._pauses.is_on and await self._pauses.turn(self._timeout)
         try:
             call = method(*arguments)
