@@ -111,6 +111,7 @@ def crawl(
         "CONCURRENT_REQUESTS": 16,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
+        "METAREFRESH_ENABLED": False,  # a page that sends on to another one is a page as well
     }
     process = CrawlerProcess(common | settings)
     crawler = process.create_crawler(Reader)

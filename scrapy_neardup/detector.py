@@ -60,6 +60,8 @@ class Detector:
         self._on_learnt = on_learnt
         self._job = job
         settings = analyser.parameters
+        self._matching = settings.matching
+        self._max_distance = -1 if settings.method == "minwise" else settings.max_distance
         self._sites = Sites(settings.learn)
         self._context = Context(
             knowledge=self._sites,
@@ -122,12 +124,11 @@ class Detector:
         text: Text | None = None,
         excluded: Excluded | None = None,
     ) -> Asked:
-        settings = self.analyser.parameters
         return Asked(
             page,
             context,
-            settings.matching,
-            max_distance=-1 if settings.method == "minwise" else settings.max_distance,
+            self._matching,
+            max_distance=self._max_distance,
             text=text,
             excluded=excluded,
         )

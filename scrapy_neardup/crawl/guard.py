@@ -69,21 +69,17 @@ class Pauses:
     """Whether calls may be made now: none while the store is left alone, then one that probes."""
 
     def __init__(self) -> None:
-        self._failures = 0
+        self.failures = 0
+        """Number of failures in a row."""
         self._seconds = 0.0
         self._until = 0.0
         self._probing = False
         self._news = asyncio.Event()
 
     @property
-    def failures(self) -> int:
-        """Number of failures in a row."""
-        return self._failures
-
-    @property
     def is_on(self) -> bool:
         """Whether the store is left alone, or probed."""
-        return self._failures >= FAILURES_IN_A_ROW
+        return self.failures >= FAILURES_IN_A_ROW
 
     async def turn(self, patience: float) -> bool:
         """Wait until a call may be made, at most `patience` seconds; return whether it probes.
@@ -110,18 +106,18 @@ class Pauses:
 
     def begin(self) -> None:
         """Leave the store alone from now on."""
-        self._failures = FAILURES_IN_A_ROW
+        self.failures = FAILURES_IN_A_ROW
         self._lengthen()
 
     def failed(self, *, probe: bool) -> None:
         """Note that a call failed."""
-        self._failures += 1
-        if probe or self._failures == FAILURES_IN_A_ROW:
+        self.failures += 1
+        if probe or self.failures == FAILURES_IN_A_ROW:
             self._lengthen()
 
     def succeeded(self) -> None:
         """Note that a call succeeded: the next pause is a short one again."""
-        self._failures = 0
+        self.failures = 0
         self._seconds = 0.0
         self._tell()
 
@@ -251,7 +247,8 @@ class GuardedStore(Store):
     async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
         if not self._opened and method != self._open:
             raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
-        probe = self._pauses.is_on and await self._pauses.turn(self._timeout)
+        pauses = self._pauses
+        probe = pauses.failures >= FAILURES_IN_A_ROW and await pauses.turn(self._timeout)
         try:
             call = method(*arguments)
             try:
@@ -269,14 +266,14 @@ class GuardedStore(Store):
             detail = self._redacted(error)
             raise self._failed(Reason.STORE_ERROR, detail, probe=probe, refused=refused) from error
         else:
-            if self._pauses.is_on:
-                logger.info("The near-duplicate store answers again")
-            if self._pauses.failures:
-                self._pauses.succeeded()
+            if pauses.failures:
+                if pauses.is_on:
+                    logger.info("The near-duplicate store answers again")
+                pauses.succeeded()
             return answer
         finally:
             if probe:
-                self._pauses.probed()
+                pauses.probed()
 
     def _redacted(self, error: Exception) -> str:
         """Return what `error` says, without a password."""
