@@ -260,7 +260,8 @@ def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
     if named == url:
         return own
     try:
-        other = Address.of(urljoin(url, named), salted)
+        is_whole = named.startswith(("http://", "https://"))
+        other = Address.of(named if is_whole else urljoin(url, named), salted)
     except ValueError:
         return own
     return other if other.site == own.site and other.path != own.path else own

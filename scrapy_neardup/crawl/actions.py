@@ -72,7 +72,7 @@ class Judged:
     priority: int = 0
     """Number to add to the priority of the requests found on it."""
     seconds: float = 0.0
-    """Seconds of CPU time that reading the page took."""
+    """Seconds that reading the page took."""
 
 
 class Actions:

@@ -162,6 +162,7 @@ class GuardedStore(Store):
         on_failure: Callable[[StoreCallFailedError], None],
     ) -> None:
         self._store = store
+        self.is_private = store.is_private
         self._uri = uri
         self._timeout = timeout
         self._on_failure = on_failure

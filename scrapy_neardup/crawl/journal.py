@@ -75,7 +75,7 @@ STATS = (
 """All stats; `Journal.count` takes their names without the prefix."""
 
 SLOW_SECONDS = 1.0
-"""Seconds of CPU time from which the reading of a page is logged as slow."""
+"""Seconds from which the reading of a page is logged as slow."""
 
 REMEMBERED_LINKS = 100_000
 """Maximum number of links of dropped pages that are remembered; 20 MB."""
@@ -308,7 +308,7 @@ class Journal:
         self.count("pages/slow")
         logger.log(
             logging.DEBUG if self._slow_logged else logging.WARNING,
-            "%s (%d bytes) took %.1f s of CPU to read; the crawl stood still meanwhile. If there "
+            "%s (%d bytes) took %.1f s to read; the crawl stood still meanwhile. If there "
             "are many such pages, name them in NEARDUP_DENY; they are counted in "
             "neardup/pages/slow",
             redact(response.url),

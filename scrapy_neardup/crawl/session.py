@@ -221,24 +221,7 @@ class Session:
         if isinstance(page, Verdict):
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
-        ending = Ending.GONE
-        while ending is Ending.GONE:
-            await self.ledger.begin(visit)
-            try:
-                verdict = await self._detector.decide(page)
-            except StoreCallFailedError as error:
-                verdict = unjudged(page.id, error.reason, str(error))
-            except BaseException:
-                self.ledger.answered(visit, None)
-                raise
-            self.ledger.answered(visit, verdict)
-            action = self._actions.choose(request, verdict, earlier)
-            ending = Ending.KEPT
-            if verdict.match is not None and action in ACTIONS:
-                ending = await self.ledger.outcome(visit, verdict.match)
-        if ending is Ending.LATE:
-            self.journal.late(verdict)
-            action = KEEP_PENDING
+        verdict, action = await self._outcome(visit, request, page, earlier)
         if verdict.is_duplicate:
             self.ledger.repeated(visit, verdict, action)
         if self._probe is not None:
@@ -260,6 +243,30 @@ class Session:
             seconds=seconds,
         )
 
+    async def _outcome(
+        self, visit: Visit, request: Request, page: Page, earlier: object
+    ) -> tuple[Verdict, str]:
+        """Ask the store until a page's verdict is final; return it, and the action."""
+        ending = Ending.GONE
+        while ending is Ending.GONE:
+            await self.ledger.begin(visit)
+            try:
+                verdict = await self._detector.decide(page)
+            except StoreCallFailedError as error:
+                verdict = unjudged(page.id, error.reason, str(error))
+            except BaseException:
+                self.ledger.answered(visit, None)
+                raise
+            self.ledger.answered(visit, verdict)
+            action = self._actions.choose(request, verdict, earlier)
+            ending = Ending.KEPT
+            if verdict.match is not None and action in ACTIONS:
+                ending = await self.ledger.outcome(visit, verdict.match)
+        if ending is Ending.LATE:
+            self.journal.late(verdict)
+            action = KEEP_PENDING
+        return verdict, action
+
 
 class AskedAgain:
     """The pages of a crawl that were only asked for again, as far as remembered."""
@@ -278,7 +285,7 @@ class AskedAgain:
         requests = (own, *(own.replace(url=url) for url in redirected))
         return self._fingerprint(entry) in map(self._fingerprint, requests)
 
-    def says_nothing(self, page_id: int, asks_again: bool, holds_more: bool) -> bool:  # noqa: FBT001
+    def says_nothing(self, page_id: int, asks_again: bool, holds_more: bool) -> bool:
         """Whether a callback, whose output is complete, only asks for its page again.
 
         `asks_again`: it has yielded requests for its page; `holds_more`: and anything else.

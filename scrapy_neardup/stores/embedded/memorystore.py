@@ -38,6 +38,8 @@ class MemoryStore(Store):
         For anything behind ``memory:``, and a retention.
     """
 
+    is_private = True
+
     def __init__(self, uri: str, options: StoreOptions) -> None:
         if uri.partition(":")[2]:
             raise ConfigurationError(
