@@ -97,8 +97,14 @@ def crawl(
             ]
             return {"title": response.css("title::text").get(), "links": links}
 
-    common = {"LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
-              "REMOTE_CONTROL_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}  # fmt: skip
+    common = {
+        "LOG_LEVEL": "ERROR",
+        "TELNETCONSOLE_ENABLED": False,
+        "DOWNLOAD_DELAY": 0,
+        "REMOTE_CONTROL_ENABLED": False,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "METAREFRESH_ENABLED": False,
+    }  # fmt: skip  (such a page is a page, too)
     process = CrawlerProcess(common | settings)
     crawler = process.create_crawler(Reader)
     process.crawl(crawler)

@@ -69,8 +69,8 @@ class AnalysedPage(Page):
         Its shingles; None where it has no evidence.
     is_short
         Whether it has so few words that only an equal page repeats it.
-    words
-        Sum of the hashes of its tokens, the same in any order.
+    hashes
+        Of its tokens, shape (tokens,), uint64.
     """
 
     address: Address
@@ -78,7 +78,12 @@ class AnalysedPage(Page):
     is_short: bool = False
     known: Evidence = field(default=Evidence(), compare=False, repr=False)
     text: Text | None = field(default=None, compare=False, repr=False)
-    words: int = field(default=0, compare=False, repr=False)
+    hashes: NDArray[np.uint64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def words(self) -> int:
+        """Sum of the hashes of its tokens, the same in any order. O(tokens)."""
+        return 0 if self.hashes is None else int(self.hashes.sum())
 
 
 class Analyser:
@@ -94,6 +99,7 @@ class Analyser:
             language=str(parameters.scope).endswith("language"),
         )
         self._filter = Filter(*parameters.features) if parameters.method != "simhash" else None
+        self._is_scoped = parameters.scope != "all"
         self._detect = LanguageDetector() if parameters.detect_language else None
 
     def read(self, root: HtmlElement) -> Content:
@@ -110,8 +116,11 @@ class Analyser:
         address = Address.of(url, salt(key))
         for reading in (_without_address,) if settings.is_exact else READINGS:
             content = reading(content, url)
-        named = content.alias or _other_canonical(content, url)
-        looked_up = Address.of(named, salt(key)) if named else address
+        looked_up = address
+        if content.alias:
+            looked_up = Address.of(content.alias, salt(key))
+        elif content.canonical and url:
+            looked_up = _canonical(content.canonical, url, address, salt(key))
         blocks = content.blocks
         tokens, counts = token_hashes_of_each(blocks.texts, key=key)
         count = len(tokens)
@@ -125,13 +134,13 @@ class Analyser:
             )
         known: dict[str, Any] = {
             "id": page_id,
-            "scope": self._scope(content, url),
+            "scope": self._scope(content, url) if self._is_scoped else "",
             "url": self._shown(url),
             "tokens": count,
             "address": address,
             "is_alias": bool(content.alias),
             "is_short": count < settings.min_tokens,
-            "words": int(tokens.sum()),
+            "hashes": tokens,
         }
         page = tokens, counts, blocks
         if not settings.min_resemblance:
@@ -243,18 +252,19 @@ class Analyser:
         return redact(url)
 
 
-def _other_canonical(content: Content, url: str | None) -> str:
-    """Return the address of another page of the site that this one names as its canonical."""
-    if not (content.canonical and url):
-        return ""
-    try:
-        named = urljoin(url, content.canonical)
-    except ValueError:
-        return ""
+def _canonical(named: str, url: str, own: Address, salted: str) -> Address:
+    """Return the address that a page names as its canonical, if that is another page of its site.
+
+    Or else its own.
+    """
     if named == url:
-        return ""
-    own, other = Address.of(url), Address.of(named)
-    return named if other.site == own.site and other.path != own.path else ""
+        return own
+    try:
+        is_whole = named.startswith(("http://", "https://"))
+        other = Address.of(named if is_whole else urljoin(url, named), salted)
+    except ValueError:
+        return own
+    return other if other.site == own.site and other.path != own.path else own
 
 
 def _without_address(content: Content, url: str | None) -> Content:

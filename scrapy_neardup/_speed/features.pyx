@@ -197,6 +197,9 @@ cdef uint64_t _majority(const uint64_t[::1] hashes) noexcept nogil:
 
 # ---- sketch ----------------------------------------------------------------------------------
 
+cdef double MAX_DENSITY = 0.35  # as in `scrapy_neardup.decision.sketch`
+
+
 cdef inline int shift_of(Py_ssize_t bins) noexcept nogil:
     """Return by how many bits a hash is shifted to the number of its bin."""
     cdef int shift = 64
@@ -213,18 +216,52 @@ def minima_of(const uint64_t[::1] shingles, Py_ssize_t bins):
     return found
 
 
+cdef inline void mark(uint8_t* bits, uint64_t shingle, Py_ssize_t size, int level) noexcept nogil:
+    """Set the bit of a shingle, if the level samples it."""
+    cdef uint64_t value = shingle >> 32, bit
+    if value >> (32 - level) == 0 or level == 0:
+        bit = ((value << level) * <uint64_t>size) >> 32
+        bits[bit // 8] |= 1 << bit % 8
+
+
 def marked(const uint64_t[::1] shingles, Py_ssize_t size, int level):
     cdef bytes packed = PyBytes_FromStringAndSize(NULL, size // 8)
     cdef uint8_t* bits = <uint8_t*>PyBytes_AS_STRING(packed)
-    cdef uint64_t value, bit
     cdef Py_ssize_t i
     memset(bits, 0, size // 8)
     for i in range(shingles.shape[0]):
-        value = shingles[i] >> 32
-        if value >> (32 - level) == 0 or level == 0:
-            bit = ((value << level) * <uint64_t>size) >> 32
-            bits[bit // 8] |= 1 << bit % 8
+        mark(bits, shingles[i], size, level)
     return packed
+
+
+def sketched(
+    const uint64_t[::1] shingles,
+    const uint8_t[::1] paths,
+    int excluded,
+    Py_ssize_t text_bits,
+    Py_ssize_t named_bits,
+):
+    cdef Py_ssize_t[2] counts = [0, 0]
+    cdef Py_ssize_t[2] sizes = [text_bits, named_bits]
+    cdef int[2] levels = [0, 0]
+    cdef uint8_t* bits[2]
+    cdef Py_ssize_t i
+    cdef int kind
+    for i in range(shingles.shape[0]):
+        counts[shingles[i] & 1] += not paths[i] & excluded
+    found = []
+    for kind in range(2):
+        while (counts[kind] >> levels[kind]) > MAX_DENSITY * sizes[kind]:
+            levels[kind] += 1
+        packed = PyBytes_FromStringAndSize(NULL, sizes[kind] // 8)
+        bits[kind] = <uint8_t*>PyBytes_AS_STRING(packed)
+        memset(bits[kind], 0, sizes[kind] // 8)
+        found.append((levels[kind], packed))
+    for i in range(shingles.shape[0]):
+        if not paths[i] & excluded:
+            kind = shingles[i] & 1
+            mark(bits[kind], shingles[i], sizes[kind], levels[kind])
+    return found
 
 
 # ---- a page's blocks, and what is made of them -----------------------------------------------

@@ -20,6 +20,7 @@ from scrapy_neardup.settings.catalogue import DEPRIORITIZE, DROP, DROP_ITEMS, DR
 from scrapy_neardup.verdict import Decision, Verdict
 
 if TYPE_CHECKING:
+    from lxml.html import HtmlElement
     from scrapy import Request
 
     from scrapy_neardup.crawl.ledger import Pending
@@ -56,7 +57,7 @@ REMEMBERED_MEMBERS = 65_536
 Whole groups are forgotten, the oldest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Judged:
     """A page's verdict, and what is done about it."""
 
@@ -66,10 +67,12 @@ class Judged:
     """Its entry in the ledger while it is pending, to be confirmed or withdrawn."""
     content: Content | None = None
     """The page's content, unless it couldn't be read."""
+    root: HtmlElement | None = None
+    """The tree of a near-duplicate."""
     priority: int = 0
     """Number to add to the priority of the requests found on it."""
     seconds: float = 0.0
-    """Seconds of CPU time that reading the page took."""
+    """Seconds that reading the page took."""
 
 
 class Actions:

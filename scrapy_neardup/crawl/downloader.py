@@ -38,8 +38,11 @@ class NearDuplicateDownloaderMiddleware(Component):
         self.session: Session | None = None
         """None before the crawl starts, and if it can't."""
         self._opening: asyncio.Event | None = None
+        if crawler.settings.get("NEARDUP_URLS") == "skip":
+            # Of its own: Scrapy passes each request to all middlewares that have this method.
+            self.process_request = self._skip
 
-    def process_request(
+    def _skip(
         self,
         request: Request,
         spider: Spider | None = None,  # noqa: ARG002  (2.13 passes it)

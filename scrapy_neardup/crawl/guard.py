@@ -69,21 +69,17 @@ class Pauses:
     """Whether calls may be made now: none while the store is left alone, then one that probes."""
 
     def __init__(self) -> None:
-        self._failures = 0
+        self.failures = 0
+        """Number of failures in a row."""
         self._seconds = 0.0
         self._until = 0.0
         self._probing = False
         self._news = asyncio.Event()
 
     @property
-    def failures(self) -> int:
-        """Number of failures in a row."""
-        return self._failures
-
-    @property
     def is_on(self) -> bool:
         """Whether the store is left alone, or probed."""
-        return self._failures >= FAILURES_IN_A_ROW
+        return self.failures >= FAILURES_IN_A_ROW
 
     async def turn(self, patience: float) -> bool:
         """Wait until a call may be made, at most `patience` seconds; return whether it probes.
@@ -110,18 +106,18 @@ class Pauses:
 
     def begin(self) -> None:
         """Leave the store alone from now on."""
-        self._failures = FAILURES_IN_A_ROW
+        self.failures = FAILURES_IN_A_ROW
         self._lengthen()
 
     def failed(self, *, probe: bool) -> None:
         """Note that a call failed."""
-        self._failures += 1
-        if probe or self._failures == FAILURES_IN_A_ROW:
+        self.failures += 1
+        if probe or self.failures == FAILURES_IN_A_ROW:
             self._lengthen()
 
     def succeeded(self) -> None:
         """Note that a call succeeded: the next pause is a short one again."""
-        self._failures = 0
+        self.failures = 0
         self._seconds = 0.0
         self._tell()
 
@@ -166,6 +162,7 @@ class GuardedStore(Store):
         on_failure: Callable[[StoreCallFailedError], None],
     ) -> None:
         self._store = store
+        self.is_private = store.is_private
         self._uri = uri
         self._timeout = timeout
         self._on_failure = on_failure
@@ -216,17 +213,19 @@ class GuardedStore(Store):
                 f"{redact_store(self._uri)} didn't close: {self._redacted(error)}"
             ) from error
 
-    async def check_and_add(self, page: Page, decide: Decide | None = None) -> Verdict:
+    def check_and_add(
+        self, page: Page, decide: Decide | None = None
+    ) -> Coroutine[Any, Any, Verdict]:
         """Look for what `page` repeats, within the limits."""
-        return await self._asked(self._store.check_and_add, page, decide)
+        return self._call(self._store.check_and_add, page, decide)
 
-    async def confirm(self, page_id: int) -> None:
+    def confirm(self, page_id: int) -> Coroutine[Any, Any, None]:
         """Make an entry final, within the limits."""
-        await self._asked(self._store.confirm, page_id)
+        return self._call(self._store.confirm, page_id)
 
-    async def forget(self, page_id: int) -> int:
+    def forget(self, page_id: int) -> Coroutine[Any, Any, int]:
         """Withdraw an entry, within the limits."""
-        return await self._asked(self._store.forget, page_id)
+        return self._call(self._store.forget, page_id)
 
     async def stats(self) -> StoreStats:
         """Count what is held."""
@@ -239,20 +238,18 @@ class GuardedStore(Store):
         """
         if self._pauses.is_on:
             raise StoreCallFailedError(Reason.PAUSED, "the store failed repeatedly")
-        return await self._asked(self._store.exchange, topic, member, value)
+        return await self._call(self._store.exchange, topic, member, value)
 
     async def _open(self) -> None:
         await self._store.open()
         self.key = self._store.key
         self._opened = True
 
-    async def _asked(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
-        if not self._opened:
-            raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
-        return await self._call(method, *arguments)
-
     async def _call(self, method: Callable[[*A], Coroutine[Any, Any, T]], *arguments: *A) -> T:
-        probe = self._pauses.is_on and await self._pauses.turn(self._timeout)
+        if not self._opened and method != self._open:
+            raise StoreCallFailedError(Reason.PAUSED, "the store isn't open yet")
+        pauses = self._pauses
+        probe = pauses.failures >= FAILURES_IN_A_ROW and await pauses.turn(self._timeout)
         try:
             call = method(*arguments)
             try:
@@ -270,14 +267,14 @@ class GuardedStore(Store):
             detail = self._redacted(error)
             raise self._failed(Reason.STORE_ERROR, detail, probe=probe, refused=refused) from error
         else:
-            if self._pauses.is_on:
-                logger.info("The near-duplicate store answers again")
-            if self._pauses.failures:
-                self._pauses.succeeded()
+            if pauses.failures:
+                if pauses.is_on:
+                    logger.info("The near-duplicate store answers again")
+                pauses.succeeded()
             return answer
         finally:
             if probe:
-                self._pauses.probed()
+                pauses.probed()
 
     def _redacted(self, error: Exception) -> str:
         """Return what `error` says, without a password."""

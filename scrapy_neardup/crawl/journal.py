@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, ParamSpec
 from scrapy_neardup import signals
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import KEEP_AGAIN, KEEP_BUDGET, KEEP_PENDING, KEEP_START
-from scrapy_neardup.crawl.reading import targets
 from scrapy_neardup.crawl.watch import Watch
 from scrapy_neardup.settings.catalogue import DROP, DROP_ITEMS, FLAG
+from scrapy_neardup.text import link_targets
 from scrapy_neardup.urls import redact
 from scrapy_neardup.verdict import Decision, Verdict
 
@@ -75,7 +75,7 @@ STATS = (
 """All stats; `Journal.count` takes their names without the prefix."""
 
 SLOW_SECONDS = 1.0
-"""Seconds of CPU time from which the reading of a page is logged as slow."""
+"""Seconds from which the reading of a page is logged as slow."""
 
 REMEMBERED_LINKS = 100_000
 """Maximum number of links of dropped pages that are remembered; 20 MB."""
@@ -90,6 +90,7 @@ _ENDS = {
     KEEP_PENDING: "pages/kept-pending",
     DROP: "pages/dropped",
 }
+_DECIDED = {decision: f"neardup/pages/{decision}" for decision in Decision}
 
 
 class Journal:
@@ -131,7 +132,7 @@ class Journal:
         if verdict.decision is Decision.UNJUDGED:
             self.count(f"unjudged/{verdict.reason}")
         else:
-            self.count(f"pages/{verdict.decision}")
+            self._inc(_DECIDED[verdict.decision])
         if verdict.decision is Decision.SEEN and judged.action in {DROP, DROP_ITEMS}:
             self.count("pages/unchanged")
         if verdict.is_duplicate:
@@ -145,16 +146,16 @@ class Journal:
             self._report(response, judged)
         except Exception as error:  # noqa: BLE001  (the page is delivered or dropped all the same)
             self.count("report/errors")
-            self.failed(response, error)
+            self.failed(response.url, error)
 
-    def failed(self, response: Response | None, error: Exception) -> None:
+    def failed(self, url: str | None, error: Exception) -> None:
         """Log an error that changes nothing for its page; at ERROR once for each type."""
         kind = type(error)
         logger.log(
             logging.DEBUG if kind in self._failures_logged else logging.ERROR,
             "A page couldn't be judged or reported, and goes on all the same: %s. That is an error"
             " of scrapy-neardup; further ones of its kind are logged at level DEBUG",
-            "the end of the crawl" if response is None else redact(response.url),
+            "the end of the crawl" if url is None else redact(url),
             exc_info=error,
             extra={"spider": self._crawler.spider},
         )
@@ -280,7 +281,8 @@ class Journal:
         verdict, spider = judged.verdict, self._crawler.spider
         links = None
         if judged.action in {DROP, FLAG}:
-            links = self._withhold(targets(response))
+            found = set() if judged.root is None else link_targets(judged.root, response.url)
+            links = self._withhold(found)
             self.count("links/withheld", links)
         logger.log(
             logging.DEBUG if self._duplicates_logged else logging.INFO,
@@ -306,7 +308,7 @@ class Journal:
         self.count("pages/slow")
         logger.log(
             logging.DEBUG if self._slow_logged else logging.WARNING,
-            "%s (%d bytes) took %.1f s of CPU to read; the crawl stood still meanwhile. If there "
+            "%s (%d bytes) took %.1f s to read; the crawl stood still meanwhile. If there "
             "are many such pages, name them in NEARDUP_DENY; they are counted in "
             "neardup/pages/slow",
             redact(response.url),

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.crawl.actions import WITHHOLDING
 from scrapy_neardup.crawl.guard import StoreCallFailedError
-from scrapy_neardup.settings.catalogue import ACTIONS
 from scrapy_neardup.verdict import Decision, Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.crawl.guard import GuardedStore
     from scrapy_neardup.crawl.journal import Journal
+    from scrapy_neardup.verdict import Match
 
 CONFIRM_SECONDS = 0.1
 """Maximum seconds that a confirmation waits for others; a killed process loses those of that
@@ -70,7 +70,8 @@ class Ledger:
 
     async def begin(self, visit: Visit) -> None:
         """Wait until the store may be asked about a page; none else may until `answered`."""
-        await self._answer(visit.page_id)
+        if visit.page_id in self._asking:
+            await self._answer(visit.page_id)
         while (own := self._pending.get(visit.page_id)) is not None and own.ending is not None:
             await asyncio.wait([own.ending])  # or it might withdraw what is stored now
             await self._answer(visit.page_id)
@@ -91,14 +92,9 @@ class Ledger:
             visit.answered.set()
             visit.answered = None
 
-    async def outcome(self, visit: Visit, verdict: Verdict, action: str) -> Ending:
-        """Wait for the end of the page that a near-duplicate repeats.
-
-        A page whose `action` delivers it in any case doesn't wait.
-        """
-        if action not in ACTIONS or verdict.match is None:
-            return Ending.KEPT
-        page_id = verdict.match.page_id
+    async def outcome(self, visit: Visit, match: Match) -> Ending:
+        """Wait for the end of the page that a near-duplicate repeats."""
+        page_id = match.page_id
         visit.pass_on()
         if not self._was_withdrawn_since(visit, page_id):
             await self._answer(page_id)  # others may have heard of it from the store before

@@ -21,9 +21,8 @@ import inspect
 import logging
 from dataclasses import replace
 from functools import partial
-from time import thread_time
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 from scrapy import Selector, signals
 from scrapy.http import HtmlResponse
@@ -34,6 +33,7 @@ from scrapy_neardup.crawl import SKIP_KEY
 from scrapy_neardup.crawl.compat import has_selector, set_selector
 from scrapy_neardup.errors import TooComplexError
 from scrapy_neardup.text import (
+    MAX_DEPTH,
     Block,
     Blocks,
     Form,
@@ -41,7 +41,6 @@ from scrapy_neardup.text import (
     check_tree,
     declares_encoding,
     guess_encoding,
-    link_targets,
     parse_html,
 )
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
@@ -77,8 +76,10 @@ class Reading(NamedTuple):
     """The page, or the verdict that it can't be judged."""
     content: Content | None
     """Its content, unless it couldn't be read."""
+    root: HtmlElement | None
+    """Its tree, unless it couldn't be read."""
     seconds: float
-    """Seconds of CPU time that reading and analysing the page took."""
+    """Seconds that reading and analysing the page took."""
 
 
 class Reader:
@@ -93,30 +94,30 @@ class Reader:
 
     def page(self, identity: int, request: Request, response: Response) -> Reading:
         """Return what is judged of a response, or the verdict that it can't be."""
-        start = thread_time()
-        page, content = self._page(identity, request, response)
-        return Reading(page, content, thread_time() - start)
+        start = perf_counter()  # the CPU's time would take a call of the system
+        page, content, root = self._page(identity, request, response)
+        return Reading(page, content, root, perf_counter() - start)
 
     def _page(
         self, identity: int, request: Request, response: Response
-    ) -> tuple[Page | Verdict, Content | None]:
+    ) -> tuple[Page | Verdict, Content | None, HtmlElement | None]:
         try:
-            content = self.read(request, response)
+            content, root = self.read(request, response)
             scope = self._scope_of and self._asked("NEARDUP_SCOPE", self._scope_of, response)
         except UnjudgedError as error:
-            return unjudged(identity, error.reason, str(error)), None
+            return unjudged(identity, error.reason, str(error)), None, None
         try:
             page = self.analyser.page(content, page_id=identity, url=response.url)
         except Exception as error:  # noqa: BLE001  (whatever it raises, the page is delivered)
             # Only a callable of the user's in the fingerprint is left to fail.
             self._complain("NEARDUP_WEIGHTS", response, error)
-            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), content
+            return unjudged(identity, Reason.TEXT_ERROR, repr(error)), content, root
         if scope is not None and isinstance(page, Page):
             page = replace(page, scope=scope)
-        return page, content
+        return page, content, root
 
-    def read(self, request: Request, response: Response) -> Content:
-        """Return the content of a page.
+    def read(self, request: Request, response: Response) -> tuple[Content, HtmlElement]:
+        """Return the content of a page, and its tree.
 
         Raises
         ------
@@ -130,11 +131,11 @@ class Reader:
                 raise UnjudgedError(Reason.DENIED, pattern.pattern)
         if not isinstance(response, HtmlResponse):
             raise UnjudgedError(Reason.NOT_HTML, type(response).__name__)
-        content = self._tree_content(response)
+        content, root = self._tree_content(response)
         if self._text_of is not None:
             own = Block(self._asked("NEARDUP_TEXT", self._text_of, response), Form.CONTENT, 0)
             content = replace(content, blocks=Blocks.of([own]))
-        return content
+        return content, root
 
     def _complain(self, setting: str, response: Response, error: Exception) -> None:
         """Log, once in a crawl and with the traceback, that a callable of the user's failed."""
@@ -147,7 +148,7 @@ class Reader:
             )
         self._complained = True
 
-    def _tree_content(self, response: HtmlResponse) -> Content:
+    def _tree_content(self, response: HtmlResponse) -> tuple[Content, HtmlElement]:
         try:
             selector = _parsed(response)
             content = self.analyser.read(selector.root)
@@ -156,12 +157,11 @@ class Reader:
         except Exception as error:
             detail = f"{type(error).__name__}: {error}"
             raise UnjudgedError(Reason.UNPARSABLE, detail) from error
-        _trees[response] = selector.root
         # Only now: whoever has the tree may change it in another thread, which would crash the
         # process while it is being read.
         if selector.response is response and not has_selector(response):
             set_selector(response, selector)
-        return content
+        return content, selector.root
 
     def _asked(self, setting: str, ask: Callable[[Response], str], response: Response) -> str:
         """Return what a callable of the user's says of a response."""
@@ -182,16 +182,6 @@ def unjudged(identity: int, reason: Reason, detail: str) -> Verdict:
     return Verdict(decision=Decision.UNJUDGED, reason=reason, page_id=identity, detail=detail)
 
 
-def targets(response: Response) -> set[str]:
-    """Return the links of an HTML page that was read."""
-    root = _trees.get(response)
-    return set() if root is None else link_targets(root, response.url)
-
-
-_trees: WeakKeyDictionary[Response, HtmlElement] = WeakKeyDictionary()
-"""Responses that were read -> their trees, as a page is parsed only once."""
-
-
 def _parsed(response: HtmlResponse) -> Selector:
     """Return the parsed page.
 
@@ -204,10 +194,11 @@ def _parsed(response: HtmlResponse) -> Selector:
         It is empty, or it would take too long to read it.
     """
     if _is_decoded_alike(response):
-        check_text(response.text)
+        tags = check_text(response.text)
         selector = Selector(response)
         if len(selector.root):
-            check_tree(selector.root)
+            if tags >= MAX_DEPTH:
+                check_tree(selector.root)
             return selector
     return Selector(root=parse_html(response.body), type="html")
 

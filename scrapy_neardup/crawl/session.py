@@ -18,7 +18,7 @@ import logging
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from scrapy import Request
 from scrapy.spiders import SitemapSpider
@@ -35,7 +35,7 @@ from scrapy_neardup.crawl.reading import Eligibility, Reader, unjudged
 from scrapy_neardup.crawl.watch import ProgressLine
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import NeardupError, StoreError
-from scrapy_neardup.settings.catalogue import DROP
+from scrapy_neardup.settings.catalogue import ACTIONS, DROP
 from scrapy_neardup.settings.crawling import CrawlSettings
 from scrapy_neardup.urls import redact, redact_store
 from scrapy_neardup.verdict import Reason, Verdict
@@ -49,11 +49,17 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.crawl.dust.probe import Probe
     from scrapy_neardup.crawl.dust.skipping import UrlRules
+    from scrapy_neardup.text import Content
+    from scrapy_neardup.verdict import Page
 
 logger = logging.getLogger(__name__)
 
 REMEMBERED = 65_536
 """Maximum number of pages that are remembered as asked for again."""
+
+LESSON = 32
+"""Number of pages after which URL rules that skip nothing learn from them. Many at once cost a
+third of what each costs alone, between other work, as they find the processor's caches warm."""
 
 
 class Session:
@@ -78,6 +84,9 @@ class Session:
             from scrapy_neardup.crawl.dust.skipping import UrlRules  # noqa: PLC0415
 
             self.url_rules = UrlRules(crawler, settings, self._store, self.journal, job)
+        self._untaught: list[tuple[str, Page, Content | None, Verdict]] = []
+        acts = settings.urls == "skip" or settings.pattern_budget
+        self._lesson = 1 if acts else LESSON
         self.ledger = Ledger(self._store, self.journal, patience=settings.pending_timeout)
         self._reader = Reader(Analyser(settings.parameters), settings)
         self._detector = Detector(
@@ -99,7 +108,8 @@ class Session:
         self.asked_again = AskedAgain(self._fingerprint)
         self._progress = ProgressLine(crawler, self._uri)
         self._eligibility: Eligibility | None = None
-        self._judged: WeakKeyDictionary[Request, Judged] = WeakKeyDictionary()
+        # As a WeakKeyDictionary, whose methods are slower, being Python's.
+        self._judged: dict[ref[Request], Judged] = {}
 
     async def open(self) -> None:
         """Open the store and the audit file; raise a `NeardupError` if the crawl can't start."""
@@ -134,6 +144,7 @@ class Session:
         except Exception as error:  # noqa: BLE001  (the store is to be closed, whatever it is)
             self.journal.failed(None, error)
         if self.url_rules is not None:
+            await self._teach()
             await self.url_rules.close()
         try:
             await self._store.close()
@@ -146,12 +157,14 @@ class Session:
         """Withdraw a page whose callback failed, or asks for it again."""
         self.ledger.withdraw(self.judged(response))
         if self.url_rules is not None and response.request is not None:
+            url = response.request.url
+            self._untaught = [each for each in self._untaught if each[0] != url]
             self.url_rules.withdrawn(response.request)
 
     def judged(self, response: Response) -> Judged | None:
         """Return the verdict and the action for `response`, if it was judged."""
         assert response.request is not None  # noqa: S101  (for the type checker)
-        return self._judged.get(response.request)
+        return self._judged.get(ref(response.request))
 
     async def judge(self, request: Request, response: Response) -> None:
         """Judge `response`, the response to `request`, if it is a page of the crawl.
@@ -170,13 +183,20 @@ class Session:
             visit.page_id = page_id(self._fingerprint(request))
             judged = await self._decide(visit, request, response, earlier)
         except Exception as error:  # noqa: BLE001  (see above)
-            self.journal.failed(response, error)
+            self.journal.failed(response.url, error)
             verdict = unjudged(visit.page_id, Reason.ERROR, repr(error))
             judged = Judged(verdict=verdict, action=KEEP, entry=visit.entry)
         finally:
             visit.pass_on()
         request.meta[VERDICT_KEY] = judged.verdict
-        self._judged[request] = judged
+        self._judged[ref(request, self._judged.pop)] = judged
+
+    async def _teach(self) -> None:
+        """Let the URL rules learn from the pages judged last."""
+        if self.url_rules is not None:
+            pages, self._untaught = self._untaught, []
+            for page in pages:
+                await self.url_rules.judged(*page)
 
     def _use_key(self) -> None:
         """Hash pages with the key of the store from now on."""
@@ -187,20 +207,46 @@ class Session:
         self._is_keyed = True
 
     async def _key_once_ready(self) -> None:
-        if not self._is_keyed:
-            with suppress(StoreCallFailedError):  # or else it is reported when the store is asked
-                await self._store.ready()
-                self._use_key()
+        with suppress(StoreCallFailedError):  # or else it is reported when the store is asked
+            await self._store.ready()
+            self._use_key()
 
     async def _decide(
         self, visit: Visit, request: Request, response: Response, earlier: object
     ) -> Judged:
         """Judge a page until its verdict is final, and choose what to do about it."""
-        await self._key_once_ready()
-        page, content, seconds = self._reader.page(visit.page_id, request, response)
+        if not self._is_keyed:
+            await self._key_once_ready()
+        page, content, root, seconds = self._reader.page(visit.page_id, request, response)
         if isinstance(page, Verdict):
             return Judged(verdict=page, action=KEEP, content=content, seconds=seconds)
         visit.url = redact(response.url)
+        verdict, action = await self._outcome(visit, request, page, earlier)
+        if verdict.is_duplicate:
+            self.ledger.repeated(visit, verdict, action)
+        if self._probe is not None:
+            self._probe.met(request)
+            verdict = self._probe.named(verdict)
+        if action == DROP:
+            await self._actions.dropped(request, page.id)
+        if self.url_rules is not None:
+            self._untaught.append((request.url, page, content, verdict))
+            if len(self._untaught) >= self._lesson:
+                await self._teach()
+        return Judged(
+            verdict=verdict,
+            action=action,
+            entry=visit.entry,
+            content=content,
+            root=root if verdict.is_duplicate else None,
+            priority=self._actions.priority(action, verdict),
+            seconds=seconds,
+        )
+
+    async def _outcome(
+        self, visit: Visit, request: Request, page: Page, earlier: object
+    ) -> tuple[Verdict, str]:
+        """Ask the store until a page's verdict is final; return it, and the action."""
         ending = Ending.GONE
         while ending is Ending.GONE:
             await self.ledger.begin(visit)
@@ -213,56 +259,13 @@ class Session:
                 raise
             self.ledger.answered(visit, verdict)
             action = self._actions.choose(request, verdict, earlier)
-            ending = await self.ledger.outcome(visit, verdict, action)
+            ending = Ending.KEPT
+            if verdict.match is not None and action in ACTIONS:
+                ending = await self.ledger.outcome(visit, verdict.match)
         if ending is Ending.LATE:
             self.journal.late(verdict)
             action = KEEP_PENDING
-        if verdict.is_duplicate:
-            self.ledger.repeated(visit, verdict, action)
-        if self._probe is not None:
-            self._probe.met(request)
-            verdict = self._probe.named(verdict)
-        if action == DROP:
-            await self._actions.dropped(request, page.id)
-        if self.url_rules is not None:
-            await self.url_rules.judged(response, page, content, verdict)
-        return Judged(
-            verdict=verdict,
-            action=action,
-            entry=visit.entry,
-            content=content,
-            priority=self._actions.priority(action, verdict),
-            seconds=seconds,
-        )
-
-
-class Output:
-    """What the callback of one page yields: requests for the page itself, or more."""
-
-    def __init__(self, request: Request, fingerprint: Callable[[Request], bytes]) -> None:
-        self._request = request
-        self._fingerprint = fingerprint
-        self._own: set[bytes] = set()
-        self.requests_itself = False
-        self.holds_more = False
-
-    def add(self, entry: Any) -> None:
-        """Note what the callback yielded. O(1) for all but requests for the page itself."""
-        if entry is None or self.holds_more:
-            return
-        if self._is_own(entry):
-            self.requests_itself = True
-        else:
-            self.holds_more = True
-
-    def _is_own(self, entry: Any) -> bool:
-        if not isinstance(entry, Request) or not entry.dont_filter or entry.method != "GET":
-            return False
-        if not self._own:
-            redirected = self._request.meta.get("redirect_urls", ())
-            requests = (self._request, *(self._request.replace(url=url) for url in redirected))
-            self._own = set(map(self._fingerprint, requests))
-        return self._fingerprint(entry) in self._own
+        return verdict, action
 
 
 class AskedAgain:
@@ -272,17 +275,25 @@ class AskedAgain:
         self._fingerprint = fingerprint
         self._pages: BoundedDict[int, None] = BoundedDict(REMEMBERED)
 
-    def output(self, response: Response) -> Output:
-        """Return the collector of what the callback of this page yields."""
-        assert response.request is not None  # noqa: S101  (for the type checker)
-        return Output(response.request, self._fingerprint)
+    def is_for(self, response: Response, entry: Any) -> bool:
+        """Whether what a callback yields is a request for its own page."""
+        if not isinstance(entry, Request) or not entry.dont_filter or entry.method != "GET":
+            return False
+        own = response.request
+        assert own is not None  # noqa: S101  (for the type checker)
+        redirected = own.meta.get("redirect_urls", ())
+        requests = (own, *(own.replace(url=url) for url in redirected))
+        return self._fingerprint(entry) in map(self._fingerprint, requests)
 
-    def says_nothing(self, page_id: int, output: Output) -> bool:
-        """Whether a callback, whose output is complete, only asks for its page again."""
-        if output.holds_more:
+    def says_nothing(self, page_id: int, asks_again: bool, holds_more: bool) -> bool:
+        """Whether a callback, whose output is complete, only asks for its page again.
+
+        `asks_again`: it has yielded requests for its page; `holds_more`: and anything else.
+        """
+        if holds_more:
             self._pages.pop(page_id, None)
             return False
-        if output.requests_itself:
+        if asks_again:
             self._pages[page_id] = None
         return page_id in self._pages
 

@@ -7,8 +7,7 @@ Scrapy's ``HttpErrorMiddleware`` is the precedent: the exception is raised in
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from scrapy_neardup.crawl.actions import Judged
     from scrapy_neardup.crawl.session import Session
     from scrapy_neardup.verdict import Verdict
 
@@ -96,8 +94,15 @@ class NearDuplicateSpiderMiddleware(Component):
 
         Scrapy before 2.16 calls this for output that isn't asynchronous, at half the cost.
         """
-        with self._ending(response) as passes:
-            yield from filter(passes, result)
+        output = Output(response, self._session)
+        try:
+            for entry in result:
+                if output.passes(entry):
+                    yield entry
+        except BaseException:
+            output.fail()
+            raise
+        output.end()
 
     async def process_spider_output_async(
         self,
@@ -110,10 +115,15 @@ class NearDuplicateSpiderMiddleware(Component):
         If this generator is abandoned half-way (the spider closes, a later component fails) the
         page counts as failed too.
         """
-        with self._ending(response) as passes:
+        output = Output(response, self._session)
+        try:
             async for entry in result:
-                if passes(entry):
+                if output.passes(entry):
                     yield entry
+        except BaseException:
+            output.fail()
+            raise
+        output.end()
 
     def process_spider_exception(
         self,
@@ -127,31 +137,6 @@ class NearDuplicateSpiderMiddleware(Component):
         if self._session is not None:
             self._session.withdraw(response)
         return None
-
-    @contextmanager
-    def _ending(self, response: Response) -> Iterator[Callable[[object], bool]]:
-        """Give the filter of a callback's output, then confirm or withdraw the page."""
-        session = self._session
-        if session is None:
-            yield lambda _: True
-            return
-        judged = session.judged(response)
-        output = session.asked_again.output(response)
-
-        def passes(entry: object) -> bool:
-            output.add(entry)
-            return _passes(entry, response, judged, session)
-
-        try:
-            yield passes
-        except BaseException:
-            session.withdraw(response)
-            raise
-        if judged is not None and judged.entry is not None:
-            if session.asked_again.says_nothing(judged.verdict.page_id, output):
-                session.withdraw(response)
-            else:
-                session.ledger.confirm(judged)
 
     async def _open(self) -> None:
         judging = self._crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware)
@@ -167,24 +152,61 @@ class NearDuplicateSpiderMiddleware(Component):
         return None if self._judging is None else self._judging.session
 
 
-def _passes(entry: object, response: Response, judged: Judged | None, session: Session) -> bool:
-    """Whether an item or request of a page's output is passed on; adjust its priority."""
-    action = None if judged is None else judged.action
-    if isinstance(entry, Request):
-        _disinherit(entry, response)
-        session.sitemaps.mark(entry, response)
-        if action == DROP_LINKS:
-            session.journal.count("requests/dropped")
+class Output:
+    """What the callback or errback of one page yields.
+
+    Without a session everything passes.
+    """
+
+    __slots__ = ("_asks_again", "_holds_more", "_judged", "_response", "_session")
+
+    def __init__(self, response: Response, session: Session | None) -> None:
+        self._response, self._session = response, session
+        self._judged = None if session is None else session.judged(response)
+        self._asks_again = self._holds_more = False
+
+    def passes(self, entry: Any) -> bool:
+        """Whether an item or a request is passed on; a request's priority is adjusted."""
+        session, judged = self._session, self._judged
+        if session is None:
+            return True
+        if entry is not None and not self._holds_more:
+            if session.asked_again.is_for(self._response, entry):
+                self._asks_again = True
+            else:
+                self._holds_more = True
+        action = None if judged is None else judged.action
+        if isinstance(entry, Request):
+            _disinherit(entry, self._response)
+            session.sitemaps.mark(entry, self._response)
+            if action == DROP_LINKS:
+                session.journal.count("requests/dropped")
+                return False
+            if session.url_rules is not None and not session.url_rules.passes(entry):
+                return False
+            if judged is not None and judged.priority:
+                entry.priority += judged.priority
+                session.journal.count("requests/deprioritized")
+        elif action == DROP_ITEMS and entry is not None:
+            session.journal.count("items/dropped")
             return False
-        if session.url_rules is not None and not session.url_rules.passes(entry):
-            return False
-        if judged is not None and judged.priority:
-            entry.priority += judged.priority
-            session.journal.count("requests/deprioritized")
-    elif action == DROP_ITEMS and entry is not None:
-        session.journal.count("items/dropped")
-        return False
-    return True
+        return True
+
+    def fail(self) -> None:
+        """Withdraw the page, as its callback failed."""
+        if self._session is not None:
+            self._session.withdraw(self._response)
+
+    def end(self) -> None:
+        """Confirm the page, or withdraw it if its callback only asks for it again."""
+        session, judged = self._session, self._judged
+        if session is None or judged is None or judged.entry is None:
+            return
+        page_id = judged.verdict.page_id
+        if session.asked_again.says_nothing(page_id, self._asks_again, self._holds_more):
+            session.withdraw(self._response)
+        else:
+            session.ledger.confirm(judged)
 
 
 def _disinherit(request: Request, response: Response) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from scrapy_neardup.decision.evidence import MAX_SEGMENTS
 from scrapy_neardup.fingerprints import digest
@@ -31,4 +32,9 @@ def segments_of(titles: Iterable[str], *, key: bytes | None) -> frozenset[int]:
     )
     first, rest = list(parts)[: MAX_SEGMENTS - 1], list(parts)[MAX_SEGMENTS - 1 :]
     texts = [*first, *["\0".join(rest)] * bool(rest)]
-    return frozenset([digest(text, key=key, bits=32) & 0xFFFF or 1 for text in texts])
+    return frozenset([_hashed(text, key) for text in texts])
+
+
+@lru_cache(maxsize=256)  # most pages of a site have some segments that others have
+def _hashed(segment: str, key: bytes | None) -> int:
+    return digest(segment, key=key, bits=32) & 0xFFFF or 1

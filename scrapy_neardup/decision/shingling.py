@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.decision.evidence import MAX_PATHS, DomPath
-from scrapy_neardup.decision.sketch import Sketch
+from scrapy_neardup.decision.sketch import Sketch, level_of, marked
 from scrapy_neardup.fingerprints.charikar import majority
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import minima_of
@@ -38,6 +38,32 @@ _MAX_SHARE: Final = 0.5
 """Maximum share of a page's tokens at a DOM path that is told apart."""
 _SMALL_SHARE: Final = 0.25
 """Maximum share of the text's tokens at a DOM path that is told apart before larger ones are."""
+
+
+@has_twin(
+    "features",
+    np.arange(0, 1 << 63, (1 << 57) + 1, dtype=np.uint64),
+    np.arange(64, dtype=np.uint8) % 3,
+    2,
+    128,
+    64,
+)
+def sketched(
+    shingles: NDArray[np.uint64],
+    paths: NDArray[np.uint8],
+    excluded: int,
+    text_bits: int,
+    named_bits: int,
+) -> list[tuple[int, bytes]]:
+    """Return level and bits of the sketch of each kind, without what some DOM paths alone hold."""
+    kept = shingles[paths & excluded == 0]
+    kinds = kept & np.uint64(1)
+    found = []
+    for kind, size in zip(KINDS, (text_bits, named_bits), strict=True):
+        of_kind = kept[kinds == kind]
+        level = level_of(len(of_kind), size)
+        found.append((level, marked(of_kind, size, level)))
+    return found
 
 
 class Text(NamedTuple):
@@ -69,9 +95,10 @@ class Text(NamedTuple):
         excluded
             A bit for each DOM path.
         """
-        kept = self.shingles[self.paths & excluded == 0]
-        kinds = kept & np.uint64(1)
-        return tuple(Sketch.of(kept[kinds == kind], sizes[kind]) for kind in KINDS)
+        return tuple([
+            Sketch(level, int.from_bytes(bits, "little"))
+            for level, bits in sketched(self.shingles, self.paths, excluded, *sizes)
+        ])  # fmt: skip
 
     def rows_outside(self, excluded: int) -> NDArray[np.uint64]:
         """Return the shingles within rows but for those at some DOM paths; all if none is left."""

@@ -40,6 +40,14 @@ def marked(shingles: NDArray[np.uint64], size: int, level: int) -> bytes:
     return np.packbits(bits, bitorder="little").tobytes()
 
 
+def level_of(shingles: int, size: int) -> int:
+    """Return the lowest level at which so many shingles aren't too dense in so many bits."""
+    level = 0
+    while shingles >> level > MAX_DENSITY * size:
+        level += 1
+    return level
+
+
 class Sketch(NamedTuple):
     """A sampled set of shingles."""
 
@@ -64,9 +72,7 @@ class Sketch(NamedTuple):
         O(n + size).
         """
         if level is None:
-            level = 0
-            while len(shingles) >> level > MAX_DENSITY * size:
-                level += 1
+            level = level_of(len(shingles), size)
         return cls(level, int.from_bytes(marked(shingles, size, level), "little"))
 
     def common_part(self, level: int, size: int, finest: int) -> int:

@@ -127,9 +127,12 @@ class Store(Protocol):
     ----------
     key
         What the pages of the namespace are hashed with; it is known once the store is open.
+    is_private
+        Whether no other crawler can use it.
     """
 
     key: bytes = PUBLIC_KEY
+    is_private: bool = False
 
     async def open(self) -> None:
         """Make it ready.

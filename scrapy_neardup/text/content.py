@@ -213,7 +213,7 @@ def _language(root: HtmlElement) -> str:
 
 def _canonical(root: HtmlElement) -> str:
     """Return the address in ``<link rel="canonical">``, if there is one (RFC 6596)."""
-    head = root.find("head")
+    head = next(root.iterchildren("head"), None)
     for link in () if head is None else head.iterchildren("link"):
         if "canonical" in (link.get("rel") or "").lower().split():
             return (link.get("href") or "").strip()

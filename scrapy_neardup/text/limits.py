@@ -43,8 +43,14 @@ _TAG = re.compile("<[A-Za-z]")
 _NAME = re.compile(r"""[^\s/="']++""")
 
 
-def check_text(text: str) -> None:
-    """Raise `TooComplexError` if it would take too long to parse and to read a page. O(length)."""
+def check_text(text: str) -> int:
+    """Return the number of ``<`` in a page. O(length).
+
+    Raises
+    ------
+    TooComplexError
+        It would take too long to parse and to read it.
+    """
     if len(text) > MAX_CHARACTERS:
         raise TooComplexError(f"it has {len(text):,} characters, and {MAX_CHARACTERS:,} are read")
     tags = text.count("<")
@@ -60,6 +66,7 @@ def check_text(text: str) -> None:
         pairs = etree.fromstring(text.encode("utf-8", "replace"), parser)
     if pairs > MAX_ATTRIBUTE_PAIRS:
         raise TooComplexError(f"its attributes take as long as {int(pairs**0.5):,} of one element")
+    return tags
 
 
 def check_tree(root: HtmlElement) -> None:

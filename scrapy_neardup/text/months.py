@@ -37,6 +37,8 @@ among the days of a month."""
 
 _YEARS, _MONTHS = range(1000, 3000), range(1, 13)
 _NUMBER = re.compile(r"\d{1,9}")
+_LONG_NUMBER = re.compile(r"\d{4}")
+"""What a path or query that names a year has; a port may have it, too."""
 _TOKEN = re.compile(r"\d{1,9}|[^\W\d_]+")
 
 
@@ -45,8 +47,10 @@ def without_year(content: Content, url: str | None) -> Content:
 
     O(length of the text) where the address names a month, else O(length of the address).
     """
+    if not (url and _LONG_NUMBER.search(url, max(0, url.find("/", len("https://"))))):
+        return content
     try:
-        parts = urlsplit(url or "")
+        parts = urlsplit(url)
     except ValueError:
         return content
     address = f"{parts.path}?{parts.query}"

@@ -51,7 +51,7 @@ _RUN_OF_MARKS = re.compile(rf"[^\w\s\0-\x7f]{{{_MAX_MARKS + 1},}}+")
 
 _PLANES_0_AND_1 = 0x20000
 
-_UNSPACED = frozenset().union(
+_UNSPACED = (
     range(0x0E00, 0x0F00),  # Thai, Lao
     range(0x1000, 0x10A0),  # Burmese
     range(0x1780, 0x1800),  # Khmer
@@ -71,7 +71,7 @@ _UNSPACED = frozenset().union(
 )
 """Letters in these blocks, and everything in planes 2 and 3 (Han), are tokens."""
 
-_SYMBOLS = frozenset().union(
+_SYMBOLS = (
     range(0x2000, 0x2C00),
     range(0x2E00, 0x2E80),
     range(0x1CC00, 0x1CEC0),
@@ -80,6 +80,11 @@ _SYMBOLS = frozenset().union(
 """Where Unicode adds symbols and punctuation. Elsewhere an unassigned character counts as
 a letter, as most that are still to come will be: so Pythons that know different versions
 of Unicode read the same tokens."""
+
+
+def _is_in(blocks: tuple[range, ...], code: int) -> bool:
+    return any(code in block for block in blocks)
+
 
 # What the table of characters says: the character itself, with one of these in bits 24-25.
 _MARK, _DROPPED, _TOKEN = (np.uint32(kind << 24) for kind in (1, 2, 3))
@@ -195,9 +200,10 @@ def _entry(character: str) -> int:
         return int(_DROPPED)
     if category[0] == "M":
         return int(_MARK) | code
-    if category[0] not in "LN" and (category != "Cn" or code in _SYMBOLS) and character != "_":
+    is_symbol = category != "Cn" or _is_in(_SYMBOLS, code)
+    if category[0] not in "LN" and is_symbol and character != "_":
         return int(_SPACE)
-    if category[0] == "L" and code in _UNSPACED:
+    if category[0] == "L" and _is_in(_UNSPACED, code):
         return int(_TOKEN) | code
     lower = ord(character.lower()[0])
     return 0x3C3 if lower == 0x3C2 else lower  # sigma, whatever its place in the word

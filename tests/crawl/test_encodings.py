@@ -33,6 +33,6 @@ def test_a_crawl_reads_what_a_scan_reads(language, encoding, header):
     headers = {} if header is None else {"Content-Type": header.format(encoding)}
     response = HtmlResponse("http://h.test", body=body, headers=headers)
     response.request = Visit("http://h.test").request(response, "/", 0)
-    content = Reader(analyser, read_settings(Settings())).read(response.request, response)
+    content, _ = Reader(analyser, read_settings(Settings())).read(response.request, response)
     assert content == analyser.read(parse_html(body, encoding))
     assert content == analyser.read(parse_html(page_of(language)))

@@ -26,5 +26,5 @@ def test_a_page_that_holds_the_crawl_up_is_counted_and_the_first_is_named(caplog
     assert crawler.stats.get_value("neardup/pages/slow") == 2
     assert crawler.stats.get_value("neardup/pages/new") == 3
     [message] = caplog.messages
-    assert message.startswith("http://h/1 (500 bytes) took 2.5 s of CPU to read")
+    assert message.startswith("http://h/1 (500 bytes) took 2.5 s to read")
     assert "NEARDUP_DENY" in message

@@ -101,8 +101,10 @@ class Crawl:
             self.checks += 1
             verdict = await self.store.check_and_add(page)
             self.ledger.answered(visit, verdict)
-            action = DROP if verdict.is_duplicate else KEEP
-            ending = await self.ledger.outcome(visit, verdict, action)
+            action, ending = KEEP, Ending.KEPT
+            if verdict.is_duplicate:
+                action = DROP
+                ending = await self.ledger.outcome(visit, verdict.match)
         visit.pass_on()
         entry = visit.entry
         if ending is Ending.LATE:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
     _speed.load("features") is None or _speed.load("tokens") is None, reason="pure Python"
 )
 
-_TWINS = "distinct", "hashes_of", "majority", "marked", "minima_of", "parted"
+_TWINS = "distinct", "hashes_of", "majority", "marked", "minima_of", "parted", "sketched"
 
 
 def both(name, *arguments):
@@ -68,6 +68,12 @@ def test_minima(seed, size, bins):
 @given(seeds, sizes, st.sampled_from([64, 256, 1792, 8192]), st.integers(0, 31))
 def test_bits_of_a_sketch(seed, count, size, level):
     both("marked", random_hashes(seed, count), size, level)
+
+
+@given(seeds, sizes, st.sampled_from([64, 256, 1792]), st.integers(0, 7))
+def test_sketches_of_both_kinds(seed, count, size, excluded):
+    paths = np.random.default_rng(seed).integers(0, 8, count).astype(np.uint8)
+    both("sketched", random_hashes(seed, count), paths, excluded, size, 64)
 
 
 _blocks = st.tuples(

@@ -41,7 +41,7 @@ def main(times: int) -> None:
     sys.setswitchinterval(1e-5)
     other.start()
     try:
-        texts = {reader.read(Request(URL), page).text for _ in range(times)}
+        texts = {reader.read(Request(URL), page)[0].text for _ in range(times)}
     finally:
         is_over.set()
         other.join()

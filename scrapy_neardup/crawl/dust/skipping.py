@@ -43,7 +43,6 @@ from scrapy_neardup.verdict import Decision
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from scrapy_neardup.crawl.journal import Journal
     from scrapy_neardup.dust.rulebook import Change
@@ -176,20 +175,20 @@ class UrlRules:
     # Pages
 
     async def judged(
-        self, response: Response, page: Page, content: Content | None, verdict: Verdict
+        self, url: str, page: Page, content: Content | None, verdict: Verdict
     ) -> None:
-        """Learn from a page that was judged; an error changes nothing for the page."""
+        """Learn from a page requested at `url`; an error changes nothing for the page."""
         try:
-            await self._learn(response, page, content, verdict)
+            await self._learn(url, page, content, verdict)
         except Exception as error:  # noqa: BLE001  (see above)
-            self._journal.failed(response, error)
+            self._journal.failed(url, error)
 
     async def _learn(
-        self, response: Response, page: Page, content: Content | None, verdict: Verdict
+        self, url: str, page: Page, content: Content | None, verdict: Verdict
     ) -> None:
-        if verdict.decision not in {Decision.NEW, Decision.DUPLICATE} or response.request is None:
+        if verdict.decision not in {Decision.NEW, Decision.DUPLICATE}:
             return
-        if (parts := Parts.of(response.request.url)) is None:
+        if (parts := Parts.of(url)) is None:
             return
         if self._hosts.get(parts.host) is None:
             await self._meet(parts.host)

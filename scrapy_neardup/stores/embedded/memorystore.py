@@ -44,6 +44,8 @@ class MemoryStore(Store):
         For anything behind ``memory:``.
     """
 
+    is_private = True
+
     def __init__(self, uri: str, options: StoreOptions) -> None:
         if uri.partition(":")[2]:
             raise ConfigurationError(
