@@ -92,7 +92,7 @@ class Host:
 
     def knows(self, page: Parts) -> bool:
         """Whether this very URL is known."""
-        return page in self._known
+        return key_of(page) in self._known
 
     def joined(self, page: Parts) -> tuple[int, tuple[Rule, ...]]:
         """Return the key that all URLs of the page have under the rules, and the rules used."""
@@ -109,6 +109,7 @@ class Host:
         is_new: bool,
         match: Parts | None = None,
         words: int = 0,
+        brings: bool = True,
         is_short: bool = False,
     ) -> Lesson:
         """Learn from a page that was judged.
@@ -122,6 +123,10 @@ class Host:
         words
             Hash of its words in any order; 0: unknown. A new page with the words of another one is
             that page in another order (a list that is sorted differently).
+        brings
+            Whether it brings anything that the host hasn't shown. If not, a new page is evidence
+            against a rule only if that is about a parameter, and no other rule has a part in it:
+            printed pages lack a line, or add one.
         is_short
             Whether the page has to be equal to be a duplicate, and `words` leaves out what may
             change with each response. Then a new page with the words of another one is evidence
@@ -138,13 +143,16 @@ class Host:
                 return Lesson([], is_joined=False)
             if same is not None and is_new:
                 content, is_new = same, False
-        changes, is_joined = self._compare(page, canonical, used, content, is_new=is_new)
+        changes = self._of_pattern(page, content, match, is_new=is_new and brings)
+        compared, is_joined = self._compare(page, canonical, used, content, is_new=is_new, brings=brings)
+        changes += compared
         if match is not None:
             changes += self._repeats(page, canonical, match, content)
         if any(not change.begins for change in changes):
             self._known.forget_derived()
             canonical = self._book.apply(page)[0]
-        self._known.add(page, canonical, content)
+        stays = is_new and not brings and self._known.shown(key_of(canonical)) is not None
+        self._known.add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
 
     def lacks(self, rule: Rule) -> int:
@@ -162,29 +170,45 @@ class Host:
 
     # Learning
 
+    def _of_pattern(
+        self, page: Parts, content: int, match: Parts | None, *, is_new: bool
+    ) -> list[Change]:
+        """Learn whether the page's pattern ever says anything."""
+        if match is not None and (begun := self._empty.repeats(page, content, match.url)):
+            return [Change(begun, begins=True, pair=(page.url, match.url))]
+        if is_new and (ended := self._empty.is_new(page)) is not None:
+            return [Change(ended, begins=False, pair=(page.url, ""))]
+        return []
+
     def _compare(
-        self, page: Parts, canonical: Parts, used: Collection[Rule], content: int, *, is_new: bool
+        self,
+        page: Parts,
+        canonical: Parts,
+        used: Collection[Rule],
+        content: int,
+        *,
+        is_new: bool,
+        brings: bool,
     ) -> Lesson:
         """Compare a page with its relatives."""
         changes: list[Change] = []
-        is_joined = False
-        if is_new and (found := self.find(page)) is not None and found.content != content:
-            changes += self._book.end(found.rules, (page.url, canonical.url))
-            self._known.forget_derived()
-            canonical, used = self._book.apply(page)
-        if is_new and (ended := self._empty.is_new(page)) is not None:
-            changes.append(Change(ended, begins=False, pair=(page.url, "")))
+        is_joined, known = False, self._known
+        if is_new and brings and (found := self.find(page)) is not None:
+            if found.content != content:
+                changes += self._book.end(found.rules, (page.url, canonical.url))
+                known.forget_derived()
+                canonical, used = self._book.apply(page)
         for rule, other, changed in self._candidates(canonical, used):
             for key in relatives(rule, other, changed=changed):
-                if (shown := self._known.shown(key)) is None:
+                if (shown := known.shown(key)) is None:
                     continue
                 pair = (page.url, other.url)
                 if shown == content:
                     is_joined |= rule in self._book.active
                     changes += self._book.support(rule, content, other.section, pair)
-                elif is_new:
+                elif is_new and (brings or (rule.kind != SEGMENT and not used and key in known)):
                     changes += self._book.end((rule,), pair)
-        if is_new and len(canonical.query) >= _SEVERAL:
+        if is_new and brings and len(canonical.query) >= _SEVERAL:
             self._doubt_joint(canonical, content)
         return Lesson(changes, is_joined)
 
@@ -227,8 +251,6 @@ class Host:
         """Learn from a page and the one that it repeats."""
         changes = []
         pair = (page.url, match.url)
-        if (begun := self._empty.repeats(page, content, match.url)) is not None:
-            changes.append(Change(begun, begins=True, pair=pair))
         rules = difference(canonical, self._book.apply(match)[0])
         for rule in rules:
             if rule.kind == SEGMENT and rule.what.isdecimal():

@@ -18,6 +18,7 @@ from __future__ import annotations
 import logging
 import pickle
 import secrets
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -113,6 +114,8 @@ class UrlRules:
         self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
         self._waiting: set[str] = set()
         """Addresses of skipped requests whose page was only pending."""
+        self._checked: Counter[tuple[str, Rule]] = Counter()
+        """Rules of hosts -> requests that were made before the end to confirm them."""
         self._saveable = 0
         self._budget = PatternBudget(settings, journal)
         folder = job_dir(crawler.settings)
@@ -195,12 +198,14 @@ class UrlRules:
             await self._meet(parts.host)
         host = self._hosts.met(parts.host)
         match = verdict.match
+        brings = self._budget.judged(parts, page, repeats=verdict.is_duplicate)
         changes, is_joined = host.learn(
             parts,
             (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS),
             is_new=verdict.decision is Decision.NEW,
             match=Parts.of(match.url) if match and match.url else None,
             words=_words(page, content),
+            brings=brings and not page.exact,
             is_short=page.exact,
         )
         if is_joined:
@@ -208,7 +213,6 @@ class UrlRules:
             self._journal.count("urls/saveable")
         self._tell(changes)
         pages = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
-        self._budget.judged(parts, page, repeats=verdict.is_duplicate)
         if changes or not pages % _EXCHANGED:
             await self._exchange(parts.host, host)
 
@@ -262,20 +266,23 @@ class UrlRules:
 
     def _unchecked(self) -> list[str]:
         """Return the URLs of skipped requests that are made to confirm their rules."""
-        lacking: dict[tuple[str, Rule], int] = {}
+        lacking: Counter[tuple[str, Rule]] = Counter()
         chosen = []
-        for url in sorted(self._skipped, key=lambda url: hash_of(url, VALUE_BITS)):
+        # One request may confirm several rules.
+        for url in sorted(
+            self._skipped, key=lambda url: (-len(self._skipped[url].rules), hash_of(url, VALUE_BITS))
+        ):
             parts = Parts.of(url)
             host = parts and self._hosts.get(parts.host)
             if not parts or not host:
                 continue
-            for rule in self._skipped[url].rules:
-                key = parts.host, rule
-                lacking.setdefault(key, host.lacks(rule))
-                if lacking[key] > 0:
-                    lacking[key] -= 1
-                    chosen.append(url)
-                    break
+            keys = [(parts.host, rule) for rule in self._skipped[url].rules]
+            for key in keys:
+                lacking.setdefault(key, host.lacks(key[1]) - self._checked[key])
+            if any(lacking[key] > 0 for key in keys):
+                lacking.subtract(keys)
+                self._checked.update(keys)
+                chosen.append(url)
         return chosen
 
     # Pauses, and other crawlers
