@@ -56,7 +56,7 @@ class Host:
     def __init__(self) -> None:
         self._known = KnownPages()
         self._book = RuleBook()
-        self._names: dict[str, None] = {}  # of the first parameters
+        self._names: dict[str, Rule] = {}  # of the first parameters
         self._empty = EmptyPatterns()
 
     @property
@@ -144,7 +144,9 @@ class Host:
             if same is not None and is_new:
                 content, is_new = same, False
         changes = self._of_pattern(page, content, match, is_new=is_new and brings)
-        compared, is_joined = self._compare(page, canonical, used, content, is_new=is_new, brings=brings)
+        compared, is_joined = self._compare(
+            page, canonical, used, content, is_new=is_new, brings=brings
+        )
         changes += compared
         if match is not None:
             changes += self._repeats(page, canonical, match, content)
@@ -193,11 +195,11 @@ class Host:
         """Compare a page with its relatives."""
         changes: list[Change] = []
         is_joined, known = False, self._known
-        if is_new and brings and (found := self.find(page)) is not None:
-            if found.content != content:
-                changes += self._book.end(found.rules, (page.url, canonical.url))
-                known.forget_derived()
-                canonical, used = self._book.apply(page)
+        found = self.find(page) if is_new and brings else None
+        if found is not None and found.content != content:
+            changes += self._book.end(found.rules, (page.url, canonical.url))
+            known.forget_derived()
+            canonical, used = self._book.apply(page)
         for rule, other, changed in self._candidates(canonical, used):
             for key in relatives(rule, other, changed=changed):
                 if (shown := known.shown(key)) is None:
@@ -224,13 +226,13 @@ class Host:
             rule, base = Rule(PARAMETER, name), page.without(name)
             yield rule, base, True
             if len(self._names) < MAX_NAMES:
-                self._names[name] = None
+                self._names[name] = rule
             evidence = self._book.get(rule)
             if evidence is not None and evidence.counter is not None:
                 part = next(each for each in page.query if name_of(each) == name)
                 if len(part) <= MAX_VALUE and len(base.query) == len(page.query) - 1:
                     yield Rule(VALUE, part), base, True
-        absent = [Rule(PARAMETER, name) for name in self._names if name not in names]
+        absent = [rule for name, rule in self._names.items() if name not in names]
         for rule in dict.fromkeys((*absent, *self._book.open())):
             evidence = self._book.get(rule)
             if evidence is not None and evidence.counter is not None:

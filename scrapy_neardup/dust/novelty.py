@@ -1,4 +1,4 @@
-"""What pages bring that their host hasn't shown, and URL patterns whose pages bring next to nothing.
+"""What pages bring that their host hasn't shown, and URL patterns whose pages bring little.
 
 Of each page the lowest shingles are remembered as bits of a bitmap. A page's own lowest shingles
 that aren't among them are new, and stand for as large a share of its text (a bottom-k sketch:
@@ -10,10 +10,10 @@ their own, such as the threads of a forum, never come near that.
 
 from __future__ import annotations
 
+import itertools
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.urlrule import MAX_WHAT
@@ -99,32 +99,32 @@ class Pattern:
 class Novelty:
     """The shingles and patterns of one host: 32 kB of shingles, and some 400 bytes a pattern."""
 
-    __slots__ = ("_filled", "_first", "_patterns", "_seen")
+    __slots__ = ("_bitmap", "_filled", "_first", "_patterns")
 
     def __init__(self) -> None:
-        self._first: NDArray[np.uint32] = np.empty(0, np.uint32)
-        self._seen: NDArray[np.uint8] | None = None
+        self._first = array("I")
+        self._bitmap = bytearray()
         self._filled = 0
         self._patterns: BoundedDict[str, Pattern] = BoundedDict(MAX_PATTERNS)
 
-    def news(self, shingles: NDArray[np.uint64]) -> News:
+    def news(self, lowest: Sequence[int], size: int) -> News:
         """Remember a page; return what it brings.
 
-        `shingles` are hashes in any order, perhaps repeated. Once 70 % of the bits are set, all is
-        forgotten, and is new again. O(shingles), some 20 µs for 1,000.
+        Parameters
+        ----------
+        lowest
+            Its lowest shingles, distinct and ascending.
+        size
+            Number of all of them.
+
+        Notes
+        -----
+        Once 70 % of the bits are set, all is forgotten, and is new again. 15 µs.
         """
-        size, few = len(shingles), 2 * REMEMBERED
-        if size > few:
-            shingles = np.partition(shingles, few)[:few]
-        lowest = np.unique(shingles)
-        if size <= few:
-            size = len(lowest)
-        cells = ((lowest[:REMEMBERED] >> np.uint64(1)) % np.uint64(_BITS)).astype(np.uint32)
-        is_new = self._add(cells)
-        asked = is_new[:ASKED]
-        share = float(asked.mean()) / (1 - self._filled / _BITS) if len(asked) else 0.0
+        is_new = self._add([shingle >> 1 & _BITS - 1 for shingle in lowest[:REMEMBERED]])[:ASKED]
+        share = sum(is_new) / len(is_new) / (1 - self._filled / _BITS) if is_new else 0.0
         if self._filled > _MAX_FILLED * _BITS:
-            self._seen, self._filled = None, 0
+            self._bitmap, self._filled = bytearray(), 0
         return News(share, share * size)
 
     def page(self, pattern: str, *, is_stale: bool) -> Pattern | None:
@@ -139,18 +139,22 @@ class Novelty:
         found = self._patterns.get(pattern[:MAX_WHAT])
         return found if found is not None and found.since else None
 
-    def _add(self, cells: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    def _add(self, cells: Iterable[int]) -> list[bool]:
         """Remember cells; return which of them were empty."""
-        if self._seen is None:
-            is_new = np.isin(cells, self._first, invert=True)
-            self._first = np.concatenate((self._first, cells[is_new]))
-            if len(self._first) > _FIRST:
-                self._seen = np.zeros(_BITS // 8, np.uint8)
-                first, self._first = self._first, np.empty(0, np.uint32)
+        bitmap = self._bitmap
+        if not bitmap:
+            known = set(self._first)
+            is_new = [cell not in known for cell in cells]
+            self._first.extend(itertools.compress(cells, is_new))
+            if len(self._first) >= _FIRST:
+                self._bitmap = bytearray(_BITS // 8)
+                first, self._first = self._first, array("I")
                 self._add(first)
             return is_new
-        at, bits = cells >> np.uint32(3), (1 << (cells & np.uint32(7))).astype(np.uint8)
-        is_new = self._seen[at] & bits == 0
-        np.bitwise_or.at(self._seen, at, bits)
-        self._filled += int(is_new.sum())
+        is_new = []
+        for cell in cells:
+            at, bit = cell >> 3, 1 << (cell & 7)
+            is_new.append(not bitmap[at] & bit)
+            bitmap[at] |= bit
+        self._filled += sum(is_new)
         return is_new

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
-from scrapy_neardup.dust.novelty import Novelty
+from scrapy_neardup.dust.novelty import REMEMBERED, Novelty
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -26,6 +28,8 @@ MAX_HOSTS: Final = 256
 
 MIN_PAGES: Final = 8
 """Number of pages of a host from which on its patterns are watched."""
+
+_FEW: Final = 2 * REMEMBERED
 
 
 class PatternBudget:
@@ -62,7 +66,10 @@ class PatternBudget:
             return not repeats
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        news = novelty.news(page.text.row_shingles)
+        shingles = page.text.row_shingles  # in any order, some of them repeated
+        few = np.partition(shingles, _FEW)[:_FEW] if len(shingles) > _FEW else shingles
+        lowest = sorted(set(few.tolist()))
+        news = novelty.news(lowest, len(shingles) if len(shingles) > _FEW else len(lowest))
         spent = novelty.page(parts.pattern, is_stale=repeats or news.is_stale)
         if spent is not None:
             self._journal.spent(name, parts.pattern, spent)

@@ -38,6 +38,7 @@ from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host, Hosts
 from scrapy_neardup.dust.known import unordered_hash
+from scrapy_neardup.dust.rulebook import TOPIC
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.verdict import Decision
 
@@ -268,15 +269,15 @@ class UrlRules:
         """Return the URLs of skipped requests that are made to confirm their rules."""
         lacking: Counter[tuple[str, Rule]] = Counter()
         chosen = []
-        # One request may confirm several rules.
-        for url in sorted(
-            self._skipped, key=lambda url: (-len(self._skipped[url].rules), hash_of(url, VALUE_BITS))
+        for url, skipped in sorted(  # one request may confirm several rules
+            self._skipped.items(),
+            key=lambda each: (-len(each[1].rules), hash_of(each[0], VALUE_BITS)),
         ):
             parts = Parts.of(url)
             host = parts and self._hosts.get(parts.host)
             if not parts or not host:
                 continue
-            keys = [(parts.host, rule) for rule in self._skipped[url].rules]
+            keys = [(parts.host, rule) for rule in skipped.rules]
             for key in keys:
                 lacking.setdefault(key, host.lacks(key[1]) - self._checked[key])
             if any(lacking[key] > 0 for key in keys):
@@ -294,16 +295,18 @@ class UrlRules:
         self._journal.rules(list(rules), self._saveable, skips=self._skips)
         for name, host in self._hosts.items():
             with suppress(StoreError):
-                await self._store.exchange(f"urls {name}", self._member, host.dump())
+                await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
                 if self._job is not None:
-                    topic = f"urls {name} of {self._job}"
+                    topic = f"{TOPIC} {name} of {self._job}"
                     await self._store.exchange(topic, "state", host.state())
 
     async def _meet(self, name: str) -> None:
         """Load what an earlier run or other crawlers have learnt of a host."""
         if self._job is not None:
             with suppress(StoreError):
-                for state in await self._store.exchange(f"urls {name} of {self._job}", "", None):
+                for state in await self._store.exchange(
+                    f"{TOPIC} {name} of {self._job}", "", None
+                ):
                     if (host := Host.restored(state)) is not None:
                         self._hosts.add(name, host)
         await self._exchange(name, self._hosts.met(name))
@@ -312,7 +315,7 @@ class UrlRules:
         """Exchange with other crawlers what was learnt of a host."""
         mine = host.dump()
         with suppress(StoreError):  # the next exchange makes up for it
-            heard = await self._store.exchange(f"urls {name}", self._member, mine)
+            heard = await self._store.exchange(f"{TOPIC} {name}", self._member, mine)
             self._tell(host.add_others(value for value in heard if value != mine))
 
     def _save(self) -> None:
