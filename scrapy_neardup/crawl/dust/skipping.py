@@ -115,8 +115,8 @@ class UrlRules:
         self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
         self._waiting: set[str] = set()
         """Addresses of skipped requests whose page was only pending."""
-        self._checked: Counter[tuple[str, Rule]] = Counter()
-        """Rules of hosts -> requests that were made before the end to confirm them."""
+        self._lacking: Counter[tuple[str, Rule]] = Counter()
+        """Rules of hosts -> requests that are to be made before the end to confirm them."""
         self._saveable = 0
         self._budget = PatternBudget(settings, journal)
         folder = job_dir(crawler.settings)
@@ -267,7 +267,7 @@ class UrlRules:
 
     def _unchecked(self) -> list[str]:
         """Return the URLs of skipped requests that are made to confirm their rules."""
-        lacking: Counter[tuple[str, Rule]] = Counter()
+        met: set[tuple[str, Rule]] = set()
         chosen = []
         for url, skipped in sorted(  # one request may confirm several rules
             self._skipped.items(),
@@ -278,11 +278,12 @@ class UrlRules:
             if not parts or not host:
                 continue
             keys = [(parts.host, rule) for rule in skipped.rules]
-            for key in keys:
-                lacking.setdefault(key, host.lacks(key[1]) - self._checked[key])
-            if any(lacking[key] > 0 for key in keys):
-                lacking.subtract(keys)
-                self._checked.update(keys)
+            for key in set(keys) - met:
+                lacks = host.lacks(key[1])
+                self._lacking[key] = min(self._lacking.get(key, lacks), lacks)
+            met.update(keys)
+            if any(self._lacking[key] > 0 for key in keys):
+                self._lacking.subtract(keys)
                 chosen.append(url)
         return chosen
 
