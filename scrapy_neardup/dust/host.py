@@ -133,8 +133,9 @@ class Host:
             neither for nor against a rule.
         """
         canonical, used = self._book.apply(page)
-        if match is not None:
-            seen = self._known.shown(key_of(self._book.apply(match)[0]))
+        of = None if match is None else self._book.apply(match)[0]
+        if of is not None:
+            seen = self._known.shown(key_of(of))
             content = content if seen is None else seen
         if words:
             same = self._known.same_words(words, content)
@@ -148,8 +149,8 @@ class Host:
             page, canonical, used, content, is_new=is_new, brings=brings
         )
         changes += compared
-        if match is not None:
-            changes += self._repeats(page, canonical, match, content)
+        if match is not None and of is not None:
+            changes += self._repeats(page, canonical, match, of, content)
         if any(not change.begins for change in changes):
             self._known.forget_derived()
             canonical = self._book.apply(page)[0]
@@ -232,14 +233,11 @@ class Host:
                 part = next(each for each in page.query if name_of(each) == name)
                 if len(part) <= MAX_VALUE and len(base.query) == len(page.query) - 1:
                     yield Rule(VALUE, part), base, True
-        absent = [rule for name, rule in self._names.items() if name not in names]
-        for rule in dict.fromkeys((*absent, *self._book.open())):
-            evidence = self._book.get(rule)
-            if evidence is not None and evidence.counter is not None:
-                continue
+        unheard = [rule for rule in self._names.values() if self._book.get(rule) is None]
+        for rule in (*unheard, *self._book.open()):
             if rule.kind != PARAMETER or rule.what not in names:
                 applied = rule.apply(page)
-                yield rule, applied, applied != page or rule in used
+                yield rule, applied, (applied is not page and applied != page) or rule in used
 
     def _doubt_joint(self, page: Parts, content: int) -> None:
         """Note that parameters that occur together may have an effect together."""
@@ -249,11 +247,13 @@ class Host:
             if (evidence := self._book.get(Rule(PARAMETER, name))) is not None:
                 evidence.joint_counter = True
 
-    def _repeats(self, page: Parts, canonical: Parts, match: Parts, content: int) -> list[Change]:
-        """Learn from a page and the one that it repeats."""
+    def _repeats(
+        self, page: Parts, canonical: Parts, match: Parts, of: Parts, content: int
+    ) -> list[Change]:
+        """Learn from a page and the one that it repeats, which is `of` under the rules."""
         changes = []
         pair = (page.url, match.url)
-        rules = difference(canonical, self._book.apply(match)[0])
+        rules = difference(canonical, of)
         for rule in rules:
             if rule.kind == SEGMENT and rule.what.isdecimal():
                 continue  # two numbered pages that are alike, not a rule
