@@ -11,11 +11,13 @@ NEARDUP_ACTION follows its links.
     python benchmarks/traps.py --preset notes --footer sentence FOLDER
     python benchmarks/traps.py FOLDER -s NEARDUP_SHINGLE_SIZE=4 \\
         --run later:NEARDUP_ACTION=deprioritize,NEARDUP_PRIORITY_ADJUST=-1000
+    python benchmarks/traps.py FOLDER --years 3 --runs drop,rules,maybedont,discarder
     python benchmarks/traps.py --quick
 """
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sys
@@ -26,12 +28,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import crawling
 from crawling import BREADTH_FIRST, PLUGIN, Crawl, Dropping, Job, served
 from harness import arguments, in_own_process
 from trapsite import PRESETS, Traps, TrapSite
-from traptruth import CLASSES, SORTED, Tally, Truth, judge
+from traptruth import CLASSES, FIRST, SORTED, Tally, Truth, judge
 
 from scrapy_neardup.text import Extractor
 
@@ -47,11 +50,37 @@ class ExactText(Dropping):
         return words if len(words) >= _MIN_WORDS else None
 
 
+class MaybeDont:
+    """The middleware of MaybeDont (PyPI), at its defaults, for every request."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Any:
+        from maybedont.scrapy_middleware import AvoidDupContentMiddleware
+
+        middleware = AvoidDupContentMiddleware.from_crawler(crawler)
+        middleware.skip = lambda _: False
+        return middleware
+
+
+DISCARDED = [
+    {"order": 1, "urlPattern": {"include": ["127.0.0.1"]}, "processor": "queryRemoval",
+     "args": ["sid", "utm_source", "utm_campaign", "sort"]},
+    {"order": 2, "urlPattern": {"include": ["127.0.0.1/print/"]}, "processor": "subpathRemoval",
+     "args": [0]},
+]  # fmt: skip
+"""Rules for duplicate-url-discarder (PyPI), written by hand for these traps."""
 RUNS = {
     "none": {},
     "exact": {"SPIDER_MIDDLEWARES": {ExactText: 60}},
     "simhash": PLUGIN | {"NEARDUP_METHOD": "simhash"},
+    "drop": PLUGIN,
+    "rules": PLUGIN | {"NEARDUP_URLS": "skip"},
+    "maybedont": PLUGIN
+    | {"DOWNLOADER_MIDDLEWARES": {MaybeDont: 80}, "AVOID_DUP_CONTENT_ENABLED": True},
+    "discarder": PLUGIN | {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"},
 }
+USUAL = "exact,simhash"
+
 BUDGETS = (0.10, 0.25, 0.50, 0.75, 1.00)
 ENOUGH = 0.99
 TRAPS = ("session id", "campaign", "sort order", "printable", "soft 404", "another page")
@@ -118,6 +147,7 @@ def rows(tallies: dict[str, Tally], budget: int) -> Iterator[tuple[str, list[str
         "requests": lambda t: f"{t.requests:,}",
         "requests saved": lambda t: f"{1 - t.requests / budget:.3f}",
         "  of others than months": lambda t: f"{1 - (t.requests - t.months.total()) / others:.3f}",
+        f"needless after the first {FIRST}": lambda t: f"{t.needless:,}",
         "pages kept": lambda t: f"{t.kept:,}",
         "pages dropped": lambda t: f"{t.dropped:,}",
         "months of the calendar kept": lambda t: f"{t.months[False]:,}",
@@ -234,7 +264,7 @@ def main() -> None:
         __doc__,
         "folder",
         check=wrong,
-        runs=(",".join(RUNS), "which of the runs of old"),
+        runs=(USUAL, f"which of {', '.join(list(RUNS)[1:])}"),
         run=([""], "NAME:KEY=VALUE,...: one more, of the plugin under these settings"),
         s=([""], "KEY=VALUE: a setting of all runs, or one of the plugin"),
         max_requests=(0, "of a run (0: no bound)"),
@@ -263,6 +293,10 @@ def main() -> None:
             raise SystemExit(f"{folder} holds no HTML pages")
         changed = [f"{name} {value}" for name, value in own.items()]
         title = ", ".join([f"{folder.name}, preset {options.preset or '(none)'}", *changed])
+        rules = Path(scratch, "rules.json")
+        rules.write_text(json.dumps(DISCARDED))
+        for name in runs.keys() & {"discarder"}:
+            runs[name] = runs[name] | {"DUD_LOAD_RULE_PATHS": [str(rules)]}
         report(site, runs, options.max_requests, title, options.examples)
 
 

@@ -26,6 +26,8 @@ from trapsite import CALENDAR, HOME, MISSING, Showing, TrapSite
 from scrapy_neardup.text import Content, Extractor, parse_html
 
 CLASSES = {"J = 1": 1.0, ".99 <= J < 1": 0.99, ".95 <= J < .99": 0.95, ".9 <= J < .95": DUPLICATE}
+FIRST = 500
+"""Requests of a crawl after which duplicates count as needless: rules need some to be learnt."""
 SORTED = "J < .9, same page"
 """The class of duplicates whose text is the same in another order."""
 
@@ -43,6 +45,8 @@ class Tally:
     """By class of J, and by the trap that made them."""
     found: Counter[str] = field(default_factory=Counter)
     """Dropped duplicates, in the same way."""
+    needless: int = 0
+    """Duplicates after the first `FIRST` requests."""
     right: int = 0
     """Drops whose content had been delivered, months apart."""
     months: Counter[bool] = field(default_factory=Counter)
@@ -163,6 +167,7 @@ def _judge(tally: Tally, record: Record, showing: Showing, met: _Earlier, kept: 
     same_page, nearest, _ = met.nearest(showing)
     kept_page, kept_nearest, of = kept.nearest(showing)
     if same_page or nearest:
+        tally.needless += len(tally.coverage) >= FIRST
         kind = next((name for name, least in CLASSES.items() if nearest >= least), SORTED)
         for group in ("all", kind, showing.trap or "another page"):
             tally.duplicates[group] += 1

@@ -32,7 +32,8 @@ class Kind:
     variants: tuple[str, ...]
     """Templates of a page's other addresses."""
     fallback: str | None = None
-    """What an address shows that doesn't matter: the page (None), or the same everywhere."""
+    """What an address shows that doesn't matter: the page (None), or the same everywhere. With
+    ``"below"`` one that matters shows the page, too, and a text of its own below."""
     where: str = "anywhere"
     """Which pages they matter on: ``"anywhere"``, ``"folder"`` or ``"end"``."""
 
@@ -61,6 +62,8 @@ partners ?ref= | some partners have own pages | {0}?ref=anna {0}?ref=bob
 /en_GB/ | some pages are another one in Britain | /en_GB{1}
 index.html | some folders have both | {0}index.html
 folder ?tab= | all pages of one folder have reviews | {0}?tab=all {0}?tab=reviews |  | folder
+below ?tab= | some products have reviews below | {0}?tab=all {0}?tab=reviews | below
+below /print/ | some printed pages end with an appendix | /print{0} | below
 end ?lang= | the last pages are translated | {0}?lang=de {0}?lang=fr |  | end
 end ?sid= | sid is a story on the last pages | {0}?sid=04a9 {0}?sid=77bf |  | end
 """
@@ -93,9 +96,11 @@ class Site:
                 "end": number >= (1 - SHARE) * PAGES,
             }[kind.where]
             self.shows[url] = url
+            below = f"{url} " if kind.fallback == "below" else ""
+            instead = url if below else kind.fallback or url
             self._links[url] = [each.format(url, url[3:]) for each in kind.variants]
             for other in self._links[url]:
-                self.shows[other] = other if matters else kind.fallback or url
+                self.shows[other] = below + other if matters else instead
         parts = range(0, PAGES, LISTED)
         self._links["/"] = [f"/list/{part // LISTED}/" for part in parts]
         for part in parts:
@@ -109,8 +114,11 @@ class Site:
         content = self.shows.get(url)
         if content is None:
             return 404, ""
-        chance = Random(f"{self._seed} {content}")
-        text = " ".join(chance.choices(WORDS, k=chance.randint(60, 200)))
+        texts = []
+        for part in content.split():
+            chance = Random(f"{self._seed} {part}")
+            texts += chance.choices(WORDS, k=chance.randint(60, 200))
+        text = " ".join(texts)
         links = (f'<li><a href="{escape(u)}">more</a></li>' for u in self._links.get(url, ()))
         title = " ".join(chance.choices(WORDS, k=3))
         menu = " ".join(f'<a href="/">{word}</a>' for word in WORDS[:12])

@@ -2,47 +2,87 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 
 import click
 
-from scrapy_neardup.cli.common import output
-from scrapy_neardup.cli.flags import output_option
+from scrapy_neardup.cli.common import Unusable, escaped, output
+from scrapy_neardup.cli.flags import output_option, setting_option
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.readers.lines import lines
 from scrapy_neardup.reports.auditlines import unpacked
 from scrapy_neardup.reports.crawldiff import CHANGES, Comparison, PageText, page_lines
+from scrapy_neardup.stores.admin import Admin, StoredPage, is_store, viewed
+from scrapy_neardup.stores.keys import FIELDS, OWN
 
 
 @click.command()
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
+@setting_option("namespace", help="Of stores: the namespace, unless it is the only one.")
 @output_option
-def changes(*, old: str, new: str, path: str) -> None:
+def changes(*, old: str, new: str, namespace: str | None, path: str) -> None:
     """Compare two crawls page by page: what is new, gone or changed, and which lines.
 
     OLD and NEW are files that NEARDUP_AUDIT names, or outputs of scan, perhaps compressed
-    with gzip. A JSON line is printed for each page that isn't unchanged, and a summary on
-    standard error. Lines are compared where both audits hold texts (NEARDUP_AUDIT_TEXT),
-    else fingerprints.
+    with gzip, or two stores in SQLite made with one NEARDUP_HASH_KEY. A JSON line is printed for
+    each page that isn't unchanged, and a summary on standard error. Lines are compared where
+    both audits hold texts (NEARDUP_AUDIT_TEXT), else fingerprints; a store holds no page that
+    repeated another one, which may so be called new or gone.
 
     \b
     Example:
       scrapy-neardup changes january.jsonl february.jsonl
     """  # noqa: D301  (click's mark for lines to keep)
-    comparison = Comparison(_pages(old))
+    if is_store(old) != is_store(new):
+        raise click.UsageError("A store is compared with a store: audits have other fingerprints.")
+    if is_store(old):
+        before, after = asyncio.run(_stored(old, new, namespace))
+        comparison = Comparison(before)
+        found = comparison.changes(after, before)
+    else:
+        comparison = Comparison(_pages(old))
+        found = comparison.changes(_pages(new), _pages(old))
     with output(path) as results:
-        for change in comparison.changes(_pages(new), _pages(old)):
+        for change in found:
             results.write(json.dumps(change.line(), ensure_ascii=False) + "\n")
     counts = (f"{comparison.counts[kind]:,} {kind}" for kind in CHANGES)
     click.echo(f"Pages: {', '.join(counts)}", err=True)
     if comparison.by_fingerprint:
         click.echo(
-            f"Of {comparison.by_fingerprint:,} of them only fingerprints could be compared, which"
-            " don't show small changes; NEARDUP_AUDIT_TEXT = True puts texts into an audit",
+            f"Of {comparison.by_fingerprint:,} of them only fingerprints could be compared: an"
+            " estimate, which doesn't show small changes; NEARDUP_AUDIT_TEXT = True puts texts"
+            " into an audit",
             err=True,
         )
+
+
+async def _read(admin: Admin, namespace: str) -> tuple[dict[str, str], list[StoredPage] | None]:
+    report = await admin.report(namespace)
+    return ({} if report is None else report.parameters), await admin.pages(namespace)
+
+
+async def _stored(old: str, new: str, namespace: str | None) -> list[list[PageText]]:
+    """Return the pages of two stores that are made alike."""
+    made, pages = [], []
+    for uri in (old, new):
+        parameters, stored = await viewed(uri, namespace, _read)
+        if stored is None:
+            raise Unusable(f"{escaped(uri)}: such a store can't list its pages; compare audits")
+        made.append(parameters)
+        pages.append([
+            PageText(page.url or f"{page.page_id:016x}", f"{page.fingerprint:016x}", None)
+            for page in stored
+        ])  # fmt: skip
+    if made[0] != made[1] or made[0].get(FIELDS[0]) == OWN:
+        raise Unusable(
+            f"{escaped(old)} and {escaped(new)} can't be compared, as their pages were hashed with"
+            " other keys or settings: crawl with the same settings and NEARDUP_HASH_KEY, or"
+            " compare audits"
+        )
+    return pages
 
 
 def _pages(path: str) -> Iterator[PageText]:

@@ -1,7 +1,8 @@
-"""``scrapy-neardup rules``: rules of addresses, from the audits of crawls or from a trial."""
+"""``scrapy-neardup rules``: rules of addresses, from audits, from a store or from a trial."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -12,17 +13,18 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.common import Progress, Unusable, escaped, output
-from scrapy_neardup.cli.flags import output_option, progress_option
+from scrapy_neardup.cli.flags import output_option, progress_option, setting_option
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
-from scrapy_neardup.dust.hindsight import Finding, Findings, findings
+from scrapy_neardup.dust.hindsight import Finding, Findings, findings, learnt
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.addressrules import judged_pages
 from scrapy_neardup.reports.reportpage import saved_by_rules
+from scrapy_neardup.stores.admin import is_store, viewed
 
 
 @click.command()
-@click.argument("sources", metavar="AUDIT...|URL", nargs=-1, required=True)
+@click.argument("sources", metavar="AUDIT...|STORE|URL", nargs=-1, required=True)
 @click.option(
     "--format",
     "form",
@@ -38,6 +40,7 @@ from scrapy_neardup.reports.reportpage import saved_by_rules
     default=1000,
     help="With URL: responses after which the trial ends.",
 )
+@setting_option("namespace", help="With STORE: the namespace, unless it is the only one.")
 @click.option(
     "--skip-torn",
     is_flag=True,
@@ -50,6 +53,7 @@ def rules(
     sources: tuple[str, ...],
     form: str,
     pages: int,
+    namespace: str | None,
     skip_torn: bool,
     path: str,
     progress: bool | None,
@@ -57,23 +61,34 @@ def rules(
     """Show the rules that a site's addresses follow: ?sid= has no effect.
 
     AUDIT is a file that NEARDUP_AUDIT names; with URL some pages of a site are crawled, as
-    try does. Each rule is checked against all pages: how many confirm it, how many contradict
-    it, and how many requests it would have saved. Only rules that hold are written in the
-    formats dud and deny.
+    try does; of a STORE such as sqlite:neardup.db, the rules are shown that its crawlers have
+    learnt, though not what they would have saved. Otherwise, each rule is checked against all
+    pages: how many confirm it, how many contradict it, and how many requests it would have
+    saved. Only rules that hold are written in the formats dud and deny.
 
     \b
     Examples:
       scrapy-neardup rules audit.jsonl
+      scrapy-neardup rules redis://localhost:6379/0 --namespace shop
       scrapy-neardup rules https://www.example.com/ --format dud --output rules.json
     """  # noqa: D301  (click's mark for lines to keep)
-    if any(source.startswith(("http://", "https://")) for source in sources):
-        if len(sources) > 1:
-            raise click.UsageError("Give a URL alone: audits and other sites are other runs.")
-        found = _tried(sources[0], pages, progress)
+    first, *others = sorted(sources, key=lambda source: not (_is_url(source) or is_store(source)))
+    if others and (_is_url(first) or is_store(first)):
+        raise click.UsageError("Give a URL or a store alone: audits and others are other runs.")
+    if _is_url(first):
+        found = _tried(first, pages, progress)
+    elif is_store(first):
+        found = learnt(
+            asyncio.run(viewed(first, namespace, lambda admin, name: admin.notices(name)))
+        )
     else:
         found = findings(judged_pages(audit_entries(sources, skip_torn=skip_torn)))
     with output(path) as results:
         results.write(_FORMS[form](found))
+
+
+def _is_url(source: str) -> bool:
+    return source.startswith(("http://", "https://"))
 
 
 def _tried(url: str, pages: int, progress: bool | None) -> Findings:
@@ -107,9 +122,8 @@ def _text(found: Findings) -> str:
         confirmed = f"{finding.support:,} confirm it"
         against = f", {finding.contradictions:,} contradict it" if finding.contradictions else ""
         few = "" if finding.holds or against else f", {finding.rule.needed} are needed"
-        lines.append(
-            f"{finding.saved:9,}  {escaped(str(finding.rule))} ({confirmed}{against}{few})"
-        )
+        saved = f"{finding.saved:,}" if found.pages else ""
+        lines.append(f"{saved:>9}  {escaped(str(finding.rule))} ({confirmed}{against}{few})")
         if (pair := finding.counter or finding.example) is not None:
             says = "is another page than" if finding.counter else "shows"
             lines.append(f"{'':11}{escaped(pair[0])} {says} {escaped(pair[1])}")

@@ -15,6 +15,7 @@ from scrapy_neardup.dust.addresses import Parts
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host
 from scrapy_neardup.dust.observations import Pair
+from scrapy_neardup.dust.rulebook import TOPIC, RuleBook
 from scrapy_neardup.dust.urlrule import EMPTY, Rule
 
 
@@ -107,6 +108,26 @@ def findings(pages: Iterable[JudgedPage]) -> Findings:
         found.rules += [finding for finding in rules if finding.support]
         found.saved += _saved_together([f.rule for f in rules if f.holds], met)
     found.rules.sort(key=lambda finding: (finding.holds, finding.saved), reverse=True)
+    return found
+
+
+def learnt(notices: Iterable[tuple[str, bytes]]) -> Findings:
+    """Return the rules that crawlers have posted, by topic; what they saved isn't known."""
+    books: defaultdict[str, RuleBook] = defaultdict(RuleBook)
+    for topic, dump in notices:
+        about, _, host = topic.partition(" ")
+        if about == TOPIC and " " not in host:
+            books[host].add_others([dump])
+    found = Findings()
+    for host, book in books.items():
+        for rule, evidence in book.supported():
+            counters = int(evidence.counter is not None)
+            found.rules.append(
+                Finding(
+                    host, rule, evidence.confirmed, counters, evidence.example, evidence.counter
+                )
+            )
+    found.rules.sort(key=lambda finding: (finding.holds, finding.support), reverse=True)
     return found
 
 

@@ -56,7 +56,7 @@ class Host:
     def __init__(self) -> None:
         self._known = KnownPages()
         self._book = RuleBook()
-        self._names: dict[str, None] = {}  # of the first parameters
+        self._names: dict[str, Rule] = {}  # of the first parameters
         self._empty = EmptyPatterns()
 
     @property
@@ -92,7 +92,7 @@ class Host:
 
     def knows(self, page: Parts) -> bool:
         """Whether this very URL is known."""
-        return page in self._known
+        return key_of(page) in self._known
 
     def joined(self, page: Parts) -> tuple[int, tuple[Rule, ...]]:
         """Return the key that all URLs of the page have under the rules, and the rules used."""
@@ -109,6 +109,7 @@ class Host:
         is_new: bool,
         match: Parts | None = None,
         words: int = 0,
+        brings: bool = True,
         is_short: bool = False,
     ) -> Lesson:
         """Learn from a page that was judged.
@@ -122,14 +123,19 @@ class Host:
         words
             Hash of its words in any order; 0: unknown. A new page with the words of another one is
             that page in another order (a list that is sorted differently).
+        brings
+            Whether it brings anything that the host hasn't shown. If not, a new page is evidence
+            against a rule only if that is about a parameter, and no other rule has a part in it:
+            printed pages lack a line, or add one.
         is_short
             Whether the page has to be equal to be a duplicate, and `words` leaves out what may
             change with each response. Then a new page with the words of another one is evidence
             neither for nor against a rule.
         """
         canonical, used = self._book.apply(page)
-        if match is not None:
-            seen = self._known.shown(key_of(self._book.apply(match)[0]))
+        of = None if match is None else self._book.apply(match)[0]
+        if of is not None:
+            seen = self._known.shown(key_of(of))
             content = content if seen is None else seen
         if words:
             same = self._known.same_words(words, content)
@@ -138,13 +144,18 @@ class Host:
                 return Lesson([], is_joined=False)
             if same is not None and is_new:
                 content, is_new = same, False
-        changes, is_joined = self._compare(page, canonical, used, content, is_new=is_new)
-        if match is not None:
-            changes += self._repeats(page, canonical, match, content)
+        changes = self._of_pattern(page, content, match, is_new=is_new and brings)
+        compared, is_joined = self._compare(
+            page, canonical, used, content, is_new=is_new, brings=brings
+        )
+        changes += compared
+        if match is not None and of is not None:
+            changes += self._repeats(page, canonical, match, of, content)
         if any(not change.begins for change in changes):
             self._known.forget_derived()
             canonical = self._book.apply(page)[0]
-        self._known.add(page, canonical, content)
+        stays = is_new and not brings and self._known.shown(key_of(canonical)) is not None
+        self._known.add(page, page if stays else canonical, content)
         return Lesson(changes, is_joined)
 
     def lacks(self, rule: Rule) -> int:
@@ -162,29 +173,45 @@ class Host:
 
     # Learning
 
+    def _of_pattern(
+        self, page: Parts, content: int, match: Parts | None, *, is_new: bool
+    ) -> list[Change]:
+        """Learn whether the page's pattern ever says anything."""
+        if match is not None and (begun := self._empty.repeats(page, content, match.url)):
+            return [Change(begun, begins=True, pair=(page.url, match.url))]
+        if is_new and (ended := self._empty.is_new(page)) is not None:
+            return [Change(ended, begins=False, pair=(page.url, ""))]
+        return []
+
     def _compare(
-        self, page: Parts, canonical: Parts, used: Collection[Rule], content: int, *, is_new: bool
+        self,
+        page: Parts,
+        canonical: Parts,
+        used: Collection[Rule],
+        content: int,
+        *,
+        is_new: bool,
+        brings: bool,
     ) -> Lesson:
         """Compare a page with its relatives."""
         changes: list[Change] = []
-        is_joined = False
-        if is_new and (found := self.find(page)) is not None and found.content != content:
+        is_joined, known = False, self._known
+        found = self.find(page) if is_new and brings else None
+        if found is not None and found.content != content:
             changes += self._book.end(found.rules, (page.url, canonical.url))
-            self._known.forget_derived()
+            known.forget_derived()
             canonical, used = self._book.apply(page)
-        if is_new and (ended := self._empty.is_new(page)) is not None:
-            changes.append(Change(ended, begins=False, pair=(page.url, "")))
         for rule, other, changed in self._candidates(canonical, used):
             for key in relatives(rule, other, changed=changed):
-                if (shown := self._known.shown(key)) is None:
+                if (shown := known.shown(key)) is None:
                     continue
                 pair = (page.url, other.url)
                 if shown == content:
                     is_joined |= rule in self._book.active
                     changes += self._book.support(rule, content, other.section, pair)
-                elif is_new:
+                elif is_new and (brings or (rule.kind != SEGMENT and not used and key in known)):
                     changes += self._book.end((rule,), pair)
-        if is_new and len(canonical.query) >= _SEVERAL:
+        if is_new and brings and len(canonical.query) >= _SEVERAL:
             self._doubt_joint(canonical, content)
         return Lesson(changes, is_joined)
 
@@ -200,20 +227,17 @@ class Host:
             rule, base = Rule(PARAMETER, name), page.without(name)
             yield rule, base, True
             if len(self._names) < MAX_NAMES:
-                self._names[name] = None
+                self._names[name] = rule
             evidence = self._book.get(rule)
             if evidence is not None and evidence.counter is not None:
                 part = next(each for each in page.query if name_of(each) == name)
                 if len(part) <= MAX_VALUE and len(base.query) == len(page.query) - 1:
                     yield Rule(VALUE, part), base, True
-        absent = [Rule(PARAMETER, name) for name in self._names if name not in names]
-        for rule in dict.fromkeys((*absent, *self._book.open())):
-            evidence = self._book.get(rule)
-            if evidence is not None and evidence.counter is not None:
-                continue
+        unheard = [rule for rule in self._names.values() if self._book.get(rule) is None]
+        for rule in (*unheard, *self._book.open()):
             if rule.kind != PARAMETER or rule.what not in names:
                 applied = rule.apply(page)
-                yield rule, applied, applied != page or rule in used
+                yield rule, applied, (applied is not page and applied != page) or rule in used
 
     def _doubt_joint(self, page: Parts, content: int) -> None:
         """Note that parameters that occur together may have an effect together."""
@@ -223,13 +247,13 @@ class Host:
             if (evidence := self._book.get(Rule(PARAMETER, name))) is not None:
                 evidence.joint_counter = True
 
-    def _repeats(self, page: Parts, canonical: Parts, match: Parts, content: int) -> list[Change]:
-        """Learn from a page and the one that it repeats."""
+    def _repeats(
+        self, page: Parts, canonical: Parts, match: Parts, of: Parts, content: int
+    ) -> list[Change]:
+        """Learn from a page and the one that it repeats, which is `of` under the rules."""
         changes = []
         pair = (page.url, match.url)
-        if (begun := self._empty.repeats(page, content, match.url)) is not None:
-            changes.append(Change(begun, begins=True, pair=pair))
-        rules = difference(canonical, self._book.apply(match)[0])
+        rules = difference(canonical, of)
         for rule in rules:
             if rule.kind == SEGMENT and rule.what.isdecimal():
                 continue  # two numbered pages that are alike, not a rule

@@ -39,9 +39,9 @@ class KnownPages:
         """Bytes that are held."""
         return self._known.nbytes + self._derived.nbytes
 
-    def __contains__(self, page: Parts) -> bool:
-        """Whether this very URL is known."""
-        return self._known.get(key_of(page)) is not None
+    def __contains__(self, key: int) -> bool:
+        """Whether a URL is known by its key without rules."""
+        return self._known.get(key) is not None
 
     def shown(self, key: int) -> int | None:
         """Return the content of a URL by its key; None if it isn't known."""

@@ -12,6 +12,9 @@ from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.observations import Evidence, Pair
 from scrapy_neardup.dust.urlrule import EMPTY, PARAMETER, SEGMENT, VALUE, Rule
 
+TOPIC: Final = "urls"
+"""First word of the topics under which crawlers exchange the rules of hosts."""
+
 MAX_RULES: Final = 20
 """Maximum number of rules of a host that have evidence."""
 

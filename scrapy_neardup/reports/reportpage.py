@@ -252,6 +252,9 @@ def counted(number: int, thing: str) -> str:
 
 def saved_by_rules(found: Findings) -> str:
     """Return the number of pages that rules of addresses would have saved, as a sentence."""
+    if not found.pages:
+        holds = "holds" if len(found.holding) == 1 else "hold"
+        return f"{counted(len(found.holding), 'rule')} {holds}."
     worth = f"{found.saved:,} of {counted(found.pages, 'page')}"
     return f"{counted(len(found.holding), 'rule')} would have saved {worth}."
 

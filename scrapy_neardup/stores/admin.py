@@ -5,14 +5,17 @@ The store isn't opened, so its parameters need not be known. Only `Admin.clear` 
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.stores import imported
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.urls import redact_store
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,16 @@ class NamespaceReport:
     busiest: list[BusyBucket] = field(default_factory=list)
 
 
+class StoredPage(NamedTuple):
+    """A page that a store holds."""
+
+    url: str | None
+    """As the store has it (`NEARDUP_STORE_URLS`)."""
+    page_id: int
+    fingerprint: int
+    """Comparable within stores of one key, scope and schema."""
+
+
 class Admin(Protocol):
     """A view of all namespaces of one store."""
 
@@ -47,6 +60,12 @@ class Admin(Protocol):
 
     async def report(self, namespace: str) -> NamespaceReport | None:
         """Count and measure a namespace; None if there is none."""
+
+    async def pages(self, namespace: str) -> list[StoredPage] | None:
+        """Return the kept pages of a namespace; None where such a store can't list them."""
+
+    async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
+        """Return the topic and the value of each notice of a namespace (`Store.exchange`)."""
 
     async def clear(self, namespace: str) -> None:
         """Remove a namespace. No crawl may be using it."""
@@ -81,3 +100,28 @@ def store_admin(uri: str) -> AbstractAsyncContextManager[Admin]:
         )
     view: AbstractAsyncContextManager[Admin] = imported(ADMINS[scheme], uri)(uri)
     return view
+
+
+def is_store(source: str) -> bool:
+    """Whether this is the URI of a store that can be looked at from outside, not a file."""
+    scheme, colon, _ = source.partition(":")
+    return bool(colon) and scheme.lower() in ADMINS
+
+
+async def viewed(
+    uri: str, asked: str | None, read: Callable[[Admin, str], Awaitable[Read]]
+) -> Read:
+    """Return what `read` reads of a namespace: of the one that is asked for, or of the only one.
+
+    Raises
+    ------
+    ConfigurationError
+        It isn't there, or there are several.
+    """
+    async with store_admin(uri) as admin:
+        names = await admin.namespaces()
+        name = names[0] if asked is None and len(names) == 1 else asked
+        if name is not None and name in names:
+            return await read(admin, name)
+    there = ", ".join(map(repr, names)) or "none"
+    raise ConfigurationError(f"--namespace: name one of the store's namespaces: {there}")

@@ -15,7 +15,8 @@ from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.fingerprints.hashing import key_digest
 
-_OWN: Final = "own"
+OWN: Final = "own"
+"""Kind of a key that is the namespace's own."""
 _PUBLIC: Final = "public"
 FIELDS: Final = ("hash_key", "key")
 """Names of the fields of a `KeyRecord`. The second one holds a key, and is shown nowhere."""
@@ -39,7 +40,7 @@ class KeyRecord(NamedTuple):
     def new(cls, asked: bytes | None) -> KeyRecord:
         """Return the record of a new namespace; without a key asked for it gets its own."""
         if asked is None:
-            return cls(_OWN, secrets.token_hex(16))
+            return cls(OWN, secrets.token_hex(16))
         return cls(key_digest(asked) or _PUBLIC)
 
     @classmethod

@@ -1,9 +1,15 @@
 """`scrapy-neardup rules`: from audits to rules, in four formats."""
 
+import asyncio
 import json
 
 import pytest
 from audits import Audit
+from redis_servers import shared_server
+
+from scrapy_neardup.dust.addresses import Parts
+from scrapy_neardup.dust.host import Host
+from scrapy_neardup.stores import open_store
 
 SITE = "https://example.com"
 
@@ -51,5 +57,29 @@ def test_the_report_has_the_same_rules(call, tmp_path):
     assert rules["rules"] == [["example.com", "?sid=… has no effect", 12, pair]]
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+def test_rules_of_a_store_are_those_that_its_crawlers_have_posted(call, tmp_path, kind):
+    uri = f"sqlite:{tmp_path}/s.db" if kind == "sqlite" else shared_server().uri
+    host = Host()
+    for number in range(12):
+        for content, url in ((number, f"{SITE}/p/{number}"), (number, f"{SITE}/p/{number}?sid=1")):
+            host.learn(Parts.of(url), content, is_new="?" not in url)
+
+    async def post():
+        async with open_store(uri, namespace=f"rules {kind}") as store:
+            await store.exchange("urls example.com", "me", host.dump())
+            await store.exchange("urls example.com of a job", "state", host.state())
+            await store.exchange("//other.example", "me", b"of something else")
+
+    asyncio.run(post())
+    asked = ["rules", uri, "--namespace", f"rules {kind}"]
+    assert call(*asked).stdout.splitlines() == [
+        "1 rule holds.", "", "example.com", f"{'':11}?sid=… has no effect (12 confirm it)",
+        f"{'':11}{SITE}/p/0?sid=1 shows {SITE}/p/0",
+    ]  # fmt: skip
+    assert "queryRemoval" in call(*asked, "--format", "dud").stdout
+    assert "name one of" in call(*asked[:-1], "another", status=2).stderr
+
+
 def test_a_url_stands_alone(call):
-    assert "URL alone" in call("rules", SITE, "audit.jsonl", status=2).stderr
+    assert "alone" in call("rules", SITE, "audit.jsonl", status=2).stderr

@@ -126,6 +126,25 @@ def test_a_segment_that_stands_for_another_one():
     assert site.finds("/print/x") == site.finds("/p/y") == {rule}
 
 
+def test_a_printed_page_that_says_nothing_new_is_no_evidence():
+    rule = Rule(SEGMENT, "print", None, 0)
+    site = Site()
+    site.confirm("/print{0}", rule.needed - 1)
+    site.page("/p/a")
+    assert not site.page("/print/p/a", brings=False)  # judged new, as it adds a line
+    assert site.confirm("/print{0}", 1, start=100) == [(rule, True)]
+    assert not site.page("/print/p/1?a=1", brings=False)
+    assert [(c.rule, c.begins) for c in site.page("/print/p/2", "/an appendix")] == [(rule, False)]
+
+
+def test_a_parameter_that_brings_nothing_new_contradicts_where_no_other_rule_has_a_part():
+    site = Site()
+    site.confirm("{0}?id=1", 39)
+    site.page("/p/a")
+    site.page("/p/a?id=1", brings=False)
+    assert not site.confirm("{0}?id=1", 9, start=100)
+
+
 def test_one_value_may_have_no_effect_where_others_have():
     rule = Rule(VALUE, "page=1")
     site = Site()

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from scrapy_neardup.analysis import AnalysedPage
 from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
-from scrapy_neardup.dust.novelty import SAMPLED, Novelty
+from scrapy_neardup.dust.novelty import REMEMBERED, Novelty
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -24,13 +26,10 @@ if TYPE_CHECKING:
 MAX_HOSTS: Final = 256
 """Maximum number of hosts whose patterns are watched."""
 
-MIN_PAGES: Final = 32
+MIN_PAGES: Final = 8
 """Number of pages of a host from which on its patterns are watched."""
 
-MAX_SAMPLE: Final = 32
-"""Maximum number of sampled shingles of a page."""
-
-_SAMPLE_END: Final = (1 << 64) // SAMPLED
+_FEW: Final = 2 * REMEMBERED
 
 
 class PatternBudget:
@@ -54,21 +53,27 @@ class PatternBudget:
     def state(self, state: tuple[BoundedDict[str, Novelty], BoundedDict[str, int]]) -> None:
         self._hosts, self._pages = state
 
-    def judged(self, parts: Parts, page: Page, *, repeats: bool) -> None:
-        """Note what a page brings: nothing, if it repeats another one."""
+    def judged(self, parts: Parts, page: Page, *, repeats: bool) -> bool:
+        """Note what a page brings: nothing, if it repeats another one.
+
+        Return whether it brings anything, as far as that is known.
+        """
         if not isinstance(page, AnalysedPage) or page.text is None:
-            return
+            return not repeats
         name = parts.host
         met = self._pages[name] = self._pages.get(name, 0) + 1
         if met < MIN_PAGES:
-            return
+            return not repeats
         if (novelty := self._hosts.get(name)) is None:
             self._hosts[name] = novelty = Novelty()
-        shingles = page.text.shingles  # ascending
-        most = 0 if repeats else min(int(shingles.searchsorted(_SAMPLE_END)), MAX_SAMPLE)
-        sample = shingles[:most].tolist()
-        if (spent := novelty.page(parts.pattern, sample)) is not None:
+        shingles = page.text.row_shingles  # in any order, some of them repeated
+        few = np.partition(shingles, _FEW)[:_FEW] if len(shingles) > _FEW else shingles
+        lowest = sorted(set(few.tolist()))
+        news = novelty.news(lowest, len(shingles) if len(shingles) > _FEW else len(lowest))
+        spent = novelty.page(parts.pattern, is_stale=repeats or news.is_stale)
+        if spent is not None:
             self._journal.spent(name, parts.pattern, spent)
+        return not (repeats or news.is_copy)
 
     def admits(self, request: Request) -> bool:
         """Whether a request is made; lower its priority if its pattern is spent."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import logging
 import pickle
 import secrets
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,7 @@ from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host, Hosts
 from scrapy_neardup.dust.known import unordered_hash
+from scrapy_neardup.dust.rulebook import TOPIC
 from scrapy_neardup.errors import StoreError
 from scrapy_neardup.verdict import Decision
 
@@ -112,6 +114,8 @@ class UrlRules:
         self._skipped: BoundedDict[str, Skipped] = BoundedDict(REMEMBERED_SKIPS)
         self._waiting: set[str] = set()
         """Addresses of skipped requests whose page was only pending."""
+        self._lacking: Counter[tuple[str, Rule]] = Counter()
+        """Rules of hosts -> requests that are to be made before the end to confirm them."""
         self._saveable = 0
         self._budget = PatternBudget(settings, journal)
         folder = job_dir(crawler.settings)
@@ -194,20 +198,22 @@ class UrlRules:
             await self._meet(parts.host)
         host = self._hosts.met(parts.host)
         match = verdict.match
+        is_short = isinstance(page, AnalysedPage) and page.is_short
+        brings = self._budget.judged(parts, page, repeats=verdict.is_duplicate)
         changes, is_joined = host.learn(
             parts,
             (verdict.page_id if match is None else match.page_id) % (1 << VALUE_BITS),
             is_new=verdict.decision is Decision.NEW,
             match=Parts.of(match.url) if match and match.url else None,
             words=_words(page, content),
-            is_short=isinstance(page, AnalysedPage) and page.is_short,
+            brings=brings and not is_short,
+            is_short=is_short,
         )
         if is_joined:
             self._saveable += 1
             self._journal.count("urls/saveable")
         self._tell(changes)
         pages = self._pages[parts.host] = self._pages.get(parts.host, 0) + 1
-        self._budget.judged(parts, page, repeats=verdict.is_duplicate)
         if changes or not pages % _EXCHANGED:
             await self._exchange(parts.host, host)
 
@@ -261,20 +267,24 @@ class UrlRules:
 
     def _unchecked(self) -> list[str]:
         """Return the URLs of skipped requests that are made to confirm their rules."""
-        lacking: dict[tuple[str, Rule], int] = {}
+        met: set[tuple[str, Rule]] = set()
         chosen = []
-        for url in sorted(self._skipped, key=lambda url: hash_of(url, VALUE_BITS)):
+        for url, skipped in sorted(  # one request may confirm several rules
+            self._skipped.items(),
+            key=lambda each: (-len(each[1].rules), hash_of(each[0], VALUE_BITS)),
+        ):
             parts = Parts.of(url)
             host = parts and self._hosts.get(parts.host)
             if not parts or not host:
                 continue
-            for rule in self._skipped[url].rules:
-                key = parts.host, rule
-                lacking.setdefault(key, host.lacks(rule))
-                if lacking[key] > 0:
-                    lacking[key] -= 1
-                    chosen.append(url)
-                    break
+            keys = [(parts.host, rule) for rule in skipped.rules]
+            for key in set(keys) - met:
+                lacks = host.lacks(key[1])
+                self._lacking[key] = min(self._lacking.get(key, lacks), lacks)
+            met.update(keys)
+            if any(self._lacking[key] > 0 for key in keys):
+                self._lacking.subtract(keys)
+                chosen.append(url)
         return chosen
 
     # Pauses, and other crawlers
@@ -286,16 +296,18 @@ class UrlRules:
         self._journal.rules(list(rules), self._saveable, skips=self._skips)
         for name, host in self._hosts.items():
             with suppress(StoreError):
-                await self._store.exchange(f"urls {name}", self._member, host.dump())
+                await self._store.exchange(f"{TOPIC} {name}", self._member, host.dump())
                 if self._job is not None:
-                    topic = f"urls {name} of {self._job}"
+                    topic = f"{TOPIC} {name} of {self._job}"
                     await self._store.exchange(topic, "state", host.state())
 
     async def _meet(self, name: str) -> None:
         """Load what an earlier run or other crawlers have learnt of a host."""
         if self._job is not None:
             with suppress(StoreError):
-                for state in await self._store.exchange(f"urls {name} of {self._job}", "", None):
+                for state in await self._store.exchange(
+                    f"{TOPIC} {name} of {self._job}", "", None
+                ):
                     if (host := Host.restored(state)) is not None:
                         self._hosts.add(name, host)
         await self._exchange(name, self._hosts.met(name))
@@ -304,7 +316,7 @@ class UrlRules:
         """Exchange with other crawlers what was learnt of a host."""
         mine = host.dump()
         with suppress(StoreError):  # the next exchange makes up for it
-            heard = await self._store.exchange(f"urls {name}", self._member, mine)
+            heard = await self._store.exchange(f"{TOPIC} {name}", self._member, mine)
             self._tell(host.add_others(value for value in heard if value != mine))
 
     def _save(self) -> None:

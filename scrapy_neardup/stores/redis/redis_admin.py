@@ -90,6 +90,20 @@ class RedisAdmin:
             busiest=sorted(busiest, key=lambda bucket: -bucket.entries)[:_SHOWN],
         )
 
+    async def pages(self, namespace: str) -> None:
+        """Return None: entries stand in buckets, without their URLs."""
+
+    async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
+        """Return the topic and the value of each notice of a namespace; costs a SCAN."""
+        found = []
+        async for keys in self._batches(namespace):
+            for key in keys:
+                _, is_notice, topic = key.decode().strip("{}").partition(":notices:")
+                if is_notice:
+                    name = unquote(topic, errors="surrogatepass")
+                    found += [(name, value) for value in await self._client.hvals(key)]
+        return found
+
     async def clear(self, namespace: str) -> None:
         """Remove a namespace. No crawl may be using it."""
         async for keys in self._batches(namespace):

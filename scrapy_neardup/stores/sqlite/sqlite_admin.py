@@ -10,11 +10,12 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
+from struct import error as StructError  # noqa: N812
 
 import numpy as np
 
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.stores.admin import NamespaceReport
+from scrapy_neardup.stores.admin import NamespaceReport, StoredPage
 from scrapy_neardup.stores.base import StoreStats
 from scrapy_neardup.stores.entryformat import ENTRY, ENTRY_DTYPE
 from scrapy_neardup.stores.keys import FIELDS
@@ -65,6 +66,30 @@ class SQLiteAdmin:
             file_bytes=sum(file.stat().st_size for file in files if file.exists()),
         )
 
+    async def pages(self, namespace: str) -> list[StoredPage]:
+        """Return the kept pages of a namespace; reads all of it."""
+        with self._connected("ro") as connection:
+            rows = connection.execute(
+                "SELECT url, substr(entry, 1, ?) FROM page WHERE place BETWEEN ? AND ?",
+                (ENTRY.size, *places(self._number(connection, namespace))),
+            ).fetchall()
+        try:
+            found = [(url, ENTRY.unpack(entry)) for url, entry in rows]
+        except (TypeError, StructError) as error:
+            raise safety.damaged(self._path, f"of a record: {error}") from error
+        return [StoredPage(url, page_id, key) for url, (key, page_id, *_) in found]
+
+    async def notices(self, namespace: str) -> list[tuple[str, bytes]]:
+        """Return the topic and the value of each notice of a namespace."""
+        with self._connected("ro") as connection:
+            if not has_notices(connection):
+                return []
+            rows = connection.execute(
+                "SELECT topic, value FROM notice WHERE number = ? ORDER BY rowid",
+                (self._number(connection, namespace),),
+            )
+            return [(str(topic), bytes(value)) for topic, value in rows]
+
     async def clear(self, namespace: str) -> None:
         """Remove a namespace. The file keeps its size; new pages reuse the space."""
         with self._connected("rw") as connection:
@@ -79,6 +104,12 @@ class SQLiteAdmin:
                     connection.execute("DELETE FROM notice WHERE number = ?", (number,))
                 connection.execute("DELETE FROM namespace WHERE number = ?", (number,))
             connection.execute("COMMIT")
+
+    def _number(self, connection: sqlite3.Connection, namespace: str) -> int:
+        found = recorded(connection, self._path, namespace)
+        if found is None:
+            raise ConfigurationError(f"{self._path} has no namespace {namespace!r}")
+        return found[0]
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
