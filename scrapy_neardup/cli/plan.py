@@ -14,7 +14,6 @@ import click
 
 from scrapy_neardup.cli.curves import print_filter
 from scrapy_neardup.cli.flags import refuse_given, setting_option
-from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import FilterRule
 from scrapy_neardup.settings.parameters import Parameters
@@ -164,9 +163,8 @@ def _stores(pages: int, max_distance: int, matching: Matching) -> Iterator[dict[
     in_memory = online.bytes_per_fingerprint(log2(pages)) + _ENTRY
     on_disk: float = _ROW
     if matching != Matching():
-        sketches = _evidence_bytes(matching)
-        slots = sketches / HEAD_SIZE
-        in_memory += _FEATURE * matching.features + sketches + 4 * (1 + slots)
+        sketches = matching.evidence_size
+        in_memory += _FEATURE * matching.features + sketches
         on_disk += 1.06 * (8 * matching.features + sketches)  # pages of the file aren't full
     yield _store("memory:", online, in_memory, 0, estimate=False)
     yield _store("sqlite:", online, in_memory, on_disk, estimate=False)
@@ -184,7 +182,7 @@ def _packed(pages: int, max_distance: int, matching: Matching) -> dict[str, Any]
     size = value * len(design.tables) + _ID + value + _ROW_NUMBER
     if has_records:
         size += matching.features * (value + _ROW_NUMBER)
-        size += _RECORD_END + PACKED.size + _evidence_bytes(matching)
+        size += _RECORD_END + PACKED.size + matching.evidence_size
     return _store("packed", design, 0, size * (1 + 4 / PAGE), estimate=False)
 
 
@@ -215,14 +213,10 @@ def _redis_bytes(layout: Layout, pages: int) -> float:
     identity = _tree_bytes(30 if layout.has_bodies else 26, pages, layout.split)
     bodies = 0.0
     if layout.has_bodies:
-        bodies = pages * (8 + 8 * matching.features + _evidence_bytes(matching))
+        bodies = pages * (8 + 8 * matching.features + matching.evidence_size)
     if matching.features:
         bodies += _tree_bytes(6, matching.features * pages, layout.split)
     return (sum(tables) + identity + bodies) / pages
-
-
-def _evidence_bytes(matching: Matching) -> int:
-    return matching.evidence_sizes[-1] if matching.evidence_sizes else 0
 
 
 def _tree_bytes(width: int, pages: int, split: int | None) -> float:

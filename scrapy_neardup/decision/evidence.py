@@ -1,7 +1,6 @@
 """What a store keeps of a page to compare it with others: `Evidence`.
 
-All of it is read from the page alone. A page of fewer than ``NEARDUP_MIN_TOKENS`` words has the
-head only:
+All of it is read from the page alone:
 
 ========= =========== ==========================================================================
 bytes     type        what
@@ -15,7 +14,6 @@ bytes     type        what
 44 to 51  2 x uint32  rows of text, and of elements named as boilerplate: sums of their hashes,
                       the same in any order
 52, 53    2 x uint8   levels of the sketches; of the first, bit 7: another page is canonical
---------- ----------- --------------------------------------------------------------------------
 54 to 69  8 x uint16  DOM paths of the page that may change with each response; 0 for none
 70 to 85  8 x uint16  rows that stand there, sums modulo 2^16
 86 to 93  8 x uint8   shingles that touch them; 255 and more are 255
@@ -44,13 +42,10 @@ _PATH: Final = slice(8, 12)
 _ADDRESS: Final = slice(8, 16)
 _HAS_CANONICAL: Final = 0x80
 
-HEAD_SIZE: Final = _HEAD.size
-"""Bytes of the head, which is all that is kept of a short page."""
-
 
 def stored_size(sizes: tuple[int, int]) -> int:
     """Return the bytes that are kept of a page with sketches of these numbers of bits."""
-    return HEAD_SIZE + _PATHS.size + sum(sizes) // 8
+    return _HEAD.size + _PATHS.size + sum(sizes) // 8
 
 
 def have_one_address(ours: bytes, theirs: bytes) -> bool:
@@ -92,8 +87,8 @@ class Evidence(NamedTuple):
     """Whether it names another page as its canonical one."""
     paths: Mapping[int, DomPath] = _NO_PATHS
     """DOM path -> what stands there, at most `MAX_PATHS`."""
-    sketches: tuple[Sketch, ...] = ()
-    """Of text and of elements named as boilerplate; none of a short page."""
+    sketches: tuple[Sketch, ...] = (Sketch(0, 0), Sketch(0, 0))
+    """Of text and of elements named as boilerplate."""
 
     def rows_without(self, paths: Collection[int]) -> int:
         """Return the sum of the rows, modulo 2^16, but for those at some DOM paths."""
@@ -102,14 +97,12 @@ class Evidence(NamedTuple):
 
     def pack(self, sizes: tuple[int, int]) -> bytes:
         """Return its bytes, with sketches of these numbers of bits."""
-        levels = [each.level for each in self.sketches] or [0, 0]
+        levels = [each.level for each in self.sketches]
         levels[0] |= _HAS_CANONICAL * self.has_canonical
         blank = [0] * (MAX_SEGMENTS - len(self.segments))
         head = _HEAD.pack(
             *self[:_FIXED], *sorted(self.segments), *blank, *self[_FIXED + 1 : _FIXED + 5], *levels
         )
-        if not self.sketches:
-            return head
         blank = [0] * (MAX_PATHS - len(self.paths))
         rows, shingles = zip(*self.paths.values(), strict=True) if self.paths else ((), ())
         paths = _PATHS.pack(*self.paths, *blank, *rows, *blank, *shingles, *blank)
@@ -124,21 +117,16 @@ class Evidence(NamedTuple):
         """Return what `pack` wrote. Some 5 µs."""
         *fixed, text_level, named_level = _HEAD.unpack_from(stored)
         segments = frozenset(fixed[_FIXED : _FIXED + MAX_SEGMENTS])
-        paths: dict[int, DomPath] = {}
-        sketches: tuple[Sketch, ...] = ()
-        if len(stored) > HEAD_SIZE:
-            columns = _PATHS.unpack_from(stored, HEAD_SIZE)
-            count = columns.index(0) if 0 in columns[:MAX_PATHS] else MAX_PATHS
-            rows, shingles = columns[MAX_PATHS : 2 * MAX_PATHS], columns[2 * MAX_PATHS :]
-            paths = dict(zip(columns[:count], map(DomPath, rows, shingles), strict=False))
-            start = HEAD_SIZE + _PATHS.size
-            middle = start + sizes[0] // 8
-            sketches = (
-                Sketch(
-                    text_level & ~_HAS_CANONICAL, int.from_bytes(stored[start:middle], "little")
-                ),
-                Sketch(named_level, int.from_bytes(stored[middle:], "little")),
-            )
+        columns = _PATHS.unpack_from(stored, _HEAD.size)
+        count = columns.index(0) if 0 in columns[:MAX_PATHS] else MAX_PATHS
+        rows, shingles = columns[MAX_PATHS : 2 * MAX_PATHS], columns[2 * MAX_PATHS :]
+        paths = dict(zip(columns[:count], map(DomPath, rows, shingles), strict=False))
+        start = _HEAD.size + _PATHS.size
+        middle = start + sizes[0] // 8
+        sketches = (
+            Sketch(text_level & ~_HAS_CANONICAL, int.from_bytes(stored[start:middle], "little")),
+            Sketch(named_level, int.from_bytes(stored[middle:], "little")),
+        )
         host, folder, path, query, name = fixed[:_FIXED]
         title, embedded, rows, named_rows = fixed[_FIXED + MAX_SEGMENTS :]
         has_canonical = bool(text_level & _HAS_CANONICAL)

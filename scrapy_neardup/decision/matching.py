@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
+from scrapy_neardup.decision.evidence import stored_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +39,9 @@ class Matching:
         return (self.text_bits, self.named_bits) if self.text_bits else None
 
     @property
-    def evidence_sizes(self) -> tuple[int, ...]:
-        """Bytes of what a store keeps to confirm a match, of a short page and of another."""
-        return (HEAD_SIZE, stored_size(self.sketch)) if self.sketch else ()
+    def evidence_size(self) -> int:
+        """Bytes of what a store keeps of a page to confirm a match; 0: nothing."""
+        return stored_size(self.sketch) if self.sketch else 0
 
     def record(self) -> dict[str, str | int | float]:
         """Return what a store's schema says of it: what differs from the default."""

@@ -14,7 +14,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, cast
 
-from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.decision.matching import Matching
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.stores.base import (
@@ -110,7 +109,7 @@ class PackedPages:
         """Yield the page's own rows, those that it may repeat, as candidates."""
         for row in rows:
             distance = self._distance(row, page)
-            if self._is_of_kind(row, page) and (
+            if self._is_of_scope(row, page) and (
                 self._is_near(distance, page) or self._shares_enough(row, page)
             ):
                 yield distance, page.id, row
@@ -136,7 +135,7 @@ class PackedPages:
         return sorted(
             (distance, index.rows.page_id(row), row)
             for row, distance in rows.items()
-            if row not in own and self._is_of_kind(row, page)
+            if row not in own and self._is_of_scope(row, page)
         )
 
     def _limit(self, page: Page) -> int:
@@ -154,14 +153,10 @@ class PackedPages:
         wanted = self.matching.shared_features
         return len(list(islice(filter(None, sharing), wanted))) == wanted
 
-    def _is_of_kind(self, row: int, page: Page) -> bool:
-        """Return whether a row is of the page's scope, and exact if and only if the page is."""
+    def _is_of_scope(self, row: int, page: Page) -> bool:
+        """Return whether a row is of the page's scope."""
         extent, url = self._extent, self._index.rows.url
-        if extent is not None and site(url(row), extent) != page.scope:
-            return False
-        return not self.matching.sketch or page.exact == (
-            len(self._kept(row).evidence) == HEAD_SIZE
-        )
+        return extent is None or site(url(row), extent) == page.scope
 
     def _distance(self, row: int, page: Page) -> int:
         if self._index.records is None:

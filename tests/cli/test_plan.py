@@ -66,7 +66,7 @@ def test_one_design_is_the_default(call, pages, max_distance):
 def test_what_a_page_takes_is_what_a_packed_file_takes(call, tmp_path, preset):
     pages, random = 20_000, np.random.default_rng(1)
     matching = Parameters.of_preset(preset).matching
-    record = bytes(PACKED.size + matching.evidence_sizes[-1]) if matching.sketch else b""
+    record = bytes(PACKED.size + matching.evidence_size) if matching.sketch else b""
     packed = planned(call, "--pages", pages, "--preset", preset)["packed"]
     columns = random.integers(1, 2**64, (matching.features, pages), dtype=np.uint64)
     records = Unpacked(

@@ -6,10 +6,9 @@ import random
 from dataclasses import replace
 
 from deciders import by_evidence, nothing
-from matching_pages import CONFIRMED, FAR, NEAR_CONFIRMED, ZEROS, like, with_ones
+from matching_pages import CONFIRMED, FAR, NEAR_CONFIRMED, ZEROS, like, own_evidence, with_ones
 from store_registry import on_store, outcome, page
 
-from scrapy_neardup.decision.evidence import Evidence
 from scrapy_neardup.stores.base import MAX_COMPARED
 from scrapy_neardup.verdict import Candidate, Decision, Page, Reason
 
@@ -149,10 +148,9 @@ async def test_a_bounded_number_is_asked_about_and_the_page_itself_besides(store
 
 
 @on_store(by_evidence(CONFIRMED), matching=CONFIRMED)
-async def test_many_short_pages_of_one_text_and_titles_of_their_own_are_kept(store):
-    def short(number: int, title: int) -> Page:
-        head = Evidence(title=title, path=title)
-        return page(number, FAR[1], exact=True, evidence=head.pack(CONFIRMED.sketch))
+async def test_many_exact_pages_of_one_digest_and_evidence_of_their_own_are_kept(store):
+    def short(number: int, text: int) -> Page:
+        return page(number, FAR[1], exact=True, evidence=own_evidence(text, CONFIRMED))
 
     for number in range(1, MAX_COMPARED + 10):
         assert await outcome(store, short(number, number)) == (Decision.NEW, None)

@@ -11,7 +11,6 @@ from deciders import by_evidence, nothing
 from matching_pages import own_evidence
 from store_registry import page
 
-from scrapy_neardup.decision.evidence import HEAD_SIZE
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE, StoreOptions
 from scrapy_neardup.stores.embedded.entryindex import EmbeddedIndex, IndexOutcome
@@ -42,8 +41,7 @@ def random_page(
     exact = rng.random() < 0.2
     more = {}
     if matching is not None:
-        evidence = own_evidence(rng.randrange(2), matching)
-        more = {"evidence": evidence[:HEAD_SIZE] if exact else evidence}
+        more = {"evidence": own_evidence(rng.randrange(2), matching)}
         if not exact:
             more["features"] = (rng.randrange(20), rng.randrange(40))
     return page(
@@ -286,9 +284,9 @@ def test_out_of_memory_leaves_the_index_as_it_was(step, monkeypatch):
     assert replace(after, memory_bytes=before.memory_bytes) == before
     assert len(ways._near) == len(ways._by_key) == 1
     assert [len(by_feature) for by_feature in ways._by_feature] == [1, 1]
-    assert check(index, page(3, 1)).candidate.page_id == 1
+    assert check(index, sketched(3, 1, b"a")).candidate.page_id == 1
     assert check(index, arrival).reason is Reason.CHANGED
-    assert check(index, page(4, 0)).is_new
+    assert check(index, sketched(4, 0, b"y")).is_new
 
 
 def _failing_for(target, add):

@@ -13,7 +13,7 @@ from redis_servers import RedisServer, all_binaries, shared_server
 from store_model import ModelStore
 from store_registry import PLACES, on_every_binary, page
 
-from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence
+from scrapy_neardup.decision.evidence import Evidence, stored_size
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions, open_store
 from scrapy_neardup.stores.redis import codec
@@ -60,22 +60,26 @@ class Site:
             scope=rng.choice(("", "", "", "a.example")),
             tokens=rng.choice((0, 0, 0, 1, 2, 3)),
             features=() if exact else tuple(rng.choices(self.features, k=matching.features)),
-            evidence=self._evidence(exact=exact),
+            evidence=self._evidence(),
         )
 
-    def _evidence(self, *, exact: bool) -> bytes:
+    def _evidence(self) -> bytes:
         if not self.matching.sketch:
             return b""
         title = frozenset({self.rng.randrange(1, 3)})
         head = Evidence(segments=title, path=self.rng.getrandbits(16)).pack(self.matching.sketch)
-        return head if exact else head + self.rng.choice(self.texts)[HEAD_SIZE:]
+        return head[:BODY] + self.rng.choice(self.texts)[BODY:]
+
+
+BODY = stored_size((0, 0))
+"""Where the sketches begin in evidence."""
 
 
 def _flipped(evidence: bytes, count: int) -> bytes:
     """Return evidence with others of the first bits."""
     found = bytearray(evidence)
     if found:
-        found[HEAD_SIZE] ^= (1 << count) - 1
+        found[BODY] ^= (1 << count) - 1
     return bytes(found)
 
 
@@ -153,13 +157,12 @@ def check_structure(server: RedisServer) -> int:
 def in_turn(number: int, matching: Matching = CONFIRMED, *, short: bool = False) -> Page:
     """Return a page that resembles no other."""
     chance = random.Random(number)
-    evidence = own_evidence(number, matching)
     return page(
         chance.getrandbits(64),
         chance.getrandbits(64),
         exact=short,
         features=tuple(chance.getrandbits(64) for _ in range(matching.features) if not short),
-        evidence=evidence[:HEAD_SIZE] if short else evidence,
+        evidence=own_evidence(number, matching),
     )
 
 
@@ -203,8 +206,7 @@ def test_pages_that_come_take_the_room_of_those_that_left():
                     assert await store.forget(each.id) == 0
                 held = trees(server)
                 assert set(held) <= LEFT
-                # A chunk of short pages, and one of others.
-                assert [len(held["body"]), len(held["free"])] == [2, 2]
+                assert [len(held["body"]), len(held["free"])] == [1, 1]
 
     with PLACES["redis"]():
         asyncio.run(scenario(shared_server()))
@@ -223,7 +225,7 @@ def test_chunks_follow_each_other():
                 found = await store.check_and_add(replace(each, id=each.id ^ 1, fingerprint=0))
                 assert (found.match.page_id, found.match.resemblance) == (each.id, 1.0)
         chunks = trees(server)["body"]
-        assert sorted(chunks) == [b"nd:default:body:2:%d" % n for n in range(2)]
+        assert sorted(chunks) == [b"nd:default:body:1:%d" % n for n in range(2)]
         assert len({len(chunk) for chunk in chunks.values()}) == 1
         assert check_structure(server) == 100
 
@@ -268,7 +270,7 @@ def test_what_lapsed_or_expired_leaves_nothing(monkeypatch):
 def test_places_end_somewhere():
     async def scenario(server: RedisServer) -> None:
         async with open_store(server.uri, matching=CONFIRMED) as store:
-            server.client().hset("nd:default:bodies", "2", 2**28 - 1)
+            server.client().hset("nd:default:bodies", "1", 2**28 - 1)
             last = in_turn(1)
             assert (await store.check_and_add(last)).decision is Decision.NEW
             assert (await store.check_and_add(in_turn(2))).reason is Reason.OVERFLOW
@@ -277,7 +279,6 @@ def test_places_end_somewhere():
             await store.forget(last.id)
             assert (await store.check_and_add(in_turn(3))).decision is Decision.NEW
             assert (await store.check_and_add(in_turn(4))).reason is Reason.OVERFLOW
-            assert (await store.check_and_add(in_turn(5, short=True))).decision is Decision.NEW
             assert (await store.stats()).overflowed == 2
 
     with PLACES["redis"]():
@@ -324,8 +325,8 @@ def test_a_server_that_forgets_keys_keeps_answering(binary):
                 if chance.random() < 0.3:
                     await store.forget(older.id)
                 head = Evidence(rows=2 + number, path=2 + number).pack(CONFIRMED.sketch)
-                text = in_turn(10**6 + number, short=before % 2 == 1).evidence[HEAD_SIZE:]
-                other = replace(older, id=chance.getrandbits(64), evidence=head + text)
+                text = in_turn(10**6 + number, short=before % 2 == 1).evidence[BODY:]
+                other = replace(older, id=chance.getrandbits(64), evidence=head[:BODY] + text)
                 judged = await store.check_and_add(other)
                 assert judged.decision is Decision.NEW
                 await store.forget(other.id)

@@ -74,6 +74,8 @@ def test_it_is_redacted(scheme, password):
 class Broken:
     """A store of others, whose errors quote its URI."""
 
+    is_private = False
+
     def __init__(self, uri: str) -> None:
         self.uri = uri
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from scrapy_neardup.decision.evidence import HEAD_SIZE, Evidence
 from scrapy_neardup.stores import Matching, Store
 from scrapy_neardup.verdict import Candidate, Decide, Decided, Page, Verdict
 
@@ -32,7 +31,7 @@ def by_tokens(page: Page) -> Decide:
 def by_evidence(matching: Matching, least: float = 0.75) -> DecideFor:
     """Repeated is what has this share of the bytes of its text's sketch in common with the page.
 
-    Of short pages, titles must be equal. Without evidence `by_tokens` decides.
+    Without evidence `by_tokens` decides.
     """
     sizes = matching.sketch
 
@@ -45,9 +44,6 @@ def by_evidence(matching: Matching, least: float = 0.75) -> DecideFor:
                 return Decided(is_same=ours == theirs, rule="equal")
             if len(ours) != len(theirs):
                 return Decided(is_same=False, rule="other")
-            if len(ours) == HEAD_SIZE:
-                same = Evidence.unpack(ours, sizes).title == Evidence.unpack(theirs, sizes).title
-                return Decided(is_same=same, rule="title")
             size = sizes[0] // 8
             start = len(ours) - sum(sizes) // 8
             parts = [each[start : start + size] for each in (ours, theirs)]

@@ -71,7 +71,7 @@ class Site:
             scope=rng.choice(("", "", "a.example")),
             tokens=rng.choice((0, 0, 0, 1, 2, 3)),
             features=() if exact else self._features(centre, other),
-            evidence=self._evidence(centre, exact=exact),
+            evidence=self._evidence(centre),
         )
 
     def _centre(self) -> Page:
@@ -91,7 +91,7 @@ class Site:
         )
         return (*found[:-1], rng.choice(self.paths)) if matching.sketch else found
 
-    def _evidence(self, centre: Page, *, exact: bool) -> bytes:
+    def _evidence(self, centre: Page) -> bytes:
         rng, matching = self.rng, self.matching
         if not matching.sketch:
             return b""
@@ -105,8 +105,6 @@ class Site:
             title=len(words[1]),
             rows=rng.choice((kept.rows, rng.getrandbits(32))),
         )
-        if exact:
-            return changed._replace(sketches=(), paths={}).pack(matching.sketch)
         packed = bytearray(changed.pack(matching.sketch))
         size = sum(matching.sketch) // 8
         for bit in rng.sample(range(8 * size), rng.choice((0, 0, 0, 1, 3, 2 * size))):

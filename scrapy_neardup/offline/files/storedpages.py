@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
+from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.offline.files.featurefiles import read_filter, spelt
 from scrapy_neardup.settings.parameters import Parameters
@@ -88,7 +88,7 @@ def read_stored(line: Mapping[str, Any]) -> Stored:
         ((size, text),) = sketch.items()
         text_bits, named_bits = map(int, size.split("x"))
         evidence = b64decode(text, validate=True)
-        if len(evidence) not in (HEAD_SIZE, stored_size((text_bits, named_bits))):
+        if len(evidence) != stored_size((text_bits, named_bits)):
             raise ValueError(f"its sketch has {len(evidence)} bytes")
         shape = {"text_bits": text_bits, "named_bits": named_bits}
     else:

@@ -77,7 +77,7 @@ class Entries:
         self.duplicates = array("I")
         self.seen = array("I")
         self.features = tuple(array("Q") for _ in range(matching.features))
-        self.evidence = EvidenceHeap(matching.evidence_sizes)
+        self.evidence = EvidenceHeap(matching.evidence_size)
         self._columns = (self.keys, self.page_ids, self.tags, self.duplicates, self.seen)
         self._record = Struct(f"{ENTRY.format}{matching.features}Q")
         self._capacity = 0
@@ -136,7 +136,6 @@ class Entries:
 
     def release(self, row: int) -> None:
         """Let a row that was taken be used again."""
-        self.evidence.remove(row)
         self._free.append(row)
 
     def load(self, chunks: Iterable[Chunk]) -> NDArray[np.uint32]:
@@ -162,5 +161,4 @@ class Entries:
         capacity = -(-rows // _BLOCK) * _BLOCK
         for column in (*self._columns, *self.features):
             column.frombytes(bytes((capacity - len(column)) * column.itemsize))
-        self.evidence.grow(capacity)
         self._capacity = capacity

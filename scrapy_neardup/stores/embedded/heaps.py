@@ -78,74 +78,49 @@ class EvidenceHeap:
 
     Parameters
     ----------
-    sizes
-        Bytes that evidence may have. Empty if nothing is to be kept.
-
-    Notes
-    -----
-    All methods but `load` cost O(bytes of a row). A row takes 4 bytes and those of its evidence;
-    those of a removed one are used again for the next of its length.
+    size
+        Bytes of a row's evidence; 0: nothing is kept.
     """
 
-    __slots__ = ("_free", "_heaps", "_kinds", "_places", "_sizes")
+    __slots__ = ("_heap", "_size")
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._sizes = tuple(sizes)
-        self._kinds = {size: kind for kind, size in enumerate(sizes)}
-        self._heaps = [bytearray() for _ in sizes]
-        self._free: list[list[int]] = [[] for _ in sizes]
-        # By row: 1 + kind + kinds * slot, or 0 for none.
-        self._places = array("I")
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._heap = bytearray()
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory held."""
-        return sum(map(len, self._heaps)) + 4 * len(self._places) + 8 * sum(map(len, self._free))
-
-    def grow(self, rows: int) -> None:
-        """Grow to at least this number of rows."""
-        if self._sizes:
-            self._places.frombytes(bytes(4 * (rows - len(self._places))))
+        return len(self._heap)
 
     def get(self, row: int) -> bytes:
-        """Return the evidence of `row`; ``b""`` where there is none."""
-        if not self._sizes or not (place := self._places[row]):
-            return b""
-        slot, kind = divmod(place - 1, len(self._sizes))
-        start = slot * (size := self._sizes[kind])
-        return bytes(self._heaps[kind][start : start + size])
+        """Return the evidence of `row`; ``b""`` where nothing is kept."""
+        return bytes(self._heap[row * self._size : (row + 1) * self._size])
 
     def set(self, row: int, evidence: bytes) -> None:
-        """Keep evidence for a row that has none.
+        """Keep evidence for a row, in place of what it had.
 
         Raises
         ------
         MemoryError
             Nothing is kept.
+        ValueError
+            Evidence is as long as it was made for.
         """
-        if not evidence or not self._sizes:
+        if not self._size:
             return
-        kind = self._kinds[size := len(evidence)]
-        heap, free = self._heaps[kind], self._free[kind]
-        slot = free[-1] if free else len(heap) // size
-        heap[slot * size : (slot + 1) * size] = evidence
-        self._places[row] = 1 + kind + len(self._sizes) * slot
-        if free:
-            free.pop()
-
-    def remove(self, row: int) -> None:
-        """Keep nothing for `row`."""
-        if self._sizes and (place := self._places[row]):
-            slot, kind = divmod(place - 1, len(self._sizes))
-            self._free[kind].append(slot)
-            self._places[row] = 0
+        if len(evidence) != self._size:
+            raise ValueError(f"evidence of {len(evidence)} bytes instead of {self._size}")
+        start, end = row * self._size, (row + 1) * self._size
+        if (missing := start - len(self._heap)) > 0:
+            self._heap += bytes(missing)
+        self._heap[start:end] = evidence
 
     def load(self, rows: NDArray[np.uint32], evidence: Sequence[bytes]) -> None:
-        """Keep the evidence of many rows that have none, all at once."""
-        lengths = np.fromiter(map(len, evidence), np.int64, len(evidence))
-        for size, kind in self._kinds.items():
-            heap, chosen = self._heaps[kind], np.flatnonzero(lengths == size)
-            slots = np.arange(len(chosen)) + len(heap) // size
-            heap += b"".join([evidence[place] for place in chosen.tolist()])
-            places = np.frombuffer(self._places, np.uint32)
-            places[rows[chosen]] = 1 + kind + len(self._sizes) * slots
+        """Keep the evidence of many rows, all at once."""
+        if self._size and len(rows):
+            self._heap += bytes(max(0, (int(rows.max()) + 1) * self._size - len(self._heap)))
+            joined = np.frombuffer(b"".join(evidence), np.uint8)
+            np.frombuffer(self._heap, np.uint8).reshape(-1, self._size)[rows] = joined.reshape(
+                len(rows), self._size
+            )

@@ -78,7 +78,7 @@ def page_words(page: Page, answers: bytes, layout: Layout, store_key: bytes) -> 
     compared = evidence(page, layout.matching)
     return b"".join(
         (
-            bytes((layout.limit(page) + 1, body_kind(compared, bool(features), layout.matching))),
+            bytes((layout.limit(page) + 1, body_kind(compared, bool(features)))),
             id_bytes(page.id),
             tag,
             *layout.permuted(key),
@@ -150,7 +150,6 @@ def evidence(page: Page, matching: Matching) -> bytes:
     return page.evidence if matching.sketch else b""
 
 
-def body_kind(compared: bytes, has_features: bool, matching: Matching) -> int:
-    """Return the byte that tells scripts the length of evidence and features (``buckets.lua``)."""
-    sizes = (0, *matching.evidence_sizes)
-    return 2 * sizes.index(len(compared)) + has_features
+def body_kind(compared: bytes, has_features: bool) -> int:
+    """Return the byte that tells scripts whether evidence and features follow."""
+    return 2 * bool(compared) + has_features

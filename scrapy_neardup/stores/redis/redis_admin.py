@@ -146,7 +146,7 @@ class RedisAdmin:
             text_bits=int(parameters.get("text_bits", 0)),
             named_bits=int(parameters.get("named_bits", 0)),
         )
-        sizes = 8 * matching.features, *(matching.evidence_sizes or (0, 0))
+        sizes = 8 * matching.features, matching.evidence_size
         cursor = b"0"
         while True:
             reply = await self._client.eval(WEIGH_SCRIPT, 1, key, cursor, _FIELDS, _SHOWN, *sizes)

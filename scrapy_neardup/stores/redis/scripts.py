@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final
 
-from scrapy_neardup.decision.evidence import HEAD_SIZE, stored_size
+from scrapy_neardup.decision.evidence import stored_size
 from scrapy_neardup.stores.base import MAX_COMPARED, MAX_EQUAL, MAX_UNDER_FEATURE
 from scrapy_neardup.stores.redis.codec import TAG_BYTES
 from scrapy_neardup.stores.redis.keyspace import PAGE_DEPTH, Layout
@@ -66,8 +66,7 @@ def _of_any_record(layout: Layout, parts: tuple[str, ...]) -> str:
         "FEATURES": layout.matching.features,
         "SHARED_FEATURES": layout.matching.shared_features,
         "TAG_BYTES": TAG_BYTES,
-        "EVIDENCE_HEAD": HEAD_SIZE,
-        "SKETCH_BYTES": stored_size(sketch) - HEAD_SIZE if sketch else 0,
+        "EVIDENCE_BYTES": stored_size(sketch) if sketch else 0,
     }
     used = [part for part in parts if part != "single/bodies" or layout.has_bodies]
     texts = [_part("buckets/buckets"), *map(_part, used)]

@@ -125,7 +125,7 @@ class SQLiteFile:
         """
         first, last = places(self._number)
         dtype = record_dtype(matching.features)
-        known = {0, *matching.evidence_sizes}
+        known = {0, matching.evidence_size}
         with opening(self._path):
             found = self._connection.execute(
                 "SELECT place, entry FROM page WHERE place BETWEEN ? AND ? ORDER BY place",

@@ -96,7 +96,7 @@ class ClusterPage:
         key, tag = key_and_tag(page, store_key)
         features = b"".join(feature_keys(page, layout.matching, store_key))
         compared = evidence(page, layout.matching)
-        head = bytes([body_kind(compared, bool(features), layout.matching)])
+        head = bytes([body_kind(compared, bool(features))])
         body = features + compared + url_bytes(page)
         return cls(
             page,

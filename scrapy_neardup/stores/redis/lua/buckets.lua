@@ -27,8 +27,7 @@
 --   SPLIT       entries at which a bucket is split
 --   CAP         maximum entries of a bucket
 --   TAG_BYTES   bytes of a partition's tag
---   EVIDENCE_HEAD  bytes of a short page's evidence
---   SKETCH_BYTES   bytes that any other page's has besides
+--   EVIDENCE_BYTES  bytes of a page's evidence (decision/evidence.py)
 --   MAX_ASKED, MAX_ASKED_NEXT   maximum candidates in the first reply to a page, and in any other
 -- and from stores/base.py and Matching: BY_DISTANCE, FEATURES, SHARED_FEATURES, MAX_COMPARED, MAX_EQUAL,
 -- MAX_UNDER_FEATURE, HAS_BODIES (whether pages have features or evidence).
@@ -39,10 +38,6 @@ local band, bxor, call, concat = bit.band, bit.bxor, redis.call, table.concat
 
 -- A literal costs nothing at each call; a table of 256 numbers would cost 12 microseconds.
 local POPCOUNT = '\0\1\1\2\1\2\2\3\1\2\2\3\2\3\3\4\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\1\2\2\3\2\3\3\4\2\3\3\4\3\4\4\5\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\2\3\3\4\3\4\4\5\3\4\4\5\4\5\5\6\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\3\4\4\5\4\5\5\6\4\5\5\6\5\6\6\7\4\5\5\6\5\6\6\7\5\6\6\7\6\7\7\8'
-
--- Bytes of a page's evidence (decision/evidence.py): kind 0 has none, kind 1 (a short page) a head,
--- kind 2 a head and planes.
-local function evidence_size(kind) return kind > 0 and EVIDENCE_HEAD + (kind - 1) * SKETCH_BYTES or 0 end
 
 -- The bytes of a string as a number, most significant first; `u` makes them of it.
 local function number(s, from, to)

@@ -12,8 +12,8 @@
 --   'k'  kept and confirmed; last seen at the time (ms)
 -- The same hash holds more, under names that no bucket has, as these begin with a level of 48 at
 -- most:
---   'b' name   the body of an entry: one byte, 2 * the kind of its evidence (buckets.lua) + 1
---              if it has features; then its features, its evidence, its URL
+--   'b' name   the body of an entry: one byte, 2 if it has evidence, + 1 if it has features;
+--               then its features, its evidence, its URL
 --   'c' name   the record of an entry that isn't found by its key
 --   'n' name   pages dropped for an entry
 --   'x'        tombstones: attempts that have ended, 12 bytes and the time (ms) each
@@ -46,7 +46,7 @@ local function body_of(f, attempt)
   local s = call('HGET', KEY, 'b' .. f .. attempt)
   if not s then return '', '', '' end
   local features_end = 1 + byte(s) % 2 * 8 * FEATURES
-  local evidence_end = features_end + evidence_size(floor(byte(s) / 2))
+  local evidence_end = features_end + floor(byte(s) / 2) * EVIDENCE_BYTES
   return sub(s, 2, features_end), sub(s, features_end + 1, evidence_end), sub(s, evidence_end + 1)
 end
 

@@ -42,7 +42,7 @@ return redis.call('HVALS', key)
 --        length and field of each of the longest buckets}
 
 local byte, floor = string.byte, math.floor
-local features, sizes = tonumber(ARGV[4]), { [0] = 0, tonumber(ARGV[5]), tonumber(ARGV[6]) }
+local features, evidence = tonumber(ARGV[4]), tonumber(ARGV[5])
 local entries, bodies, rest = 0, 0, 0
 local buckets = {}
 local reply = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
@@ -55,7 +55,7 @@ for i = 1, #reply[2], 2 do
   elseif kind == 'c' then
     entries = entries + size
   elseif kind == 'b' and byte(value) > 0 then
-    local body = byte(value) % 2 * features + sizes[floor(byte(value) / 2)]
+    local body = byte(value) % 2 * features + floor(byte(value) / 2) * evidence
     local url = #value - 1 - body
     bodies, rest = bodies + size - url, rest + url
   else

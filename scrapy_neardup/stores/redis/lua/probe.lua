@@ -68,7 +68,7 @@ local function read(words)
   if HAS_BODIES then
     local flags = byte(words, 2)
     local evidence_at = FEATURES_AT + flags % 2 * 8 * FEATURES
-    at = evidence_at + evidence_size(floor(flags / 2))
+    at = evidence_at + floor(flags / 2) * EVIDENCE_BYTES
     p.features, p.evidence = sub(words, FEATURES_AT, evidence_at - 1), sub(words, evidence_at, at - 1)
   end
   local url_at = at + 2 + number(words, at, at + 1)
@@ -83,8 +83,8 @@ end
 local function seen_of(entry, r)
   local stored = entry.stored
   if HAS_BODIES and not stored then
-    local body, v = body_of(entry.id, r)
-    stored = body and evidence_in(body, v)
+    local body = body_of(entry.id, r)
+    stored = body and evidence_in(body)
   end
   return char(entry.d) .. (stored or '')
 end
@@ -231,7 +231,7 @@ end
 --
 -- ARGV: prefix, lease (ms), retention (s, 0: none), pages. A page is one string:
 --   limit + 1 (limit in bits; 0: no entry is near enough), 1 byte
---   2 * the kind of its evidence (buckets.lua), + 1 if it has features, 1 byte
+--   2 if it has evidence, + 1 if it has features, 1 byte
 --   page id 8, tag 8, the key in the order of each table, 8 each
 --   features, 8 each, and evidence
 --   length of the answers 2, and the answers: page id 8, digest 16 of what was seen of the entry, and
@@ -259,10 +259,10 @@ local function look_at_own()
   if not alive(id, old, RETENTION) then return drop(id) end
   p.old = old
   if not is_of_partition(old) then return end
-  local d, body, v = distance(old.key, p.key), nil, nil
-  if HAS_BODIES then body, v = body_of(id, old) end
-  if d <= p.limit or (body and shared_by(p.features, features_in(body, v)) >= SHARED_FEATURES) then
-    ask({ id = id, d = d, stored = body and evidence_in(body, v) }, old)
+  local d = distance(old.key, p.key)
+  local body = HAS_BODIES and body_of(id, old)
+  if d <= p.limit or (body and shared_by(p.features, features_in(body)) >= SHARED_FEATURES) then
+    ask({ id = id, d = d, stored = body and evidence_in(body) }, old)
   end
 end
 
@@ -319,12 +319,11 @@ local function look_under_features()
     for at = o + 3, o + 6 * count, 6 do
       local place = sub(s, at, at + 3)
       sharing[place] = (sharing[place] or 0) + 1
-      local body, v
-      if sharing[place] == SHARED_FEATURES then body, v = body_at(place) end
+      local body = sharing[place] == SHARED_FEATURES and body_at(place)
       local other = body and sub(body, 1, ID)
       local r = body and p.found[other] == nil and record_of(other)
-      if r and r.place == place and shared_by(features, features_in(body, v)) >= SHARED_FEATURES then
-        meet(other, distance(r.key, p.key), r, evidence_in(body, v))
+      if r and r.place == place and shared_by(features, features_in(body)) >= SHARED_FEATURES then
+        meet(other, distance(r.key, p.key), r, evidence_in(body))
       end
     end
   end

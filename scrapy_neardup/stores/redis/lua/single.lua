@@ -122,8 +122,8 @@ end
 -- What a page's record has no room for, features and evidence, and the tree that finds a body by a
 -- feature. Scripts have this part only where pages have such.
 --
--- A body is a page's id, its features and its evidence (decision/evidence.py). Its kind V is 0 for a
--- page without evidence, 1 for a short page, which has no features, and 2 for any other. Bodies of
+-- A body is a page's id, its features and its evidence (decision/evidence.py). Its kind V is 1
+-- for a page with evidence, and 0 for one without. Bodies of
 -- one kind have one size and lie side by side in chunks, strings of CHUNK_BYTES at most, so that a
 -- write costs one body; in a packed bucket it would cost the bucket, in the server's log and on
 -- the way to replicas, too. A chunk is filled from its end, so that it gets its full size at once
@@ -141,10 +141,9 @@ end
 local CHUNK_BYTES = 65500 -- with the server's header just below 64 KiB, a size of allocators
 local NO_BODY = 15 -- V * 2 + 1 of a page that has neither features nor evidence
 
--- End of the features in a body of kind v.
-local function head_of(v) return ID + (v == 1 and 0 or 8 * FEATURES) end
+local FEATURES_END = ID + 8 * FEATURES
 
-local function size_of(v) return head_of(v) + evidence_size(v) end
+local function size_of(v) return FEATURES_END + v * EVIDENCE_BYTES end
 
 -- The chunk that holds a body, and the body's offset there.
 local function locate(v, n)
@@ -161,24 +160,24 @@ local function place_at(place)
   return floor(whole / 16), floor(low / 2), low % 2 == 0
 end
 
--- The bytes of the body at a place, and its kind; nil if the server has evicted it.
+-- The bytes of the body at a place; nil if the server has evicted it.
 local function body_at(place)
   local n, v = place_at(place)
   if not n then return nil end
   local key, o = locate(v, n)
   local body = call('GETRANGE', key, o, o + size_of(v) - 1)
-  if #body == size_of(v) then return body, v end
+  if #body == size_of(v) then return body end
 end
 
--- The body of a page, and its kind; nil if it has none, or if the place is another page's by now.
+-- The body of a page; nil if it has none, or if the place is another page's by now.
 local function body_of(id, r)
-  local body, v = body_at(r.place)
-  if body and sub(body, 1, ID) == id then return body, v end
+  local body = body_at(r.place)
+  if body and sub(body, 1, ID) == id then return body end
 end
 
-local function features_in(body, v) return sub(body, ID + 1, head_of(v)) end
+local function features_in(body) return sub(body, ID + 1, FEATURES_END) end
 
-local function evidence_in(body, v) return sub(body, head_of(v) + 1) end
+local function evidence_in(body) return sub(body, FEATURES_END + 1) end
 
 -- ---- features --------------------------------------------------------------------------
 
@@ -224,14 +223,12 @@ local function rewrite(id, r)
   if known then call('HSET', key, name, sub(s, 1, o + 6) .. payload_of(r) .. sub(s, o + 7 + RECORD)) end
 end
 
-local function kind_of(evidence) return evidence == '' and 0 or #evidence == EVIDENCE_HEAD and 1 or 2 end
-
 -- Keep a body and return its place; nil if there are too many.
 local function add_body(id, features, evidence, listed)
   if not HAS_BODIES then return '' end
   if features == '' and evidence == '' then return u(NO_BODY, 4) end
-  local v = kind_of(evidence)
-  if features == '' then features = string.rep('\0', head_of(v) - ID) end
+  local v = evidence == '' and 0 or 1
+  if features == '' then features = string.rep('\0', 8 * FEATURES) end
   local free = PREFIX .. 'free:' .. v
   local left = call('LINDEX', free, -1)
   local n = left and tonumber(left) or call('HINCRBY', PREFIX .. 'bodies', v, 1) - 1
@@ -267,10 +264,9 @@ local function withdraw(id)
     remove(table_hash(i, f), f, listed(i, id), DEPTH)
   end
   remove(hash('page', id), id, payload_of(r), PAGE_DEPTH)
-  local body, v
-  if HAS_BODIES then body, v = body_of(id, r) end
+  local body = HAS_BODIES and body_of(id, r)
   if body then
-    for i = ID + 1, head_of(v), 8 do
+    for i = ID + 1, FEATURES_END, 8 do
       local f = sub(body, i, i + 3) .. r.place
       remove(hash('f', f), f, '', FEATURE_DEPTH)
     end
