@@ -16,7 +16,7 @@ from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import Permutation, Table, TableDesign
 from scrapy_neardup.verdict import Page
 
-FORMAT = 4
+FORMAT = 5
 """Version of the stored format."""
 
 MANY_PAGES = 5_000_000
