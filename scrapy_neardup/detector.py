@@ -31,8 +31,9 @@ _EXCHANGE_PAGES = 32
 """Number of new pages of a site after which crawlers tell each other what they have learnt."""
 
 Learnt = Callable[[str, str, str], None]
-"""Function that is told of a site, the kind of knowledge, and a sentence when something becomes
-known."""
+"""Called with a site, the kind of knowledge, and a sentence when something becomes known."""
+Skipped = Callable[[str, int], None]
+"""Called with a site, and the number of notices of other crawlers that can't be read."""
 
 
 class Detector:
@@ -42,6 +43,8 @@ class Detector:
     ----------
     on_learnt
         Called once for each site and kind of knowledge, when it begins to count.
+    on_skipped
+        Called when notices of other crawlers can't be read.
     job
         What this run and a later one that goes on with it have in common, of all that share the
         store; None: no run goes on with this one. Of two at once only one may have it.
@@ -55,12 +58,13 @@ class Detector:
         store: Store,
         *,
         on_learnt: Learnt | None = None,
+        on_skipped: Skipped | None = None,
         job: str | None = None,
         prefers_canonical: bool = False,
     ) -> None:
         self.analyser = analyser
         self.store = store
-        self._on_learnt = on_learnt
+        self._on_learnt, self._on_skipped = on_learnt, on_skipped
         self._job = job
         settings = analyser.parameters
         self._matching = settings.matching
@@ -181,7 +185,9 @@ class Detector:
         site = self._sites[name]
         with suppress(StoreError):  # what is missed is heard the next time
             dump = site.dump() if posts else None
-            site.add_others(await self.store.exchange(name, site.member, dump))
+            skipped = site.add_others(await self.store.exchange(name, site.member, dump))
+            if skipped and self._on_skipped:
+                self._on_skipped(name, skipped)
 
 
 class Asked:

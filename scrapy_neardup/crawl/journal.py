@@ -54,6 +54,7 @@ STATS = (
     "neardup/distance/N",
     "neardup/rule/NAME",
     "neardup/learnt/KIND",
+    "neardup/notices/unreadable",
     "neardup/links/withheld",
     "neardup/requests/dropped",
     "neardup/requests/deprioritized",
@@ -102,6 +103,7 @@ class Journal:
         self._audit: AuditFile | None = None
         self._withheld: BoundedDict[int, None] = BoundedDict(REMEMBERED_LINKS)
         self._duplicates_logged = False
+        self._skipped_notices = False
         self._late_logged = False
         self._slow_logged = False
         self._failures_logged: set[type[Exception]] = set()
@@ -190,6 +192,18 @@ class Journal:
             kind,
             extra={"spider": self._crawler.spider},
         )
+
+    def skipped_notices(self, site: str, number: int) -> None:
+        """Report notices of other crawlers that can't be read; in the log once."""
+        if not self._skipped_notices:
+            logger.warning(
+                "What another crawler of the store says of %s can't be read, and is skipped, as"
+                " all further notices like it",
+                site.removeprefix("//"),
+                extra={"spider": self._crawler.spider},
+            )
+        self._skipped_notices = True
+        self.count("notices/unreadable", number)
 
     def rule(self, change: Change) -> None:
         """Report that a URL rule begins, or is contradicted and ends."""

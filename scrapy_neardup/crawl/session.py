@@ -93,6 +93,7 @@ class Session:
             self._reader.analyser,
             self._store,
             on_learnt=self.journal.learnt,
+            on_skipped=self.journal.skipped_notices,
             job=job,
             prefers_canonical=settings.prefer == "canonical",
         )

@@ -142,19 +142,21 @@ class Site:
             return False
         return True
 
-    def add_others(self, dumps: Iterable[bytes]) -> None:
+    def add_others(self, dumps: Iterable[bytes]) -> int:
         """Take over what other crawlers have learnt, in place of what they had before.
 
-        A site that was forgotten goes on from what this crawl had said of it.
+        A site that was forgotten goes on from what this crawl had said of it. Return the number of
+        dumps, and of their parts, that can't be read; they are skipped.
         """
-        read = [parts for each in dumps if (parts := _load(each, _MAX_DUMP)) is not None]
+        found = [_load(each, _MAX_DUMP) for each in dumps if each]
+        read = [parts for parts in found if parts is not None]
         for own in (parts for parts in read if parts.get("member") == self.member):
             if not len(self.folders):
                 self._restore(own)
         others = [parts for parts in read if parts.get("member") != self.member]
-        _take(self.folders.add_others, "folders", others)
-        for rule in self.rules:
-            _take(rule.add_others, rule.name, others)
+        skipped = len(found) - len(read)
+        skipped += _take(self.folders.add_others, "folders", others)
+        return skipped + sum([_take(rule.add_others, rule.name, others) for rule in self.rules])
 
 
 def _name(value: Any) -> str:
@@ -163,14 +165,16 @@ def _name(value: Any) -> str:
     return value
 
 
-def _take(add: Callable[[list[Any]], None], name: str, read: list[dict[str, Any]]) -> None:
-    """Add what can be read of one name."""
+def _take(add: Callable[[list[Any]], None], name: str, read: list[dict[str, Any]]) -> int:
+    """Add what can be read of one name; return how much can't be."""
     dumps = [parts[name] for parts in read if name in parts]
     try:
         add(dumps)
     except _UNREADABLE:
         readable = [each for each in dumps if _can(add, each)]
         add(readable)
+        return len(dumps) - len(readable)
+    return 0
 
 
 def _can(add: Callable[[list[Any]], None], dump: Any) -> bool:

@@ -38,8 +38,8 @@ def page(seed, advert="", address=None, length=12):
     return analyser.page(content, page_id=hash(url) % 2**64, url=url)
 
 
-def make(store):
-    return Detector(Analyser(PARAMETERS), store, job="test")
+def make(store, **calls):
+    return Detector(Analyser(PARAMETERS), store, job="test", **calls)
 
 
 def playing(scenario):
@@ -117,15 +117,18 @@ def test_a_detector_goes_on_where_another_was_closed():
 @pytest.mark.parametrize(
     "left",
     [b"", b"garbage", zlib.compress(b"[]"), zlib.compress(b'{"member": "x"}'),
-     zlib.compress(b'{"member": "x", "taught": [1], "furniture": {}}')],
+     zlib.compress(b'{"member": "x", "taught": [1], "boilerplate": {}}')],
 )  # fmt: skip
 def test_what_cannot_be_read_is_passed_over(left):
     async def scenario(store, make):
         for topic in ("//a.example", "//a.example of test", "a.example", "a.example of test"):
             await store.exchange(topic, "someone", left)
-        detector = make()
+        skipped = []
+        detector = make(on_skipped=lambda *said: skipped.append(said))
         assert (await detector.decide(page(1))).decision == "new"
         assert pages_of(detector) == 1
+        is_whole = left in {b"", zlib.compress(b'{"member": "x"}')}
+        assert skipped == ([] if is_whole else [("//a.example", 1)])
 
     playing(scenario)
 
