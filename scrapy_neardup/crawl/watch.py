@@ -163,7 +163,7 @@ class Watch:
             )
 
     def _warns(self, reason: str, pattern: str) -> bool:
-        """Whether to warn of a pattern, which is noted."""
+        """Return whether to warn of a pattern, which is done once."""
         warned = self._warned[reason]
         if pattern in warned or len(warned) == MAX_WARNINGS:
             return False

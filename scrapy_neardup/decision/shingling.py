@@ -127,7 +127,7 @@ def shingled(
     size: int,
     feature_bins: int,
 ) -> Shingled:
-    """Return what is made of a page's blocks.
+    """Return the shingles, minima, simhash, rows and DOM paths of a page's blocks.
 
     Parameters
     ----------
