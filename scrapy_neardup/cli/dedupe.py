@@ -25,7 +25,7 @@ from scrapy_neardup.cli.flags import (
 )
 from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
 from scrapy_neardup.dedupe import dedupe as deduped
-from scrapy_neardup.dedupe.units import Unit
+from scrapy_neardup.dedupe.counting import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution.daskcluster import workers
