@@ -13,14 +13,15 @@ from lxml.html import HtmlElement
 
 from scrapy_neardup.text.blocks import Block, Blocks, Form, Walked
 from scrapy_neardup.text.embedded import image_source, is_state
-from scrapy_neardup.text.names import MAX_LENGTH, is_named
 from scrapy_neardup.text.tags import (
     KINDS,
     LANDMARKS,
+    MAX_LENGTH,
     SECTION_ROLES,
     SECTIONS,
     SOURCES,
     Kind,
+    is_named,
 )
 
 MAX_TITLE = 500
