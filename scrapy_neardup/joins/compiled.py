@@ -1,6 +1,6 @@
 """All similar pairs of sets, by compiled code where there is some.
 
-`_speed/joins.pyx` finds the same pairs as `kernel` and `contained`, with the same filters and the
+`_speed/joins.pyx` finds the same pairs as `kernel`, with the same filters and the
 same counts of hits and candidates; only the order differs.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import load, refuse
-from scrapy_neardup.joins import contained, kernel
+from scrapy_neardup.joins import kernel
 from scrapy_neardup.joins.kernel import JoinCounts, of_sizes
 from scrapy_neardup.joins.measures import Measure, jaccard
 from scrapy_neardup.joins.tokensets import TokenSets, encode
@@ -27,14 +27,14 @@ def similar(
     counts: JoinCounts,
     share: tuple[int, int] = (0, 1),
 ) -> tuple[Integers, Integers, Integers]:
-    """Find all similar pairs; see `kernel.similar` and `contained.similar`.
+    """Find all similar pairs; see `kernel.similar` and `kernel.containing`.
 
     With a share (k, n) only each nth set from the kth on looks for partners.
     """
     first, step = share
     mine = np.arange(len(sets)) % step == first
     if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
-        pure = contained.similar if measure.directed else kernel.similar
+        pure = kernel.containing if measure.directed else kernel.similar
         return pure(sets, measure, side, counts, mine=mine)
     return _run(_compiled, sets, measure, side, counts, mine=mine)
 
@@ -51,7 +51,7 @@ def _run(
     sizes = sets.sizes
     probing, asked = of_sizes(sizes, measure.probing_prefix), None
     if measure.directed:
-        probing, asked = contained.asked(sets, probing, side)
+        probing, asked = kernel.asked(sets, probing, side)
         indexing = sizes
     else:
         indexing = of_sizes(sizes, measure.indexing_prefix)
