@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints.resemblance import mod_sketch
+from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import JoinStats, Share
