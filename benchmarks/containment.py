@@ -57,7 +57,7 @@ def estimates(texts: list[str], held: SimilarPairs) -> None:
         a, b = (features(token_hashes(texts[k]), shingle_size=SHINGLE_SIZE)[0] for k in (i, j))
         sampled = [mod_sketch(each, MODULUS) for each in (a, b)]
         least = [np.sort(each)[:SIZE] for each in (a, b)]
-        reach = min(each[-1] for each in least if len(each) == SIZE)
+        reach = min((each[-1] for each in least if len(each) == SIZE), default=2**64 - 1)
         ours, theirs = (one_permutation_sketch(each, BINS) for each in (a, b))
         resemblance = np.mean(ours == theirs)
         shared = resemblance / (1 + resemblance) * (len(a) + len(b))

@@ -40,7 +40,7 @@ from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering.disk import Hashes, Integers, cluster_on_disk
 from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
 from scrapy_neardup.offline.execution.daskcluster import workers
-from scrapy_neardup.offline.execution.memorylimit import left_of
+from scrapy_neardup.offline.execution.pool import left_of
 from scrapy_neardup.offline.files.featurefiles import FeatureFiles
 from scrapy_neardup.offline.files.pairfiles import read_pairs
 from scrapy_neardup.offline.files.sources import Name

@@ -10,7 +10,7 @@ from typing import IO
 from scrapy_neardup.offline.files.atomic import atomic_file
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain, Source
-from scrapy_neardup.offline.readers.lines import check_stdin
+from scrapy_neardup.offline.readers.files import check_stdin
 
 
 def open_inputs(paths: Sequence[str], column: str, *, stored: bool = False) -> Source:

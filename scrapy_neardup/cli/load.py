@@ -23,7 +23,7 @@ from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.loading import Row, load_batch, scanned_pages, scanned_rows
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.lines import check_stdin
+from scrapy_neardup.offline.readers.files import check_stdin
 from scrapy_neardup.offline.readers.record import batches
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision

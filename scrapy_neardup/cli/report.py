@@ -12,10 +12,9 @@ import click
 from scrapy_neardup.cli.common import Progress, output
 from scrapy_neardup.cli.flags import progress_option
 from scrapy_neardup.dust.hindsight import findings
-from scrapy_neardup.offline.readers.lines import decompressed
+from scrapy_neardup.offline.readers.files import decompressed, opened
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import opened
-from scrapy_neardup.reports.addressrules import RULED_PAGES, judged_pages
+from scrapy_neardup.reports.addresses import RULED_PAGES, judged_pages
 from scrapy_neardup.reports.auditlines import Entry, entries
 from scrapy_neardup.reports.columns import text_of
 from scrapy_neardup.reports.reportpage import Report

@@ -31,10 +31,10 @@ from scrapy_neardup.dedupe.jobplan import Run
 from scrapy_neardup.dedupe.sketching import BINS, SketchFiles
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.offline.clustering.sortedruns import POSTING, Buckets, entries_of
-from scrapy_neardup.offline.execution.memorylimit import left_of, release
+from scrapy_neardup.offline.execution.pool import left_of, release
 from scrapy_neardup.offline.files.fingerprintfiles import ArraySource
 from scrapy_neardup.offline.jobs.pairjob import PairJob
-from scrapy_neardup.offline.readers.remote import is_remote
+from scrapy_neardup.offline.readers.files import is_remote
 from scrapy_neardup.tables.ranges import ranges
 
 Hashes = NDArray[np.uint64]

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.fingerprints.batch import estimated
 from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.files import exists, opened
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import exists, opened
 
 Integers = NDArray[np.int64]
 

@@ -49,7 +49,7 @@ from scrapy_neardup.dedupe.writing import Writer, removed_name
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
-from scrapy_neardup.offline.readers.remote import exists
+from scrapy_neardup.offline.readers.files import exists
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.urls import redact_store
 

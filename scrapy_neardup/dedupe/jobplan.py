@@ -11,14 +11,14 @@ from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel
 from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import (
+from scrapy_neardup.offline.readers.files import (
     exists,
     is_empty,
     opened,
     remove_folder,
     remove_parts,
 )
+from scrapy_neardup.offline.readers.record import reading
 
 WORK = "_dedupe"
 """Folder, below the output folder, of the files for resuming a job."""

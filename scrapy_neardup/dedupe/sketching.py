@@ -34,10 +34,9 @@ from scrapy_neardup.fingerprints.hashing import token_hashes_of_each
 from scrapy_neardup.fingerprints.shingles import distinct
 from scrapy_neardup.offline.files.atomic import written
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.lines import numbered_lines
+from scrapy_neardup.offline.readers.files import numbered_lines, opened
 from scrapy_neardup.offline.readers.pagetexts import Texts
 from scrapy_neardup.offline.readers.record import Record, batches, reading
-from scrapy_neardup.offline.readers.remote import opened
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns, json_record
 from scrapy_neardup.settings.parameters import Parameters
 

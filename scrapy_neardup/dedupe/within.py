@@ -51,13 +51,11 @@ from scrapy_neardup.dedupe.jobplan import (
 from scrapy_neardup.dedupe.shards import Shard, shards_of
 from scrapy_neardup.dedupe.writing import compressed, parquet_writer, row_batches
 from scrapy_neardup.offline.clustering.sortedruns import ranges_of
-from scrapy_neardup.offline.execution.memorylimit import left_of
-from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
 from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.lines import numbered_lines
+from scrapy_neardup.offline.readers.files import exists, is_remote, numbered_lines, opened
 from scrapy_neardup.offline.readers.parquet import reading_parquet
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import exists, is_remote, opened
 from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns
 from scrapy_neardup.settings.arguments import whole_number
 

@@ -24,10 +24,9 @@ from scrapy_neardup.dedupe.known import known_lines
 from scrapy_neardup.dedupe.shards import Shard, name_of
 from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.lines import numbered_lines
+from scrapy_neardup.offline.readers.files import numbered_lines, opened
 from scrapy_neardup.offline.readers.parquet import reading_parquet
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import opened
 from scrapy_neardup.offline.readers.tabular import MAX_LINE
 from scrapy_neardup.offline.readers.warc import record_offsets
 

@@ -26,8 +26,8 @@ from scrapy_neardup.clusters.features import tied
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.files import opened
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import opened
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]

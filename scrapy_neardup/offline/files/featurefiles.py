@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints.filtering import Filter
-from scrapy_neardup.offline.readers.lines import check_stdin, lines
+from scrapy_neardup.offline.readers.files import check_stdin, lines
 
 CHUNK_PAGES = 1 << 16
 """Number of pages that are read at a time."""

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import FileSource, Name, RowRange, Source
 from scrapy_neardup.offline.files.storedpages import Spool, Stored, read_stored
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.files import is_remote, lines, opened
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import is_remote, opened
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import Strings
 
