@@ -2,9 +2,8 @@
 
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text.blocks import Block, Blocks, Form
-from scrapy_neardup.text.content import OMITTED, Content, Extractor
+from scrapy_neardup.text.content import OMITTED, Content, Extractor, link_targets
 from scrapy_neardup.text.limits import MAX_DEPTH, check_text, check_tree
-from scrapy_neardup.text.links import link_targets
 from scrapy_neardup.text.parse import (
     declares_encoding,
     guess_encoding,
