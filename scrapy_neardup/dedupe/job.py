@@ -1,6 +1,6 @@
 """A job from its inputs to its output, resumed where it was stopped.
 
-The output folder holds, besides the files without duplicates::
+The output folder holds the files without duplicates, and::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)

@@ -88,12 +88,6 @@ def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
     return Run(path, (*cuts, len(entries)))
 
 
-def connected_in(part: Range) -> tuple[Integers, Integers]:
-    """Return pairs of pages that connect those with equal digests, without circles."""
-    entries = entries_of(part)
-    return forest(*tied(entries["digest"], entries["page"].astype(np.int64)))
-
-
 def entries_of(part: Range) -> NDArray[np.void]:
     """Return the entries of a range, those of each run sorted by digest."""
     found = [np.empty(0, POSTING)]
@@ -194,5 +188,7 @@ def feature_clusters_on_disk(
         buckets.flush(shared)
         sets = UnionFind(count)
         for part in buckets.ranges():
-            sets.union_many(*connected_in(part))
+            entries = entries_of(part)
+            pages_of = entries["page"].astype(np.int64)
+            sets.union_many(*forest(*tied(entries["digest"], pages_of)))
     return sets.labels()

@@ -25,36 +25,6 @@ from typing import Any, Protocol, Self, TypeVar
 
 from scrapy_neardup.errors import NeardupError
 
-_LEAST = 1 << 23
-"""Minimum bytes to work in."""
-_UNKNOWN = 100 << 20
-"""Bytes that Python and its packages are taken to have where the system doesn't say."""
-
-
-def left_of(memory: int, held: int) -> int:
-    """Return how many of a process's `memory` bytes a step may take that holds `held` more."""
-    return max(_LEAST, memory - _resident() - held)
-
-
-def _resident() -> int:
-    """Return the resident bytes of this process."""
-    if sys.platform != "linux":
-        return _UNKNOWN
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    import resource  # noqa: PLC0415  (no such module on Windows)
-
-    return pages * resource.getpagesize()
-
-
-def release() -> None:
-    """Give memory that was freed back to the system, where its allocator keeps it (glibc)."""
-    if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415  (10 ms)
-
-        with suppress(AttributeError):  # another C library
-            ctypes.CDLL(None).malloc_trim(0)
-
-
 if sys.platform != "win32":
     from signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask
 
@@ -207,3 +177,33 @@ def _state(made: Path) -> Any:
 
 def _run(function: Callable[[Any, Any], Any], made: Path, task: Any) -> Any:
     return function(_state(made), task)
+
+
+_LEAST = 1 << 23
+"""Minimum bytes to work in."""
+_UNKNOWN = 100 << 20
+"""Bytes that Python and its packages are taken to have where the system doesn't say."""
+
+
+def left_of(memory: int, held: int) -> int:
+    """Return how many of a process's `memory` bytes a step may take that holds `held` more."""
+    return max(_LEAST, memory - _resident() - held)
+
+
+def _resident() -> int:
+    """Return the resident bytes of this process."""
+    if sys.platform != "linux":
+        return _UNKNOWN
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    import resource  # noqa: PLC0415  (no such module on Windows)
+
+    return pages * resource.getpagesize()
+
+
+def release() -> None:
+    """Give memory that was freed back to the system, where its allocator keeps it (glibc)."""
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415  (10 ms)
+
+        with suppress(AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
