@@ -14,7 +14,8 @@ from harness import Table, arguments, in_turns
 
 from scrapy_neardup._speed import TWINS
 from scrapy_neardup.fingerprints import minima, one_permutation_sketch
-from scrapy_neardup.fingerprints.batch import sketches_of_each
+from scrapy_neardup.fingerprints.batch import minima_of_each, permuted_minima_of_each
+from scrapy_neardup.fingerprints.broder import permutations
 
 RESEMBLANCE = 0.9
 
@@ -38,6 +39,10 @@ def alone(sketch: Callable, hashes: np.ndarray, counts: np.ndarray, values: int)
     return np.array([sketch(part, values) for part in hashes.reshape(len(counts), -1)])
 
 
+def independent(hashes: np.ndarray, counts: np.ndarray, values: int) -> np.ndarray:
+    return permuted_minima_of_each(hashes, counts, *map(np.ravel, permutations(values)))
+
+
 def rensa(hashes: np.ndarray, counts: np.ndarray, values: int) -> object:
     from rensa import RMinHash
 
@@ -48,12 +53,12 @@ def rensa(hashes: np.ndarray, counts: np.ndarray, values: int) -> object:
 def main() -> None:
     options = arguments(__doc__, pairs=2_000, turns=7, quick={"pairs": 20, "turns": 1})
     ways: dict[str, Callable] = {
-        "one permutation": sketches_of_each,
-        "independent": partial(sketches_of_each, independent=True),
+        "one permutation": minima_of_each,
+        "independent": independent,
         "one permutation, alone": partial(alone, one_permutation_sketch),
         "independent, alone": partial(alone, minima),
     } | ({"rensa": rensa} if find_spec("rensa") else {})
-    print("compiled" if any(name.startswith("sketches.") for name in TWINS) else "pure Python")
+    print("compiled" if "features.minima_of_each" in TWINS else "pure Python")
     for hashes, values in ((300, 128), (1_000, 128), (300, 256)):
         sets = pairs_of_sets(options.pairs, hashes)
         made = in_turns({n: partial(way, *sets, values) for n, way in ways.items()}, options.turns)

@@ -18,19 +18,17 @@ from harness import Table, timed
 from join_data import found, options_and_texts
 
 from scrapy_neardup.fingerprints import features, one_permutation_sketch, token_hashes
-from scrapy_neardup.fingerprints.resemblance import (
-    bottom_containment,
-    bottom_sketch,
-    containment,
-    containment_of,
-    mod_sketch,
-)
+from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import SimilarPairs, self_join, shingles, words
 
 THRESHOLDS = (0.95, 0.9, 0.8)
 TARGET = 4
 SHINGLE_SIZE, SAMPLED = 4, 1_000
 SIZE, MODULUS, BINS = 256, 8, 1024
+
+
+def containment(a: np.ndarray, b: np.ndarray) -> float:
+    return len(np.intersect1d(a, b)) / len(a)
 
 
 def main() -> None:
@@ -58,13 +56,15 @@ def estimates(texts: list[str], held: SimilarPairs) -> None:
     for i, j, truth in zip(held.i[chosen], held.j[chosen], held.similarity[chosen], strict=True):
         a, b = (features(token_hashes(texts[k]), shingle_size=SHINGLE_SIZE)[0] for k in (i, j))
         sampled = [mod_sketch(each, MODULUS) for each in (a, b)]
-        least = [bottom_sketch(each, SIZE) for each in (a, b)]
+        least = [np.sort(each)[:SIZE] for each in (a, b)]
+        reach = min((each[-1] for each in least if len(each) == SIZE), default=2**64 - 1)
         ours, theirs = (one_permutation_sketch(each, BINS) for each in (a, b))
-        by_bins = containment_of(float(np.mean(ours == theirs)), len(a), len(b))
+        resemblance = np.mean(ours == theirs)
+        shared = resemblance / (1 + resemblance) * (len(a) + len(b))
         if len(sampled[0]):
             errors[f"V_{MODULUS}"].append(containment(*sampled) - truth)
-        errors[f"M_{SIZE}"].append(bottom_containment(*least, SIZE) - truth)
-        errors[f"{BINS:,} bins and sizes"].append(by_bins - truth)
+        errors[f"M_{SIZE}"].append(containment(*(each[each <= reach] for each in least)) - truth)
+        errors[f"{BINS:,} bins and sizes"].append(min(shared / len(a), 1) - truth)
     print(f"\nEstimates for {len(chosen):,} pairs of containment {THRESHOLDS[-1]} or more")
     for name, off in errors.items():
         error = np.sqrt(np.mean(np.square(off)))

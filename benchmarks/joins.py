@@ -36,11 +36,11 @@ from join_data import (
 
 from scrapy_neardup.joins import (
     TokenSets,
-    compiled,
     edit_distance,
     edit_join,
     encode,
     self_join,
+    setjoin,
     shingles,
     words,
 )
@@ -137,9 +137,9 @@ def ours(
     join = partial(self_join, sets, threshold, measure=measure)
     seconds, pairs = timed(join, 3)
     expected = found(pairs)
-    used, compiled._compiled = compiled._compiled, None  # noqa: SLF001
+    used, setjoin._compiled = setjoin._compiled, None  # noqa: SLF001
     in_numpy, pure = timed(join, 3)
-    compiled._compiled = used  # noqa: SLF001
+    setjoin._compiled = used  # noqa: SLF001
     same("numpy", found(pure), expected)
     times, counts = [seconds, in_numpy], [pairs.stats.candidates]
     for name, (algorithm, depth) in PUBLISHED.items():

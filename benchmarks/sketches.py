@@ -24,7 +24,6 @@ from scrapy_neardup.fingerprints.broder import broder_features, minima
 from scrapy_neardup.fingerprints.filtering import Filter
 from scrapy_neardup.fingerprints.hashing import PUBLIC
 from scrapy_neardup.fingerprints.minwise import one_permutation_sketch
-from scrapy_neardup.fingerprints.resemblance import bottom_resemblance, bottom_sketch
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
 
@@ -72,8 +71,9 @@ def estimates(number: int) -> None:
             for bits in BITS:
                 a, b = (sketch & np.uint64((1 << bits) - 1) for sketch in sketches)
                 errors[bits].append(1 - (a != b).mean() / (1 - 2.0**-bits) - truth)
-            least = [bottom_sketch(each, bins) for each in sets]
-            errors[64].append(bottom_resemblance(*least, bins) - truth)
+            ours, theirs = (np.partition(each, bins)[:bins] for each in sets)
+            sample = np.union1d(ours, theirs)[:bins]
+            errors[64].append((np.isin(sample, ours) & np.isin(sample, theirs)).mean() - truth)
         cells = []
         for bits, found in errors.items():
             equal = truth + (1 - truth) / 2**bits
@@ -130,7 +130,6 @@ def timing(repeats: int) -> None:
         for bins in (*BINS, 1024)
     }
     calls["84 minima and 6 features"] = lambda each: broder_features(minima(each))
-    calls["bottom_sketch, 128 hashes"] = lambda each: bottom_sketch(each, 128)
     sets = [shingles(size) for size in sizes]
     for name, call in calls.items():
         times = (timeit.repeat(partial(call, each), number=20, repeat=repeats) for each in sets)

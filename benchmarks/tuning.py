@@ -14,7 +14,7 @@ from harness import arguments, scratch
 from sites import SITE_OPTIONS, Site, Source, listed, load, toy_site
 
 from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.offline.evaluation.readpages import read_pages
+from scrapy_neardup.offline.evaluation.truth import read_pages
 from scrapy_neardup.offline.evaluation.tuning import Measured, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.parameters import Parameters

@@ -11,7 +11,7 @@ import click
 from scrapy_neardup.cli.common import Unusable, escaped, output
 from scrapy_neardup.cli.flags import output_option, setting_option
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.files import lines
 from scrapy_neardup.reports.auditlines import unpacked
 from scrapy_neardup.reports.crawldiff import CHANGES, Comparison, PageText, page_lines
 from scrapy_neardup.stores.admin import Admin, StoredPage, is_store, viewed

@@ -10,17 +10,8 @@ from typing import Any
 import click
 import numpy as np
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import (
-    given,
-    jobs_option,
-    refuse_given,
-    scheduler_option,
-    setting_option,
-    shingle_size_option,
-    size_in_bytes,
-    text_options,
-)
 from scrapy_neardup.clusters import (
     COMMON,
     CanonicalRule,
@@ -34,16 +25,16 @@ from scrapy_neardup.clusters import (
     mirrors,
 )
 from scrapy_neardup.fingerprints.filtering import Filter, checked_filter
-from scrapy_neardup.fingerprints.resemblance import mod_sketch
+from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.joins.measures import jaccard
 from scrapy_neardup.offline.clustering.disk import Hashes, Integers, cluster_on_disk
 from scrapy_neardup.offline.clustering.sortedruns import feature_clusters_on_disk
 from scrapy_neardup.offline.execution.daskcluster import workers
-from scrapy_neardup.offline.execution.memorylimit import left_of
-from scrapy_neardup.offline.files.featurefiles import FeatureFiles
+from scrapy_neardup.offline.execution.pool import left_of
 from scrapy_neardup.offline.files.pairfiles import read_pairs
 from scrapy_neardup.offline.files.sources import Name
+from scrapy_neardup.offline.files.storedpages import FeatureFiles
 from scrapy_neardup.offline.jobs.joining import Pages
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.settings.catalogue import OPTIONS, Permutations, View
@@ -87,7 +78,7 @@ _UNUSED = {
     is_flag=True,
     help="For features: the INPUTs are what scan printed, and not pages.",
 )
-@setting_option(
+@flags.setting_option(
     "features",
     default="6,14,2",
     help="For features: K features of S minima each, of which pages of a cluster share R.",
@@ -99,14 +90,7 @@ _UNUSED = {
     help="For features: how minima are drawn, under as many permutations (Broder 2000), or under"
     " one, as scan does.",
 )
-@click.option(
-    "--shared",
-    metavar="R",
-    type=click.IntRange(1),
-    default=None,
-    help="For --scanned: minimum number of features that pages share.  [default: as scanned]",
-    show_default=False,
-)
+@flags.shared_option
 @click.option(
     "--threshold",
     metavar="T",
@@ -127,17 +111,14 @@ _UNUSED = {
     default="page",
     help="Print clusters; or the hosts or folders that have clusters in common (mirrors).",
 )
-@click.option(
+@flags.number_option(
     "--modulus",
     metavar="M",
-    type=click.IntRange(1),
     default=1,
     help="For disk and greedy: keep one shingle in M. Resemblance is then an estimate.",
 )
-@click.option(
+@flags.number_option(
     "--common",
-    metavar="N",
-    type=click.IntRange(1),
     default=COMMON,
     help="For disk: leave out the shingles of more pages than this; for greedy: find no"
     " pages by them.",
@@ -156,10 +137,10 @@ _UNUSED = {
     help="For disk and features: folder of temporary files.  [default: the system's]",
     show_default=False,
 )
-@shingle_size_option
-@jobs_option
-@scheduler_option
-@text_options
+@flags.shingle_size_option
+@flags.jobs_option
+@flags.scheduler_option
+@flags.text_options
 def clusters(
     *,
     inputs: tuple[str, ...],
@@ -205,12 +186,12 @@ def clusters(
     if pair_files and rule == "longest-text":
         raise click.UsageError("--canonical longest-text needs the pages, not --pairs of them")
     if pair_files:
-        refuse_given("--pairs", _OF_PAGES)
+        flags.refuse_given("--pairs", _OF_PAGES)
     else:
         # Errors of options come before hours of reading.
         jaccard(options["threshold"])
         checked_filter(options["features"])
-        refuse_given(f"--method {options['method']}", _UNUSED[options["method"]])
+        flags.refuse_given(f"--method {options['method']}", _UNUSED[options["method"]])
     names: Sequence[Name]
     with output(path) as results:
         line = Progress(progress, results)
@@ -218,7 +199,7 @@ def clusters(
             names, labels = cluster_names(read_pairs(pair_files))
             chosen = canonical(labels, rule, urls=[str(name) for name in names])
         elif scanned:
-            refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})
+            flags.refuse_given("--scanned", {"features", "permutations", *_OF_TEXTS})
             files = FeatureFiles(inputs)
             least = options["shared"] or (files.filter.shared if files.filter else 1)
             labels = _sharing(files, least, options["memory"], options["directory"])
@@ -305,8 +286,8 @@ def _features(shingles: Hashes, kind: Filter, permutations: Permutations) -> Has
 
 
 def _sharing(pages: Iterable[Hashes], shared: int, memory: str, directory: str | None) -> Integers:
-    if given({"memory", "directory"}):
-        size = max(1 << 20, left_of(size_in_bytes(memory), 0) // 2)  # the rest is for names
+    if flags.given({"memory", "directory"}):
+        size = max(1 << 20, left_of(flags.size_in_bytes(memory), 0) // 2)  # the rest is for names
         return feature_clusters_on_disk(pages, shared, memory=size, directory=directory)
     rows = list(pages)
     return feature_clusters(np.concatenate(rows), shared) if rows else np.empty(0, np.int64)

@@ -78,6 +78,17 @@ def output(path: str) -> Iterator[TextIO]:
         yield text
 
 
+@contextmanager
+def binary_output(path: str) -> Iterator[IO[bytes]]:
+    """Yield a binary file, as `output` does a text file."""
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with atomic_file(path) as file:
+        yield file
+
+
 class Progress:
     """The progress of a long run: one line on standard error, redrawn in place.
 

@@ -12,26 +12,34 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, escaped
-from scrapy_neardup.cli.flags import (
-    given,
-    is_given,
-    progress_option,
-    refuse_given,
-    scheduler_option,
-    setting_option,
-    shingle_size_option,
-    size_in_bytes,
-)
 from scrapy_neardup.dedupe import DedupeOptions, Summary, TrimOptions, trim
 from scrapy_neardup.dedupe import dedupe as deduped
-from scrapy_neardup.dedupe.units import Unit
+from scrapy_neardup.dedupe.counting import Unit
 from scrapy_neardup.errors import NeardupError
 from scrapy_neardup.fingerprints.filtering import checked_filter
 from scrapy_neardup.offline.execution.daskcluster import workers
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns
 from scrapy_neardup.settings.catalogue import OPTIONS
 from scrapy_neardup.settings.parameters import Parameters
+
+_UNITS: dict[Unit, str] = {
+    "lines": "lines that more than N documents have",
+    "paragraphs": "paragraphs that more than N documents have",
+    "substrings": "runs of N words and more that occurred before, in the same document or an"
+    " earlier one",
+}
+"""Unit -> what is removed, if it is chosen."""
+_unit_options = flags.together(*(
+    click.option(
+        f"--{unit}",
+        metavar="N",
+        type=click.IntRange(1),
+        help=f"Instead of documents, remove {what}.",
+    )
+    for unit, what in _UNITS.items()
+))  # fmt: skip
 
 
 @click.command()
@@ -58,8 +66,10 @@ from scrapy_neardup.settings.parameters import Parameters
     " such as an earlier output; and a store (sqlite:pages.sqlite, redis://HOST) or a packed file"
     " (.pack), which compare as scan does. May be repeated.",
 )
-@setting_option("namespace", default="default", help="Namespace of the store.")
-@setting_option("preset", help="Preset of the store; options that are given are its own, too.")
+@flags.setting_option("namespace", default="default", help="Namespace of the store.")
+@flags.setting_option(
+    "preset", help="Preset of the store; options that are given are its own, too."
+)
 @click.option("--update", is_flag=True, help="Add the documents that are kept to the store.")
 @click.option(
     "--method",
@@ -68,8 +78,8 @@ from scrapy_neardup.settings.parameters import Parameters
     help="How candidates are found: by min-wise features in common, by fingerprints within"
     " --max-distance, or by either; and always by equal texts.",
 )
-@setting_option("features")
-@setting_option("max_distance")
+@flags.setting_option("features")
+@flags.setting_option("max_distance")
 @click.option(
     "--min-resemblance",
     metavar="T",
@@ -92,48 +102,25 @@ from scrapy_neardup.settings.parameters import Parameters
     help="Which of several is kept: first, longest, shortest-url, newest or newest:COLUMN, or the"
     " one with the largest value of an expression such as 'score * 2 - len(url)'.",
 )
-@shingle_size_option
-@setting_option("text")
-@setting_option("ignore")
+@flags.shingle_size_option
+@flags.setting_option("text")
+@flags.setting_option("ignore")
 @click.option(
     "--memory",
     metavar="SIZE",
     default="1GB",
-    help="Memory to work in, as 500MB or 4GB; each further process of --jobs takes 200 MB more.",
+    help="Memory to work in, as 500MB or 4GB; each further process of --jobs takes 200 MB more,"
+    " and works on a file at a time.",
 )
-@click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1),
-    default=1,
-    help="Processes; each works on a file at a time.",
-)
-@scheduler_option
+@flags.jobs_option
+@flags.scheduler_option
 @click.option("--resume", is_flag=True, help="Resume a job that was stopped.")
 @click.option(
     "--skip-bad",
     is_flag=True,
     help="Leave out files and lines that can't be read, and count them.",
 )
-@click.option(
-    "--lines",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Instead of documents, remove lines that more than N documents have.",
-)
-@click.option(
-    "--paragraphs",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Instead of documents, remove paragraphs that more than N documents have.",
-)
-@click.option(
-    "--substrings",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Instead of documents, remove runs of N words and more that occurred before, in the"
-    " same document or an earlier one.",
-)
+@_unit_options
 @click.option("--per-host", is_flag=True, help="For lines and paragraphs: count host by host.")
 @click.option(
     "--but-first",
@@ -146,7 +133,7 @@ from scrapy_neardup.settings.parameters import Parameters
     help="For lines, paragraphs and substrings: leave texts as they are, and write their ranges"
     " to a column neardup_repeated.",
 )
-@progress_option
+@flags.progress_option
 def dedupe(
     *,
     inputs: tuple[str, ...],
@@ -201,7 +188,7 @@ def dedupe(
             line.done(trimmed.documents, "documents")
             click.echo(json.dumps(asdict(trimmed)))
             return
-        of_store = {name: settings[name] for name in _OF_STORES if is_given(name)}
+        of_store = {name: settings[name] for name in _OF_STORES if flags.is_given(name)}
         store: dict[str, Any] = {
             "namespace": namespace,
             "parameters": Parameters.of_preset(preset, **of_store),
@@ -213,11 +200,10 @@ def dedupe(
     for reason in summary.skipped:
         click.echo(escaped(f"left out: {reason}"), err=True)
     if line.shown:
-        click.echo(_said(summary, line.seconds), err=True)
+        click.echo(_summarised(summary, line.seconds), err=True)
     click.echo(json.dumps(asdict(summary)))
 
 
-_UNITS: tuple[Unit, ...] = "lines", "paragraphs", "substrings"
 _OF_DOCUMENTS = {
     "html_column", "id_column", "existing", "namespace", "preset", "update", "method", "features",
     "max_distance", "min_resemblance", "confirm", "keep", "shingle_size", "text", "ignore",
@@ -243,25 +229,25 @@ def _named_as_existing() -> Iterator[None]:
 def _within(settings: dict[str, Any]) -> TrimOptions | None:
     """Return the options for parts of texts, if given, and remove them from `settings`."""
     numbers = {unit: number for unit in _UNITS if (number := settings.pop(unit)) is not None}
-    flags = {name: settings.pop(name) for name in ("per_host", "but_first", "mark")}
+    switches = {name: settings.pop(name) for name in ("per_host", "but_first", "mark")}
     if not numbers:
-        for name, is_set in flags.items():
+        for name, is_set in switches.items():
             if is_set:
                 raise click.UsageError(f"--{name.replace('_', '-')} needs --lines or the like")
         return None
     if len(numbers) > 1:
         raise click.UsageError("name one of --lines, --paragraphs and --substrings")
     ((unit, number),) = numbers.items()
-    refuse_given(f"--{unit}", _OF_DOCUMENTS)
-    if unit == "substrings" and flags["but_first"]:
+    flags.refuse_given(f"--{unit}", _OF_DOCUMENTS)
+    if unit == "substrings" and switches["but_first"]:
         raise click.UsageError("--but-first is for lines and paragraphs")
     return TrimOptions(
         unit=unit,
         number=number,
         text=settings["text_column"] or "text",
         url=settings["url_column"],
-        memory=size_in_bytes(settings["memory"]),
-        **flags,
+        memory=flags.size_in_bytes(settings["memory"]),
+        **switches,
     )
 
 
@@ -275,14 +261,14 @@ def _options(settings: dict[str, Any]) -> DedupeOptions:
         url=settings.pop("url_column"),
         id=settings.pop("id_column"),
     )
-    memory = size_in_bytes(settings.pop("memory"))
-    if settings["method"] == "features" and given({"max_distance"}):
+    memory = flags.size_in_bytes(settings.pop("memory"))
+    if settings["method"] == "features" and flags.given({"max_distance"}):
         raise click.UsageError("--max-distance needs --method simhash or both")
     settings["features"] = checked_filter(settings["features"])
     return DedupeOptions(columns=columns, memory=memory, **settings)
 
 
-def _said(summary: Summary, seconds: float) -> str:
+def _summarised(summary: Summary, seconds: float) -> str:
     share = (summary.equal + summary.similar + summary.known) / max(summary.documents, 1)
     return (
         f"{summary.documents:,} documents in {seconds:,.1f} s: {summary.kept:,} kept, {share:.1%}"

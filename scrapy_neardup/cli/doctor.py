@@ -14,7 +14,7 @@ import click
 from scrapy_neardup import __version__
 from scrapy_neardup._speed import IS_PURE, NAMES, load
 from scrapy_neardup.cli.common import Unusable, escaped
-from scrapy_neardup.cli.flags import name_value_pairs
+from scrapy_neardup.cli.flags import settings_option
 from scrapy_neardup.errors import ConfigurationError
 
 _NEEDED = "scrapy", "twisted", "lxml", "numpy"
@@ -31,15 +31,7 @@ _EXTRAS = {
 @click.command()
 @click.argument("spider", metavar="[SPIDER]", required=False)
 @click.option("--project", is_flag=True, help="Check the Scrapy project in this folder, too.")
-@click.option(
-    "-s",
-    "--set",
-    "settings",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=name_value_pairs,
-    help="A setting of the project, as of scrapy crawl. May be repeated.",
-)
+@settings_option
 def doctor(*, spider: str | None, project: bool, settings: dict[str, str]) -> None:
     """Check what is installed, how a project is set up, and what is wrong with it.
 

@@ -10,10 +10,28 @@ from typing import Any, TypeVar, get_args
 import click
 from click.core import ParameterSource
 
+from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.units import Unit, Units, stemmer
-from scrapy_neardup.settings.catalogue import OPTIONS, PRESETS, Option, as_flags, flag_of
+from scrapy_neardup.settings.catalogue import (
+    OPTIONS,
+    PRESETS,
+    Judging,
+    Option,
+    as_flags,
+    flag_of,
+    options_of,
+)
+from scrapy_neardup.settings.parameters import Parameters
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def number_option(
+    *names: str, least: int = 1, most: int | None = None, metavar: str = "N", **how: Any
+) -> Callable[[Verb], Verb]:
+    """Return an option that takes a whole number; `how` is click's."""
+    return click.option(*names, metavar=metavar, type=click.IntRange(least, most), **how)
+
 
 existing_option = click.option(
     "--existing",
@@ -22,13 +40,7 @@ existing_option = click.option(
     help="Compare the INPUTs with this collection, not with each other; may be repeated.",
 )
 
-jobs_option = click.option(
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(1),
-    default=1,
-    help="Processes that read pages and compute with them.",
-)
+jobs_option = number_option("--jobs", default=1, help="Processes to work in.")
 
 scheduler_option = click.option(
     "--scheduler",
@@ -57,6 +69,44 @@ progress_option = click.option(
     "--progress/--no-progress",
     default=None,
     help="Show progress on standard error.  [default: on a terminal]",
+)
+
+
+def name_value_pairs(
+    _: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the values ``NAME=VALUE`` of an option that may be repeated; a callback of click."""
+    for value in values:
+        if "=" not in value:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
+    return {name: text for name, _, text in (value.partition("=") for value in values)}
+
+
+settings_option = click.option(
+    "-s",
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=name_value_pairs,
+    help="A setting, as of scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+skip_torn_option = click.option(
+    "--skip-torn",
+    is_flag=True,
+    help="Leave out lines that a crash of the machine has torn, instead of refusing the audit.",
+)
+
+shared_option = number_option(
+    "--shared",
+    metavar="R",
+    default=None,
+    help="For features that scan printed: minimum number of them that pages share."
+    "  [default: as scanned]",
+    show_default=False,
 )
 
 
@@ -133,16 +183,6 @@ def _of_presets(option: Option) -> str:
     )
 
 
-def name_value_pairs(
-    _: click.Context, option: click.Parameter, values: tuple[str, ...]
-) -> dict[str, str]:
-    """Return the values ``NAME=VALUE`` of an option that may be repeated; a callback of click."""
-    for value in values:
-        if "=" not in value:
-            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
-    return {name: text for name, _, text in (value.partition("=") for value in values)}
-
-
 def is_given(name: str) -> bool:
     """Whether an option of the running verb was given."""
     source = click.get_current_context().get_parameter_source(name)
@@ -215,3 +255,20 @@ def units_of(values: Mapping[str, Any]) -> Units:
         () if path is None else path.read_text("utf-8", "replace").split(),
         None if stem is None else stemmer(stem),
     )
+
+
+judging_options = together(
+    setting_option("preset"), *(setting_option(name) for name in options_of(Judging))
+)
+"""The preset, and the options that decide what counts as a near-duplicate."""
+
+
+def judging_parameters(values: Mapping[str, Any]) -> Parameters:
+    """Return the parameters that the options of `judging_options` set on this command line."""
+    chosen = {name: values[name] for name in options_of(Judging) if is_given(name)}
+    parameters = Parameters.of_preset(values["preset"], **chosen)
+    if "features" in chosen and parameters.method == "simhash":
+        raise ConfigurationError(
+            "--features has no use where only fingerprints find pages: add --method both"
+        )
+    return parameters

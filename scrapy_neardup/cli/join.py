@@ -10,17 +10,8 @@ from typing import Any, cast, get_args
 
 import click
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import (
-    existing_option,
-    jobs_option,
-    refuse_given,
-    scheduler_option,
-    shingle_size_option,
-    text_options,
-    unit_options,
-    units_of,
-)
 from scrapy_neardup.joins import edit_join, self_join, shingles
 from scrapy_neardup.joins import join as join_sets
 from scrapy_neardup.joins.measures import MeasureName, open_measure
@@ -52,7 +43,7 @@ _OF_STRINGS = {"distance", "gram_size"}
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@existing_option
+@flags.existing_option
 @click.option(
     "--measure",
     type=click.Choice(list(_VALUES)),
@@ -75,12 +66,12 @@ _OF_STRINGS = {"distance", "gram_size"}
     default=">=",
     help="Of the similarity of a pair with the threshold.",
 )
-@shingle_size_option
-@unit_options
+@flags.shingle_size_option
+@flags.unit_options
 @click.option(
     "--labelled",
     is_flag=True,
-    help="Number the occurrences of a shingle, so that the second one of a page only meets the"
+    help="Number the occurrences of a shingle, so that the second one of a page only matches the"
     " second one of another (Broder 1997, option A).",
 )
 @click.option(
@@ -90,31 +81,30 @@ _OF_STRINGS = {"distance", "gram_size"}
     help="All find the same pairs. arrays is the fast one; the others are those of Bayardo et al."
     " (2007) and Xiao et al. (2008), to compare their numbers of candidates with --progress.",
 )
-@click.option(
+@flags.number_option(
     "--distance",
     metavar="D",
-    type=click.IntRange(0),
+    least=0,
     default=None,
     help="For edit: maximum number of characters inserted, deleted or replaced.",
 )
-@click.option(
+@flags.number_option(
     "--gram-size",
     metavar="Q",
-    type=click.IntRange(1, 64),
+    most=64,
     default=3,
     help="For edit: characters in the grams by which texts are found. It changes the time only.",
 )
-@click.option(
+@flags.number_option(
     "--max-depth",
-    metavar="N",
-    type=click.IntRange(0),
+    least=0,
     default=MAX_DEPTH,
     help="For ppjoin+: how often its suffix filter divides what is left of a pair. It changes the"
     " time only.",
 )
-@jobs_option
-@scheduler_option
-@text_options
+@flags.jobs_option
+@flags.scheduler_option
+@flags.text_options
 def join(
     *,
     inputs: tuple[str, ...],
@@ -150,14 +140,14 @@ def join(
       scrapy-neardup join new.warc.gz --existing old.warc.gz | scrapy-neardup clusters --pairs -
     """  # noqa: D301  (click's mark for lines to keep)
     # Errors of options come before hours of reading.
-    refuse_given(f"--measure {measure}", _OF_SETS if measure == "edit" else _OF_STRINGS)
+    flags.refuse_given(f"--measure {measure}", _OF_SETS if measure == "edit" else _OF_STRINGS)
     if measure == "containment":
-        refuse_given("--measure containment", _ALGORITHM)
+        flags.refuse_given("--measure containment", _ALGORITHM)
     if measure != "edit":
         open_measure(cast("MeasureName", measure), options["threshold"])
     elif options["distance"] is None:
         raise click.UsageError("--measure edit needs --distance")
-    units = units_of(options)
+    units = flags.units_of(options)
     corpora = [Corpus(inputs), Corpus(existing)] if existing else [Corpus(inputs)]
     with output(path) as results, workers(scheduler) as work:
         read = [Pages(corpus, text, ignore, work=work, jobs=jobs) for corpus in corpora]

@@ -13,9 +13,8 @@ from typing import Any
 import click
 
 from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.flags import jobs_option, progress_option, scheduler_option, setting_option
-from scrapy_neardup.cli.judging import judging_options, judging_parameters
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.fingerprints import PUBLIC_KEY
 from scrapy_neardup.offline.execution.daskcluster import workers
@@ -23,7 +22,7 @@ from scrapy_neardup.offline.jobs.knownpages import opened_store
 from scrapy_neardup.offline.jobs.loading import Row, load_batch, scanned_pages, scanned_rows
 from scrapy_neardup.offline.jobs.scanning import analysed
 from scrapy_neardup.offline.readers.corpus import Corpus
-from scrapy_neardup.offline.readers.lines import check_stdin
+from scrapy_neardup.offline.readers.files import check_stdin
 from scrapy_neardup.offline.readers.record import batches
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.verdict import Decision
@@ -34,23 +33,22 @@ _IN_FLIGHT = 64
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@judging_options
-@setting_option("store", "uri", required=True)
-@setting_option(
+@flags.judging_options
+@flags.setting_option("store", "uri", required=True)
+@flags.setting_option(
     "namespace", required=True, help="Namespace of the crawl, BOT_NAME.SPIDER unless it is set."
 )
-@setting_option("expected_pages")
+@flags.setting_option("expected_pages")
 @click.option("--scanned", is_flag=True, help="The INPUTs are what scan printed, and not pages.")
-@click.option(
+@flags.number_option(
     "--skip",
-    metavar="N",
-    type=click.IntRange(0),
+    least=0,
     default=0,
     help="Leave out the first N pages, which an earlier run has loaded.",
 )
-@jobs_option
-@scheduler_option
-@progress_option
+@flags.jobs_option
+@flags.scheduler_option
+@flags.progress_option
 def load(
     *,
     inputs: tuple[str, ...],
@@ -77,7 +75,7 @@ def load(
       scrapy-neardup load old.warc.gz --store sqlite:pages.sqlite --namespace bot.news --jobs 4
       scrapy-neardup load --scanned old.jsonl --store redis://host/0 --namespace bot.news
     """  # noqa: D301  (click's mark for lines to keep)
-    parameters = judging_parameters(settings)
+    parameters = flags.judging_parameters(settings)
     corpus = None if scanned else Corpus(inputs)
     rows: Iterator[Row] = iter(())
     if corpus is None:

@@ -8,11 +8,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.fingerprints import binary_output, open_inputs
-from scrapy_neardup.cli.flags import column_option, progress_option, setting_option
+from scrapy_neardup.cli.common import Progress, binary_output
+from scrapy_neardup.cli.flags import column_option, number_option, progress_option, setting_option
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.files.fingerprintfiles import RawFile
+from scrapy_neardup.offline.files.fingerprintfiles import RawFile, open_sources
 from scrapy_neardup.offline.files.sources import Source
 from scrapy_neardup.stores.packfile import write_pieces
 from scrapy_neardup.tables.packed import (
@@ -45,10 +44,8 @@ _AT_ONCE = 1 << 20
     help="Largest distance that the file can be searched for, in bits. For 0 it holds one"
     " table: the smallest file, good for unpack and pairs.",
 )
-@click.option(
+@number_option(
     "--tables",
-    metavar="N",
-    type=click.IntRange(1),
     help="Number of tables to search: more are larger and, from some size on, faster.  [default:"
     " as few as retrieve 1,000 fingerprints a search; with sketches, which take more than any"
     " number of tables, 32]",
@@ -107,7 +104,7 @@ def pack(
       scrapy-neardup scan crawl.warc.gz | scrapy-neardup pack - --output crawl.pack
       scrapy-neardup pack 2024.u64 2025.u64 --max-distance 0 --output archive.pack
     """  # noqa: D301  (click's mark for lines to keep)
-    source = open_inputs(inputs, column, stored=sketches)
+    source = open_sources(inputs, column, stored=sketches)
     records = _records(source) if sketches else None
     retrieved = RETRIEVED_SMALL if records is None else RETRIEVED_FAST
     design = packed_design(len(source), max_distance, tables=tables, retrieved=retrieved)

@@ -9,21 +9,13 @@ from contextlib import ExitStack
 import click
 import numpy as np
 
-from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.fingerprints import binary_output, open_inputs
-from scrapy_neardup.cli.flags import (
-    column_option,
-    existing_option,
-    output_option,
-    progress_option,
-    refuse_given,
-    scheduler_option,
-    setting_option,
-)
+from scrapy_neardup.cli import flags
+from scrapy_neardup.cli.common import Progress, binary_output, output
 from scrapy_neardup.clusters import feature_pairs
 from scrapy_neardup.offline.execution.daskcluster import connected
-from scrapy_neardup.offline.files.featurefiles import FeatureFiles
+from scrapy_neardup.offline.files.fingerprintfiles import open_sources
 from scrapy_neardup.offline.files.pairfiles import WRITERS
+from scrapy_neardup.offline.files.storedpages import FeatureFiles
 from scrapy_neardup.offline.jobs.pairjob import MAX_PAIRS, PairJob, on_cluster
 
 _OF_FINGERPRINTS = {
@@ -34,7 +26,7 @@ _OF_FINGERPRINTS = {
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@existing_option
+@flags.existing_option
 @click.option(
     "--by",
     type=click.Choice(["fingerprints", "features"]),
@@ -42,29 +34,21 @@ _OF_FINGERPRINTS = {
     help="What the pages of a pair have in common: fingerprints within K bits, or min-wise"
     " features; the INPUTs are then what scan printed.",
 )
-@click.option(
-    "--shared",
-    metavar="R",
-    type=click.IntRange(1),
-    default=None,
-    help="For features: minimum number of features that pages share.  [default: as scanned]",
-    show_default=False,
-)
-@setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")
+@flags.shared_option
+@flags.setting_option("max_distance", help="Maximum Hamming distance of a pair, in bits.")
 @click.option(
     "--group-equal",
     is_flag=True,
     help="Of equal fingerprints, compare only the first, and pair each other one with it. The"
     " same pages are connected, by far fewer pairs.",
 )
-@click.option(
+@flags.number_option(
     "--max-pairs",
-    metavar="N",
-    type=click.IntRange(0),
+    least=0,
     default=MAX_PAIRS,
     help="Stop with an error where there are more; 0: never.",
 )
-@output_option
+@flags.output_option
 @click.option(
     "--format",
     "kind",
@@ -73,12 +57,10 @@ _OF_FINGERPRINTS = {
     help="JSON lines; binary records of two 64-bit row numbers and an 8-bit distance,"
     " little-endian; or Parquet.",
 )
-@click.option(
-    "--jobs", metavar="N", type=click.IntRange(1), default=1, help="Processes that compare."
-)
-@scheduler_option
-@column_option
-@progress_option
+@flags.jobs_option
+@flags.scheduler_option
+@flags.column_option
+@flags.progress_option
 def pairs(
     *,
     inputs: tuple[str, ...],
@@ -114,12 +96,12 @@ def pairs(
       scrapy-neardup pairs new.u64 --existing archive.pack --jobs 8 --format binary --output p.bin
     """  # noqa: D301  (click's mark for lines to keep)
     if by == "features":
-        refuse_given("--by features", _OF_FINGERPRINTS)
+        flags.refuse_given("--by features", _OF_FINGERPRINTS)
         _print_sharing(inputs, shared, max_pairs, path)
         return
-    refuse_given("--by fingerprints", {"shared"})
-    collection = open_inputs(inputs, column)
-    other = open_inputs(existing, column) if existing else None
+    flags.refuse_given("--by fingerprints", {"shared"})
+    collection = open_sources(inputs, column)
+    other = open_sources(existing, column) if existing else None
     job = PairJob(
         collection=collection,
         existing=other,

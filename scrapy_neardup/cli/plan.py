@@ -12,10 +12,10 @@ from typing import Any, get_args
 
 import click
 
-from scrapy_neardup.cli.curves import print_filter
-from scrapy_neardup.cli.flags import refuse_given, setting_option
+from scrapy_neardup.cli.flags import json_option, number_option, refuse_given, setting_option
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.fingerprints.filtering import FilterRule
+from scrapy_neardup.fingerprints.filtering import Filter, FilterRule, choose_filter
+from scrapy_neardup.offline.files.storedpages import spelt
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.entryformat import PACKED
@@ -25,7 +25,7 @@ from scrapy_neardup.tables.packed import RETRIEVED_FAST, RETRIEVED_SMALL, packed
 from scrapy_neardup.tables.packed.checked import PAGE
 
 _ENTRY = 43
-"""Bytes of an entry in memory besides its tables: five columns and two maps (measured)."""
+"""Bytes of an entry in memory without its tables: five columns and two maps (measured)."""
 _ROW = 50
 """Bytes of an entry in an SQLite file (measured)."""
 _FEATURE = 14
@@ -33,6 +33,12 @@ _FEATURE = 14
 _ID, _ROW_NUMBER, _RECORD_END = 8, 4, 8
 """Bytes, in a packed file, of a page id, of a row behind an id or a feature, and of the end of
 a record."""
+
+_RESEMBLANCES = tuple(percent / 100 for percent in range(50, 101))
+_EVERY = 5
+"""Percent between the resemblances of the table, which has all near 1 and near the threshold."""
+_BAR = 40
+"""Characters of the longest bar."""
 
 
 def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
@@ -68,10 +74,9 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     help="Instead, choose Broder's K, S and R for near-duplicates of this resemblance or more, and"
     " show the chance that each resemblance is accepted.",
 )
-@click.option(
+@number_option(
     "--minima",
-    metavar="N",
-    type=click.IntRange(1, 1024),
+    most=1024,
     default=84,
     help="With --threshold: maximum minima of a page, K times S.",
 )
@@ -82,7 +87,7 @@ def _count(_ctx: click.Context, _param: click.Parameter, value: str) -> int:
     help="With --threshold: choose the curve with the least area between itself and the step from"
     " 0 to 1 there, or with the steepest slope there.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def plan(
     *,
     pages: int,
@@ -110,7 +115,7 @@ def plan(
     """  # noqa: D301  (click's mark for lines to keep)
     if threshold is not None:
         refuse_given("--threshold", {"pages", "max_distance", "preset"})
-        print_filter(threshold, minima, rule, as_json=as_json)
+        _print_filter(threshold, minima, rule, as_json=as_json)
         return
     refuse_given("a number of pages", {"minima", "rule"})
     designs = list(_designs(pages, max_distance))
@@ -291,3 +296,38 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
         right = column[1][:1].isdigit() or column[1] == "-"
         aligned.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
     return "\n".join("  ".join(row).rstrip() for row in zip(*aligned, strict=True)) + "\n"
+
+
+def _print_filter(threshold: float, minima: int, rule: FilterRule, *, as_json: bool) -> None:
+    """Print the filter for a threshold, and the chance that it and others accept a resemblance."""
+    chosen = choose_filter(threshold, minima=minima, rule=rule)
+    others = {"the default": Filter(*Parameters().features), "AltaVista's": Filter(6, 14, 2)}
+    if as_json:
+        curve = [[x, chosen.acceptance(x)] for x in _RESEMBLANCES]
+        result = {"threshold": threshold, "features": spelt(chosen), "rule": rule}
+        result |= {"slope": chosen.slope(threshold), "curve": curve}
+        click.echo(json.dumps(result, indent=2))
+        return
+    count, size, shared = chosen
+    click.echo(
+        f"NEARDUP_FEATURES = {spelt(chosen)!r}: {count} features of {size} minima, of which"
+        f" {shared} must be shared\n"
+    )
+    names = [f"{name} {spelt(each)}" for name, each in others.items()]
+    click.echo(f"resemblance  accepted  {'':{_BAR}}  {'  '.join(names)}")
+    for x in _shown(threshold):
+        accepted = chosen.acceptance(x)
+        bar = "#" * round(_BAR * accepted)
+        columns = "  ".join(
+            f"{each.acceptance(x):{len(name)}.4f}"
+            for name, each in zip(names, others.values(), strict=True)
+        )
+        mark = " <" if x == threshold else ""
+        click.echo(f"{x:11.3f}  {accepted:8.4f}  {bar:{_BAR}}  {columns}{mark}")
+    slopes = [f"{each.slope(threshold):.2f}" for each in (chosen, *others.values())]
+    click.echo(f"slope at {threshold}: {slopes[0]}; {' and '.join(slopes[1:])}")
+
+
+def _shown(threshold: float) -> list[float]:
+    near = {x for x in _RESEMBLANCES if abs(x - threshold) < 0.045}
+    return sorted({*_RESEMBLANCES[::_EVERY], *near, threshold})

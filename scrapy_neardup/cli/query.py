@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from scrapy_neardup.analysis import Analyser
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import output
-from scrapy_neardup.cli.flags import refuse_given, setting_option, shingle_size_option
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.offline.jobs.neighbours import LEAST, Index
 from scrapy_neardup.offline.jobs.scanning import analyse
@@ -47,18 +47,11 @@ Answers = Callable[[Record], list[dict[str, Any]]]
     default=LEAST,
     help="Least resemblance of an answer.",
 )
-@setting_option("max_distance", help="For a packed file: maximum bits of difference.")
-@shingle_size_option
-@setting_option("text")
-@setting_option("ignore")
-@click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="-",
-    help="Write the answers here.",
-    show_default=False,
-)
+@flags.setting_option("max_distance", help="For a packed file: maximum bits of difference.")
+@flags.shingle_size_option
+@flags.setting_option("text")
+@flags.setting_option("ignore")
+@flags.output_option
 def query(
     *,
     inputs: tuple[str, ...],
@@ -97,10 +90,10 @@ def query(
     if packed and len(collection) > 1:
         raise click.UsageError("a packed file is asked alone: pack several into one")
     if packed:
-        refuse_given("a packed file", {"min_resemblance", "shingle_size", "text", "ignore"})
+        flags.refuse_given("a packed file", {"min_resemblance", "shingle_size", "text", "ignore"})
         answers = _of_packed(packed[0], max_distance, top)
     else:
-        refuse_given("a collection of pages", {"max_distance"})
+        flags.refuse_given("a collection of pages", {"max_distance"})
         documents = Texts(Corpus(collection), text, ignore).texts()
         index = Index(
             ((record.page, content) for record, content in documents), shingle_size=shingle_size

@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import progress_option
+from scrapy_neardup.cli.flags import progress_option, skip_torn_option
 from scrapy_neardup.dust.hindsight import findings
-from scrapy_neardup.offline.readers.lines import decompressed
+from scrapy_neardup.offline.readers.files import decompressed, opened
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import opened
-from scrapy_neardup.reports.addressrules import RULED_PAGES, judged_pages
+from scrapy_neardup.reports.addresses import RULED_PAGES, judged_pages
 from scrapy_neardup.reports.auditlines import Entry, entries
 from scrapy_neardup.reports.columns import text_of
 from scrapy_neardup.reports.reportpage import Report
@@ -31,11 +30,7 @@ from scrapy_neardup.reports.summary import Summary
     default="report.html",
     help="Write the page here, all or nothing; - is standard output.",
 )
-@click.option(
-    "--skip-torn",
-    is_flag=True,
-    help="Leave out lines that a crash of the machine has torn, instead of refusing the audit.",
-)
+@skip_torn_option
 @progress_option
 def report(*, audits: tuple[str, ...], path: str, skip_torn: bool, progress: bool | None) -> None:
     """Make one web page of the audits of crawls: what was dropped, and why.

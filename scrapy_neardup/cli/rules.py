@@ -12,13 +12,13 @@ from typing import Any
 
 import click
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, Unusable, escaped, output
-from scrapy_neardup.cli.flags import output_option, progress_option, setting_option
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.dust.formats import deny_patterns, dud_rules
 from scrapy_neardup.dust.hindsight import Finding, Findings, findings, learnt
 from scrapy_neardup.errors import ConfigurationError
-from scrapy_neardup.reports.addressrules import judged_pages
+from scrapy_neardup.reports.addresses import judged_pages
 from scrapy_neardup.reports.reportpage import saved_by_rules
 from scrapy_neardup.stores.admin import is_store, viewed
 
@@ -33,21 +33,13 @@ from scrapy_neardup.stores.admin import is_store, viewed
     help="text: for people; json: all details; dud: rules for duplicate-url-discarder; deny:"
     " regular expressions, for NEARDUP_DENY or a link extractor.",
 )
-@click.option(
-    "--pages",
-    metavar="N",
-    type=click.IntRange(1),
-    default=1000,
-    help="With URL: responses after which the trial ends.",
+@flags.number_option(
+    "--pages", default=1000, help="With URL: responses after which the trial ends."
 )
-@setting_option("namespace", help="With STORE: the namespace, unless it is the only one.")
-@click.option(
-    "--skip-torn",
-    is_flag=True,
-    help="Leave out lines that a crash of the machine has torn, instead of refusing the audit.",
-)
-@output_option
-@progress_option
+@flags.setting_option("namespace", help="With STORE: the namespace, unless it is the only one.")
+@flags.skip_torn_option
+@flags.output_option
+@flags.progress_option
 def rules(
     *,
     sources: tuple[str, ...],

@@ -13,19 +13,8 @@ from typing import Any, TextIO
 import click
 
 from scrapy_neardup.analysis import AnalysedPage, Analyser
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Interrupted, Progress, escaped, output
-from scrapy_neardup.cli.flags import (
-    given,
-    is_given,
-    jobs_option,
-    progress_option,
-    refuse_given,
-    scheduler_option,
-    setting_option,
-    unit_options,
-    units_of,
-)
-from scrapy_neardup.cli.judging import judging_options, judging_parameters
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.shingles import distinct
@@ -44,20 +33,12 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1, required=True)
-@judging_options
-@setting_option("store", "uri", default="memory:")
-@setting_option("namespace", default="default")
-@jobs_option
-@scheduler_option
-@click.option(
-    "--output",
-    "path",
-    metavar="FILE",
-    default="-",
-    help="Write the results here, all or nothing: FILE is replaced when the scan is complete."
-    "  [default: standard output]",
-    show_default=False,
-)
+@flags.judging_options
+@flags.setting_option("store", "uri", default="memory:")
+@flags.setting_option("namespace", default="default")
+@flags.jobs_option
+@flags.scheduler_option
+@flags.output_option
 @click.option(
     "--containment",
     metavar="C",
@@ -66,10 +47,9 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     help="List for each new page the others that it contains: those of which a share of C or more"
     " of the shingles is in it, as 0.95. Results are written when all pages are read.",
 )
-@click.option(
+@flags.number_option(
     "--modulus",
     metavar="M",
-    type=click.IntRange(1),
     default=1,
     help="With --containment: keep one shingle in M. The share is then an estimate.",
 )
@@ -81,14 +61,14 @@ from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
     " other options those about text, --shingle-size and --min-resemblance (or --max-distance)"
     " apply; each signature has defaults of its own.",
 )
-@unit_options
+@flags.unit_options
 @click.option(
     "--idf",
     metavar="FILE",
     help="For simhash, i-match and lexicons: lines of a word, a tab and its weight, as idf; other"
     " words weigh as much as the heaviest.  [default: all alike; the idf of the INPUTs]",
 )
-@progress_option
+@flags.progress_option
 @click.option(
     "--summary/--no-summary",
     default=None,
@@ -149,14 +129,14 @@ def scan(
     if signature is not None:
         _print_signed(corpus, signature, path, progress, {**settings, "modulus": modulus})
         return
-    if wrong := given(_OF_SIGNATURES):
+    if wrong := flags.given(_OF_SIGNATURES):
         raise click.UsageError(f"{wrong[0]} needs --signature")
     settings = {name: value for name, value in settings.items() if name not in _OF_SIGNATURES}
-    parameters = judging_parameters(settings)
+    parameters = flags.judging_parameters(settings)
     counts: Counter[tuple[Decision, Reason]] = Counter()
     holding = None
     if containment is None:
-        if given({"modulus"}):
+        if flags.given({"modulus"}):
             raise click.UsageError("--modulus needs --containment")
     else:
         holding = Holding(containment, modulus)
@@ -204,9 +184,9 @@ def _print_signed(
 ) -> None:
     """Judge pages by one signature, and print the verdicts."""
     used = _ALWAYS_USED | _USED.get(name, {"min_resemblance"})
-    refuse_given(f"--signature {name}", {*click.get_current_context().params} - used)
-    units, idf = units_of(settings), settings["idf"]
-    chosen = {each: settings[each] for each in used & {*settings} if is_given(each)}
+    flags.refuse_given(f"--signature {name}", {*click.get_current_context().params} - used)
+    units, idf = flags.units_of(settings), settings["idf"]
+    chosen = {each: settings[each] for each in used & {*settings} if flags.is_given(each)}
     size = chosen.get("shingle_size", 4 if name == "simhash" else SIGNATURES[name].shingle_size)
     table = None if idf is None else weight_table(idf, units, size)
     texts = Texts(corpus, settings["text"], settings["ignore"])

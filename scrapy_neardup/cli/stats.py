@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from scrapy_neardup.cli.common import Unusable, escaped
-from scrapy_neardup.cli.flags import setting_option
+from scrapy_neardup.cli.flags import json_option, setting_option
 from scrapy_neardup.stores.admin import store_admin
 
 
 @click.command()
 @setting_option("store", "uri", required=True)
 @setting_option("namespace", help="Namespace to count; without it, list them.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def stats(*, uri: str, namespace: str | None, as_json: bool) -> None:
     """Show the content of a store: pages, drops, parameters.
 

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from scrapy_neardup.cli import flags
 from scrapy_neardup.cli.common import Progress, Unusable
-from scrapy_neardup.cli.flags import name_value_pairs, progress_option
 from scrapy_neardup.cli.report import write_report
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.reports.reportpage import counted, printable
@@ -28,13 +28,7 @@ _LISTED = 10
     help="Run a spider of the Scrapy project in this folder, which is named in place of URL if"
     " there are several. Its items are thrown away.",
 )
-@click.option(
-    "--pages",
-    metavar="N",
-    type=click.IntRange(1),
-    default=300,
-    help="Responses after which to end.",
-)
+@flags.number_option("--pages", default=300, help="Responses after which to end.")
 @click.option(
     "--delay",
     metavar="SECONDS",
@@ -43,21 +37,13 @@ _LISTED = 10
     help="Time between two requests, at least; a slow site is asked less often. A project has"
     " its own.",
 )
-@click.option(
-    "-s",
-    "--set",
-    "settings",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=name_value_pairs,
-    help="A setting, as of scrapy crawl: NEARDUP_TITLES=strict. May be repeated.",
-)
+@flags.settings_option
 @click.option(
     "-a",
     "arguments",
     metavar="NAME=VALUE",
     multiple=True,
-    callback=name_value_pairs,
+    callback=flags.name_value_pairs,
     help="With --project: an argument of the spider. May be repeated.",
 )
 @click.option(
@@ -72,7 +58,7 @@ _LISTED = 10
 @click.option(
     "--audit", metavar="FILE", help="Keep the audit file here, for the commands report and tune."
 )
-@progress_option
+@flags.progress_option
 def try_(
     *,
     what: str | None,

@@ -13,12 +13,11 @@ import numpy as np
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.cli.common import Progress, output
-from scrapy_neardup.cli.flags import progress_option, refuse_given
+from scrapy_neardup.cli.flags import number_option, progress_option, refuse_given
 from scrapy_neardup.cli.report import audit_entries
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.evaluation.labelling import by_distance, read_labels, study
-from scrapy_neardup.offline.evaluation.readpages import audited_pages, read_pages
-from scrapy_neardup.offline.evaluation.truth import LOST
+from scrapy_neardup.offline.evaluation.truth import LOST, audited_pages, read_pages
 from scrapy_neardup.offline.evaluation.tuning import Measured, Outcome, Share, chosen, measure
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.reports.differences import KEEPS_THEM
@@ -37,30 +36,19 @@ _PRINTED, _LISTED = 5, 100
 @click.command()
 @click.argument("inputs", metavar="INPUT...", nargs=-1)
 @click.option(
-    "--audit",
-    is_flag=True,
-    help="The INPUTs are audit files with texts (NEARDUP_AUDIT_TEXT).",
+    "--audit", is_flag=True, help="The INPUTs are audit files with texts (NEARDUP_AUDIT_TEXT)."
 )
-@click.option(
+@number_option(
     "--pages",
-    metavar="N",
-    type=click.IntRange(10),
+    least=10,
     default=2_000,
     help="Pages of the sample, drawn from those that may be duplicates. If there are no more, none"
     " is left out, and nothing is estimated.",
 )
-@click.option(
-    "--seed",
-    metavar="N",
-    type=int,
-    default=0,
-    help="Seed of the random sample.",
-)
-@click.option(
+@click.option("--seed", metavar="N", type=int, default=0, help="Seed of the random sample.")
+@number_option(
     "--label",
     "each",
-    metavar="N",
-    type=click.IntRange(1),
     help="Instead, draw N pairs of pages at each distance of their fingerprints up to 10 bits, and"
     " write a page to --output in which you label them.",
 )

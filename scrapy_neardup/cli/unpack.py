@@ -9,8 +9,7 @@ from typing import IO, Any
 
 import click
 
-from scrapy_neardup.cli.common import Progress
-from scrapy_neardup.cli.fingerprints import binary_output
+from scrapy_neardup.cli.common import Progress, binary_output
 from scrapy_neardup.cli.flags import output_option, progress_option
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.files.storedpages import packed_lines

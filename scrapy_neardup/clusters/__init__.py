@@ -5,10 +5,9 @@ that of its first page. Clustering that doesn't fit into memory is in
 `scrapy_neardup.offline.clustering`.
 """
 
-from scrapy_neardup.clusters.canonical import CanonicalRule, canonical
 from scrapy_neardup.clusters.features import feature_clusters, feature_pairs
 from scrapy_neardup.clusters.greedy import COMMON, GreedyClusters, Leader
-from scrapy_neardup.clusters.mirrors import Mirror, mirrors
+from scrapy_neardup.clusters.labels import CanonicalRule, Mirror, canonical, mirrors
 from scrapy_neardup.clusters.unionfind import UnionFind, cluster, cluster_names, forest, members
 
 __all__ = [

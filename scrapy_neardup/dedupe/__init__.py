@@ -12,30 +12,19 @@ killed:
    without the removed ones, which are listed beside it with the documents kept for them.
 
 ============== =============================================================================
-`joboptions`   the options of a job
+`joboptions`   the options of a job, and which of several duplicates is kept
 `shards`       inputs -> files of documents
-`ranking`      which of several duplicates is kept
-`sketching`    a file -> the sketches of its documents
+`sketching`    a file -> the sketches of its documents, by the numbers of documents
 `known`        documents that repeat a page of a store; kept ones that are added to it
-`sketchfiles`  the sketches of all files, by the numbers of documents
-`choosing`     sketches -> decisions, through the next three
-`components`   sketches -> documents that have something in common, a component at a time
+`choosing`     sketches -> components of documents that have something in common -> decisions
 `deciding`     documents in common -> which are removed, for which
-`decisions`    the decisions, by the numbers of documents
 `writing`      decisions -> files without the removed documents, and lists of these
-`rewriting`    the formats of files
-`jobplan`      the options and inputs of a job, which a resumed one must have, too
-`job`          the steps in their order, and which are done
+`jobplan`      what a resumed job must have, too, and the tasks that aren't done
+`job`          the steps in their order
 ============== =============================================================================
 
-To remove what repeats within documents (lines, paragraphs, runs of words) is another job:
-
-============== =============================================================================
-`units`        a text -> its lines, paragraphs or runs of words, and their digests
-`counting`     digests of all texts -> the units to be removed
-`trimming`     files without these units, or with marks at them
-`within`       the steps in their order
-============== =============================================================================
+To remove what repeats within documents is another job: `counting` finds the lines, paragraphs or
+runs of words, `within` writes files without them, or with marks at them.
 """
 
 from scrapy_neardup.dedupe.job import Summary, dedupe

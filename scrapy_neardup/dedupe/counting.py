@@ -1,27 +1,100 @@
 """The units of all texts to be removed: those of many documents, or those that occurred before.
 
-The list of (digest, position) lies on disk in sorted runs (`sortedruns`), of which a range is read
-at a time. The result is exact, as far as 64-bit digests are.
+Units are lines, paragraphs or runs of words. The list of (digest, position) lies on disk in sorted
+runs (`sortedruns`), of which a range is read at a time. The result is exact, as far as 64-bit
+digests are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.jobplan import read_json, write_json
+from scrapy_neardup.dedupe.jobplan import Task, read_json, write_json
 from scrapy_neardup.dedupe.shards import Shard
-from scrapy_neardup.dedupe.units import Unit, digests_of
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.fingerprints import digest
+from scrapy_neardup.fingerprints.shingles import shingle_hashes
 from scrapy_neardup.offline.clustering.sortedruns import Range, Run, entries_of, write_run
 from scrapy_neardup.offline.readers.corpus import Corpus
 from scrapy_neardup.offline.readers.tabular import Columns
 from scrapy_neardup.urls import site
+
+Unit = Literal["lines", "paragraphs", "substrings"]
+Hashes = NDArray[np.uint64]
+Spans = NDArray[np.int64]
+
+_PATTERNS: dict[Unit, re.Pattern[str]] = {
+    "lines": re.compile(r"[^\n]*\S[^\n]*\n?"),
+    "paragraphs": re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+(?:[^\S\n]*\n)*"),
+    "substrings": re.compile(r"\S+\s*"),
+}
+
+_word_digest: Callable[[str], int] = lru_cache(1 << 16)(digest)
+
+
+def spans_of(text: str, kind: Unit, size: int) -> Spans:
+    """Return the ranges of the units of a text.
+
+    Parameters
+    ----------
+    kind
+        ``"lines"``: lines that aren't blank; ``"paragraphs"``: runs of such lines;
+        ``"substrings"``: all runs of `size` words, which overlap.
+
+    Returns
+    -------
+    ndarray of int64, shape (units, 2)
+        Beginning and end, in characters, with the white space after a unit.
+    """
+    spans = _matches(_PATTERNS[kind], text)
+    if kind != "substrings":
+        return spans
+    if len(spans) < size:
+        return spans[:0]
+    return np.stack([spans[: len(spans) - size + 1, 0], spans[size - 1 :, 1]], axis=1)
+
+
+def digests_of(text: str, kind: Unit, size: int) -> Hashes:
+    """Return digests of the units of a text, equal for equal units; shape (units,)."""
+    if kind == "substrings":
+        words = np.array([_word_digest(word) for word in text.split()], np.uint64)
+        return shingle_hashes(words, size) if len(words) >= size else words[:0]
+    spans = _matches(_PATTERNS[kind], text).tolist()
+    return np.array([digest(text[start:end].strip()) for start, end in spans], np.uint64)
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Spans:
+    found = [match.span() for match in pattern.finditer(text)]
+    return np.array(found, np.int64).reshape(-1, 2)
+
+
+def merged(spans: Spans) -> list[tuple[int, int]]:
+    """Return spans, in the order of their beginnings, with touching ones merged."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def without(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text without some ranges, as `merged` returns them."""
+    kept = []
+    at = 0
+    for start, end in spans:
+        kept.append(text[at:start])
+        at = end
+    return "".join([*kept, text[at:]])
+
 
 Integers = NDArray[np.int64]
 
@@ -32,18 +105,17 @@ _ENTRIES = 1 << 20
 """Number of entries of a run."""
 
 
-class CountTask(NamedTuple):
-    """A shard, and the path, without ending, of its runs."""
-
-    shard: Shard
-    target: str
-
-
 class Listed(NamedTuple):
     """The number of rows of a shard, and its runs."""
 
     rows: int
     runs: list[Run]
+
+    @classmethod
+    def read(cls, path: str) -> Self:
+        """Return the result of a task."""
+        rows, runs = read_json(path)
+        return cls(rows, [Run(path, tuple(cuts)) for path, cuts in runs])
 
 
 class Lister:
@@ -52,7 +124,7 @@ class Lister:
     def __init__(self, kind: Unit, size: int, columns: Columns, per_host: bool) -> None:
         self._kind, self._size, self._columns, self._per_host = kind, size, columns, per_host
 
-    def write(self, task: CountTask) -> int:
+    def write(self, task: Task) -> int:
         """Write the runs of a shard, with positions in its rows; return their number."""
         runs: list[Run] = []
         waiting: list[tuple[NDArray[np.uint64], Integers]] = []
@@ -72,24 +144,13 @@ class Lister:
                 waiting, held = [], 0
         if held:
             runs.append(_write(waiting, f"{task.target}-{len(runs):04}.run"))
-        write_json(done_name(task.target), Listed(rows, runs))
+        write_json(task.done, Listed(rows, runs))
         return rows
 
 
 def _write(waiting: list[tuple[NDArray[np.uint64], Integers]], path: str) -> Run:
     digests, positions = map(np.concatenate, zip(*waiting, strict=True))
     return write_run(digests[:, None], positions, 1, path)
-
-
-def done_name(target: str) -> str:
-    """Return the path of the file that shows that the units of a shard are listed."""
-    return f"{target}.json"
-
-
-def read_listed(target: str) -> Listed:
-    """Return the result for a shard."""
-    rows, runs = read_json(done_name(target))
-    return Listed(rows, [Run(path, tuple(cuts)) for path, cuts in runs])
 
 
 def going(part: Range, first_rows: Integers, more_than: int, *, but_first: bool) -> Integers:

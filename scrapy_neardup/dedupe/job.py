@@ -1,6 +1,6 @@
 """A job from its inputs to its output, resumed where it was stopped.
 
-The output folder holds, besides the files without duplicates::
+The output folder holds the files without duplicates, and::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/sketches/       files of each shard (`sketching`)
@@ -23,25 +23,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.choosing import choose
-from scrapy_neardup.dedupe.decisions import are_removed, are_written, counted, read_decisions
+from scrapy_neardup.dedupe.deciding import are_removed, are_written, counted, read_decisions
 from scrapy_neardup.dedupe.joboptions import DedupeOptions
-from scrapy_neardup.dedupe.jobplan import WORK, Run, Watch, begin, finish, finished, runner
+from scrapy_neardup.dedupe.jobplan import (
+    WORK,
+    Run,
+    Task,
+    Watch,
+    begin,
+    finish,
+    finished,
+    read_json,
+    run_missing,
+    runner,
+)
 from scrapy_neardup.dedupe.known import PAGES, add_kept, find_known, known_lines
 from scrapy_neardup.dedupe.shards import Shard, shards_of
-from scrapy_neardup.dedupe.sketchfiles import SketchFiles
 from scrapy_neardup.dedupe.sketching import (
     Sketched,
     Sketcher,
-    SketchTask,
-    done_name,
+    SketchFiles,
     head_type,
-    read_sketched,
 )
-from scrapy_neardup.dedupe.writing import Writer, WriteTask, removed_name
+from scrapy_neardup.dedupe.writing import Writer, removed_name
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
 from scrapy_neardup.offline.jobs.knownpages import PACKED, KnownPages, holds_pages
-from scrapy_neardup.offline.readers.remote import exists
+from scrapy_neardup.offline.readers.files import exists
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.urls import redact_store
 
@@ -195,34 +203,32 @@ class _Job:
         return f"{self.output}/{WORK}"
 
     @property
-    def _targets(self) -> list[str]:
-        return [f"{self._folder}/sketches/{number:06}" for number in range(len(self.shards))]
+    def _sketches(self) -> list[Task]:
+        paths = [f"{self._folder}/sketches/{number:06}" for number in range(len(self.shards))]
+        return [
+            Task(number, shard, path, f"{path}.json")
+            for number, (shard, path) in enumerate(zip(self.shards, paths, strict=True))
+        ]
 
     def sketch(self) -> list[Sketched]:
         """Sketch the shards that aren't yet; return the result for each."""
-        targets = self._targets
-        missing = [each for each, target in enumerate(targets) if not exists(done_name(target))]
-        tasks = [SketchTask(self.shards[each], targets[each]) for each in missing]
-        size, documents = sum(shard.size for shard in self.shards), 0
-        left = sum(self.shards[each].size for each in missing)
+        tasks = self._sketches
         arguments = self.options, self.known and self.known.parameters
-        results = self.run(Sketcher.sketch, tasks, Sketcher, *arguments)
-        for number, result in zip(missing, results, strict=True):
-            left -= self.shards[number].size
-            documents += result.documents
-            self.watch("read", documents, 1 - left / max(size, 1))
-        return [read_sketched(target) for target in targets]
+        run_missing(
+            tasks, self.run, self.watch, Sketcher.sketch, Sketcher, *arguments, step="read"
+        )
+        return [Sketched(*read_json(task.done)) for task in tasks]
 
     def finish(self, sketched: list[Sketched], *, update: bool) -> Summary:
         """Decide about the documents, write the shards, and return the result."""
         files = SketchFiles(
-            self._targets,
+            [task.target for task in self._sketches],
             [each.documents for each in sketched],
             head_type(self.options.features.features),
         )
         if not are_written(self._folder):
             if self.known:
-                find_known(self.known, self._targets)
+                find_known(self.known, files.targets)
             known = self._known_documents(files)
             choose(files, self._folder, self.options, self.run, known)
         counts = self._write(files, sketched)
@@ -249,16 +255,12 @@ class _Job:
     def _write(self, files: SketchFiles, sketched: list[Sketched]) -> Counter[str]:
         """Write the shards that aren't yet; return the numbers of documents (`counted`)."""
         tasks = [
-            WriteTask(number, f"{self.output}/{removed_name(number, shard)}")
-            for number, (shard, found) in enumerate(zip(self.shards, sketched, strict=True))
-            if not shard.is_existing and not found.skipped
+            task._replace(done=f"{self.output}/{removed_name(task.number, task.shard)}")
+            for task, found in zip(self._sketches, sketched, strict=True)
+            if not task.shard.is_existing and not found.skipped
         ]
-        missing = [task for task in tasks if not exists(task.target)]
         arguments = tuple(self.shards), files, self._folder, self.output, self.store
-        documents = 0
-        for result in self.run(Writer.write, missing, Writer, *arguments):
-            documents += result
-            self.watch("written", documents, documents / max(len(files), 1))
+        run_missing(tasks, self.run, self.watch, Writer.write, Writer, *arguments, step="written")
         counts: Counter[str] = Counter()
         for task in tasks:
             counts.update(counted(*self._decided(files, task.number)))
@@ -273,14 +275,14 @@ class _Job:
 
     def _known_documents(self, files: SketchFiles) -> Iterator[Integers]:
         """Yield the documents of each shard that repeat known pages."""
-        for number, target in enumerate(self._targets):
+        for number, target in enumerate(files.targets):
             if known := [line["row"] for line in known_lines(target)]:
                 documents = np.arange(*files.span(number))
                 yield documents[np.isin(files.heads(documents)["row"], known)]
 
     def _add(self, files: SketchFiles, known: KnownPages) -> None:
         """Add the kept documents to the known pages."""
-        for number, (target, shard) in enumerate(zip(self._targets, self.shards, strict=True)):
+        for number, (target, shard) in enumerate(zip(files.targets, self.shards, strict=True)):
             if shard.is_existing or not exists(target + PAGES):
                 continue
             documents, kept, shares = self._decided(files, number)

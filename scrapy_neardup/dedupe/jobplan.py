@@ -1,24 +1,24 @@
-"""The options and inputs of a job, written down so that it can be resumed."""
+"""What jobs share: their options and inputs, written down to resume them, and their tasks."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_neardup.dedupe.shards import Shard
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.offline.execution.pool import Parallel
 from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import (
+from scrapy_neardup.offline.readers.files import (
     exists,
     is_empty,
     opened,
     remove_folder,
     remove_parts,
 )
+from scrapy_neardup.offline.readers.record import reading
 
 WORK = "_dedupe"
 """Folder, below the output folder, of the files for resuming a job."""
@@ -49,6 +49,37 @@ def _run(
         if not tasks:
             return ()
     return work(function, tasks, jobs=jobs, start=start, arguments=arguments)
+
+
+class Task(NamedTuple):
+    """A shard, its number, and two paths: of what the task reads or writes, and of its result.
+
+    The file with the result comes last, and shows that the task is done.
+    """
+
+    number: int
+    shard: Shard
+    target: str
+    done: str
+
+
+def run_missing(
+    tasks: Sequence[Task],
+    run: Run,
+    watch: Watch,
+    function: Callable[[Any, Task], int],
+    start: Callable[..., Any],
+    *arguments: Any,
+    step: str,
+) -> None:
+    """Run the tasks that aren't done; `function` returns the number of a shard's documents."""
+    missing = [task for task in tasks if not exists(task.done)]
+    size, documents = sum(task.shard.size for task in tasks), 0
+    left = sum(task.shard.size for task in missing)
+    for task, count in zip(missing, run(function, missing, start, *arguments), strict=True):
+        left -= task.shard.size
+        documents += count
+        watch(step, documents, 1 - left / max(size, 1))
 
 
 def begin(

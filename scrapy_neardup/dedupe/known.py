@@ -20,9 +20,8 @@ from scrapy_neardup.offline.files.storedpages import printed
 from scrapy_neardup.offline.jobs.knownpages import KnownPages
 from scrapy_neardup.offline.jobs.loading import Row, scanned_pages
 from scrapy_neardup.offline.jobs.scanning import analyse
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.files import exists, lines
 from scrapy_neardup.offline.readers.record import Record, batches
-from scrapy_neardup.offline.readers.remote import exists
 from scrapy_neardup.verdict import Page
 
 PAGES, KNOWN = ".pages", ".known"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.remote import files_below, is_remote, stamp
+from scrapy_neardup.offline.readers.files import files_below, is_remote, stamp
 
 ENDINGS = {
     ".parquet": "parquet",

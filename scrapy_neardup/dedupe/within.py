@@ -1,46 +1,159 @@
-"""A job that removes from texts what repeats within them and in others.
+"""A job that removes from texts what repeats within them and in others, or marks it.
 
 The output folder holds files of the same names, and while the job runs::
 
     _dedupe/plan.json       the options of the job, and the files that it reads
     _dedupe/units/          runs of each shard's units (`counting`)
     _dedupe/going/          positions of the units of each shard to be removed
-    _dedupe/trimmed/        of each shard, that it is written (`trimming`)
+    _dedupe/trimmed/        of each shard, that it is written (`Trimmed`)
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from itertools import accumulate
+from itertools import accumulate, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import IO, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_neardup.dedupe.counting import (
-    CountTask,
+    UNIT_BITS,
     Listed,
     Lister,
+    Unit,
     by_shard,
     check_kind,
-    done_name,
     going,
-    read_listed,
+    merged,
+    spans_of,
+    without,
 )
 from scrapy_neardup.dedupe.joboptions import MIN_MEMORY
-from scrapy_neardup.dedupe.jobplan import WORK, Run, Watch, begin, finish, finished, runner
+from scrapy_neardup.dedupe.jobplan import (
+    WORK,
+    Run,
+    Task,
+    Watch,
+    begin,
+    finish,
+    finished,
+    read_json,
+    run_missing,
+    runner,
+    write_json,
+)
 from scrapy_neardup.dedupe.shards import Shard, shards_of
-from scrapy_neardup.dedupe.trimming import Trimmed, Trimmer, TrimTask, read_trimmed
-from scrapy_neardup.dedupe.units import Unit
+from scrapy_neardup.dedupe.writing import compressed, parquet_writer, row_batches
 from scrapy_neardup.offline.clustering.sortedruns import ranges_of
-from scrapy_neardup.offline.execution.memorylimit import left_of
-from scrapy_neardup.offline.execution.pool import Parallel, parallel
+from scrapy_neardup.offline.execution.pool import Parallel, left_of, parallel
 from scrapy_neardup.offline.files.atomic import written
-from scrapy_neardup.offline.readers.remote import exists, is_remote
-from scrapy_neardup.offline.readers.tabular import Columns
+from scrapy_neardup.offline.readers.files import exists, is_remote, numbered_lines, opened
+from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.tabular import MAX_LINE, Columns
 from scrapy_neardup.settings.arguments import whole_number
+
+Integers = NDArray[np.int64]
+
+MARKS = "neardup_repeated"
+"""Column of the marks: pairs of a beginning and an end, in characters."""
+
+
+class Trimmed(NamedTuple):
+    """The numbers of documents, of trimmed ones, of removed characters, and of all characters."""
+
+    documents: int
+    trimmed: int
+    characters: int
+    of: int
+
+
+class Trimmer:
+    """Trims shards; one a process."""
+
+    def __init__(self, kind: Unit, size: int, column: str, output: str, mark: bool) -> None:
+        self._kind, self._size, self._column = kind, size, column
+        self._output, self._mark = output, mark
+
+    def trim(self, task: Task) -> int:
+        """Write a shard; return its number of documents."""
+        with reading(task.target), opened(task.target) as file:
+            positions = np.sort(np.frombuffer(file.read(), "<i8"))
+        counts = np.zeros(4, np.int64)
+        (path,) = task.shard.paths
+        with written(f"{self._output}/{task.shard.name}") as target:
+            write = self._parquet if task.shard.kind == "parquet" else self._lines
+            write(path, target, positions, counts)
+        write_json(task.done, Trimmed(*counts.tolist()))
+        return int(counts[0])
+
+    def _spans(
+        self, text: str | None, row: int, positions: Integers, counts: Integers
+    ) -> list[tuple[int, int]]:
+        """Return the ranges of a text to be removed, and count them."""
+        low, high = np.searchsorted(positions, [row << UNIT_BITS, (row + 1) << UNIT_BITS])
+        counts += (1, low < high, 0, len(text or ""))
+        if low == high or not text:
+            return []
+        spans = spans_of(text, self._kind, self._size)
+        found = merged(spans[positions[low:high] & ((1 << UNIT_BITS) - 1)])
+        counts[2] += sum(end - start for start, end in found)
+        return found
+
+    def _lines(self, path: str, target: IO[bytes], positions: Integers, counts: Integers) -> None:
+        with compressed(target, path) as file:
+            for number, line in numbered_lines(path, MAX_LINE):
+                if line.isspace():
+                    file.write(line)
+                    continue
+                item = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+                spans = self._spans(item.get(self._column), number - 1, positions, counts)
+                if self._mark:
+                    item[MARKS] = spans
+                elif spans:
+                    item[self._column] = without(item[self._column], spans)
+                changed = self._mark or spans
+                file.write(
+                    json.dumps(item, ensure_ascii=False).encode() + b"\n" if changed else line
+                )
+
+    def _parquet(
+        self, path: str, target: IO[bytes], positions: Integers, counts: Integers
+    ) -> None:
+        with reading_parquet(path), opened(path) as file:
+            import pyarrow as pa  # noqa: PLC0415
+
+            marks = pa.field(MARKS, pa.list_(pa.list_(pa.int64(), 2)))
+            with parquet_writer(file, target, (marks,) if self._mark else ()) as (parquet, writer):
+                row = 0
+                for batch in row_batches(parquet):
+                    at = batch.schema.names.index(self._column)
+                    texts = batch.column(at).to_pylist()
+                    spans = [
+                        self._spans(text, each, positions, counts)
+                        for each, text in enumerate(texts, row)
+                    ]
+                    row += batch.num_rows
+                    columns = [*batch.columns]
+                    if self._mark:
+                        columns.append(pa.array([*map(_lists, spans)], marks.type))
+                    else:
+                        texts = [
+                            without(text, own) if own else text
+                            for text, own in zip(texts, spans, strict=True)
+                        ]
+                        columns[at] = pa.array(texts, batch.column(at).type)
+                    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=writer.schema))
+
+
+def _lists(spans: list[tuple[int, int]]) -> list[list[int]]:
+    return [*map(list, spans)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,9 +246,8 @@ def trim(
     del plan["memory"]
     begin(output, plan, shards, resume=resume)
     job = _Job(shards, output, options, runner(work, jobs), watch)
-    listed = job.count()
-    job.choose(listed)
-    found = job.write(sum(each.rows for each in listed))
+    job.choose(job.list_units())
+    found = job.write()
     summary = TrimSummary(
         documents=sum(each.documents for each in found),
         trimmed=sum(each.trimmed for each in found),
@@ -160,20 +272,18 @@ class _Job:
     def _paths(self, step: str) -> list[str]:
         return [f"{self.output}/{WORK}/{step}/{each:06}" for each in range(len(self.shards))]
 
-    def count(self) -> list[Listed]:
+    def _tasks(self, targets: str, results: str) -> list[Task]:
+        """Return the tasks of a step, by the folders of their targets and of their results."""
+        done = (f"{path}.json" for path in self._paths(results))
+        return [*map(Task, count(), self.shards, self._paths(targets), done)]
+
+    def list_units(self) -> list[Listed]:
         """List the units of the shards whose aren't listed."""
-        tasks = [
-            CountTask(shard, target)
-            for shard, target in zip(self.shards, self._paths("units"), strict=True)
-            if not exists(done_name(target))
-        ]
-        options, rows = self.options, 0
+        tasks, options = self._tasks("units", "units"), self.options
         columns = Columns(html=None, text=options.text, url=options.url)
         arguments = options.unit, options.size, columns, options.per_host
-        for number, result in enumerate(self.run(Lister.write, tasks, Lister, *arguments), 1):
-            rows += result
-            self.watch("read", rows, number / len(tasks))
-        return [read_listed(target) for target in self._paths("units")]
+        run_missing(tasks, self.run, self.watch, Lister.write, Lister, *arguments, step="read")
+        return [Listed.read(task.done) for task in tasks]
 
     def choose(self, listed: list[Listed]) -> None:
         """Find the units to be removed; the file that shows that all are found comes last."""
@@ -200,19 +310,9 @@ class _Job:
         with written(complete):
             pass
 
-    def write(self, total: int) -> list[Trimmed]:
+    def write(self) -> list[Trimmed]:
         """Write the shards that aren't written."""
-        done = [f"{path}.json" for path in self._paths("trimmed")]
-        tasks = [
-            TrimTask(shard, positions, target)
-            for shard, positions, target in zip(
-                self.shards, self._paths("going"), done, strict=True
-            )
-            if not exists(target)
-        ]
-        options, rows = self.options, 0
+        tasks, options = self._tasks("going", "trimmed"), self.options
         arguments = options.unit, options.size, options.text, self.output, options.mark
-        for result in self.run(Trimmer.trim, tasks, Trimmer, *arguments):
-            rows += result
-            self.watch("written", rows, rows / max(total, 1))
-        return [read_trimmed(path) for path in done]
+        run_missing(tasks, self.run, self.watch, Trimmer.trim, Trimmer, *arguments, step="written")
+        return [Trimmed(*read_json(task.done)) for task in tasks]

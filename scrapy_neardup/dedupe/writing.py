@@ -1,34 +1,203 @@
 """The files of a shard: its documents without the removed ones, and the list of these.
 
-The list is written last, and shows that the shard is done.
+The list is written last, and shows that the shard is done. Files keep their formats. Anything but
+a document (blank lines, WARC records that aren't HTML responses) is kept, except for lines that
+can't be read.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import SEEK_END
+from itertools import chain, pairwise
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.dedupe.decisions import EQUAL, KNOWN, MOST, are_removed, read_decisions
+from scrapy_neardup.dedupe.deciding import EQUAL, KNOWN, MOST, are_removed, read_decisions
+from scrapy_neardup.dedupe.jobplan import Task
 from scrapy_neardup.dedupe.known import known_lines
-from scrapy_neardup.dedupe.rewriting import rewrite
-from scrapy_neardup.dedupe.shards import Shard
-from scrapy_neardup.dedupe.sketchfiles import SketchFiles
+from scrapy_neardup.dedupe.shards import Shard, name_of
+from scrapy_neardup.dedupe.sketching import SketchFiles
 from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.files import numbered_lines, opened
+from scrapy_neardup.offline.readers.parquet import reading_parquet
+from scrapy_neardup.offline.readers.record import reading
+from scrapy_neardup.offline.readers.tabular import MAX_LINE
+from scrapy_neardup.offline.readers.warc import record_offsets
+
+Rows = NDArray[np.int64]
+
+_GROUP_BYTES = 1 << 25
+"""Bytes of a row group that is written."""
+_PART = 1 << 20
+"""Bytes that are copied at once."""
+
+
+def rewrite(shard: Shard, folder: str, rows: Rows, removed: Rows) -> None:
+    """Write a shard without some of its documents.
+
+    Parameters
+    ----------
+    folder
+        Of the new file.
+    rows
+        Rows of the documents that were read, ascending.
+    removed
+        Those of them that are left out, ascending.
+    """
+    if shard.kind == "html":
+        _copy_files(shard, folder, set(rows.tolist()) - set(removed.tolist()))
+        return
+    (path,) = shard.paths
+    with written(f"{folder}/{shard.name}") as file:
+        _WRITERS[shard.kind](path, file, rows, removed)
+
+
+def _write_parquet(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
+    with (
+        reading_parquet(path),
+        opened(path) as file,
+        parquet_writer(file, target) as (parquet, writer),
+    ):
+        first = 0
+        for batch in row_batches(parquet):
+            low, high = np.searchsorted(removed, [first, first + batch.num_rows])
+            keep = np.ones(batch.num_rows, np.bool_)
+            keep[removed[low:high] - first] = False
+            first += batch.num_rows
+            writer.write_batch(batch.filter(keep) if low < high else batch)
+
+
+class RowWriter:
+    """A Parquet file that is written in row groups of some size."""
+
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+        self.schema = writer.schema
+        self._waiting: list[Any] = []
+        self._size = 0
+
+    def write_batch(self, batch: Any) -> None:
+        """Write some rows, or hold them until there are more."""
+        self._waiting.append(batch)
+        self._size += batch.nbytes
+        if self._size >= _GROUP_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows held, if there are any."""
+        import pyarrow as pa  # noqa: PLC0415  (an extra)
+
+        if any(batch.num_rows for batch in self._waiting):
+            self._writer.write_table(pa.Table.from_batches(self._waiting, self.schema))
+        self._waiting, self._size = [], 0
+
+
+@contextmanager
+def parquet_writer(
+    file: IO[bytes], target: IO[bytes], more: Sequence[Any] = ()
+) -> Iterator[tuple[Any, RowWriter]]:
+    """Yield a Parquet file to be read, and one to be written with its schema and compression.
+
+    `more` are fields of further columns to be written.
+    """
+    from pyarrow.parquet import ParquetFile, ParquetWriter  # noqa: PLC0415
+
+    parquet = ParquetFile(file, buffer_size=_PART, pre_buffer=False)
+    schema = parquet.schema_arrow
+    for field in more:
+        schema = schema.append(field)
+    with ParquetWriter(target, schema, compression=_codecs(parquet.metadata)) as writer:
+        rows = RowWriter(writer)
+        yield parquet, rows
+        rows.flush()
+
+
+def _codecs(metadata: Any) -> dict[str, str] | str:
+    """Return the compression of each column, as in the first row group."""
+    if not metadata.num_row_groups:
+        return "snappy"
+    group = metadata.row_group(0)
+    columns = map(group.column, range(group.num_columns))
+    return {
+        column.path_in_schema: "none" if (kind := column.compression) == "UNCOMPRESSED" else kind
+        for column in columns
+    }
+
+
+def row_batches(parquet: Any) -> Iterator[Any]:
+    """Yield the rows of a Parquet file, some megabytes at a time."""
+    for group in range(parquet.num_row_groups):
+        metadata = parquet.metadata.row_group(group)
+        each = max(1, metadata.total_byte_size // max(metadata.num_rows, 1))
+        rows = max(1, min(metadata.num_rows, (_GROUP_BYTES >> 3) // each))
+        yield from parquet.iter_batches(rows, row_groups=[group], use_threads=False)
+
+
+def _write_lines(path: str, target: IO[bytes], rows: Rows, removed: Rows) -> None:
+    known, gone = iter(rows.tolist()), iter(removed.tolist())
+    document, left_out = next(known, -1), next(gone, -1)
+    with compressed(target, path) as file:
+        for number, line in numbered_lines(path, MAX_LINE):
+            if number - 1 == left_out:
+                left_out = next(gone, -1)
+            elif number - 1 == document or line.isspace():
+                file.write(line)
+            if number - 1 == document:
+                document = next(known, -1)
+
+
+@contextmanager
+def compressed(target: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    """Yield a file that is compressed if its path says so."""
+    if path.lower().endswith(".gz"):
+        with gzip.GzipFile("", "wb", 6, target, mtime=0) as file:
+            yield cast("IO[bytes]", file)
+    else:
+        yield target
+
+
+def _write_warc(path: str, target: IO[bytes], _: Rows, removed: Rows) -> None:
+    gone = set(removed.tolist())
+    with reading(path), opened(path) as records, opened(path) as file:
+        size = file.seek(0, SEEK_END)
+        offsets = chain(record_offsets(records, path), [size])
+        for number, (start, end) in enumerate(pairwise(offsets)):
+            if number not in gone:
+                _copy(file, start, end - start, target)
+
+
+def _copy(source: IO[bytes], start: int, size: int, target: IO[bytes]) -> None:
+    source.seek(start)
+    while size and (part := source.read(min(size, _PART))):
+        target.write(part)
+        size -= len(part)
+
+
+def _copy_files(shard: Shard, folder: str, kept: set[int]) -> None:
+    for row in sorted(kept):
+        path, (size, _) = shard.paths[row], shard.stamps[row]
+        name = "/".join(filter(None, (folder, shard.name, name_of(path))))
+        with reading(path), opened(path) as file, written(name) as target:
+            _copy(file, 0, size, target)
+
+
+_WRITERS: dict[str, Callable[[str, IO[bytes], Rows, Rows], None]] = {
+    "parquet": _write_parquet,
+    "json": _write_lines,
+    "warc": _write_warc,
+}
+"""Format -> function that writes a file without some rows."""
 
 Integers = NDArray[np.int64]
 
 REMOVED = "_removed"
 """Folder, below the output folder, of the lists of removed documents."""
-
-
-class WriteTask(NamedTuple):
-    """The number of a shard to be written, and the path of its list of removed documents."""
-
-    number: int
-    target: str
 
 
 class Writer:
@@ -52,9 +221,9 @@ class Writer:
         self._shards, self._files, self._work, self._output = shards, files, work, output
         self._store = store
 
-    def write(self, task: WriteTask) -> int:
+    def write(self, task: Task) -> int:
         """Write a shard and the list of removed documents; return the number of its documents."""
-        shard, files = self._shards[task.number], self._files
+        shard, files = task.shard, self._files
         start, stop = files.span(task.number)
         kept, shares = read_decisions(self._work, len(files), start, stop)
         documents = np.arange(start, stop)
@@ -66,17 +235,17 @@ class Writer:
 
     def _list(
         self,
-        task: WriteTask,
+        task: Task,
         documents: Integers,
         rows: Integers,
         kept: Integers,
         shares: NDArray[np.uint16],
     ) -> None:
         files = self._files
-        known = known_lines(files.targets[task.number])
+        known = known_lines(task.target)
         of_shards = files.shard_of(kept)
         of_rows = files.heads(kept)["row"]
-        with written(task.target) as file:
+        with written(task.done) as file:
             for name, row, of, of_shard, of_row, share in zip(
                 files.names(documents),
                 rows.tolist(),

@@ -11,7 +11,6 @@ from typing import Final
 
 from scrapy_neardup.dust.addresses import Parts, hash_of
 from scrapy_neardup.dust.hashtable import VALUE_BITS
-from scrapy_neardup.dust.observations import MAX_EXAMPLE, Pair
 from scrapy_neardup.dust.urlrule import EMPTY, MAX_WHAT, Rule
 
 MAX_PATTERNS: Final = 16
@@ -22,13 +21,12 @@ MAX_TARGETS: Final = 4
 
 
 class _Pattern:
-    __slots__ = ("addresses", "counter", "example", "targets")
+    __slots__ = ("addresses", "has_ended", "targets")
 
     def __init__(self) -> None:
         self.addresses = array("I")
         self.targets = array("I")
-        self.example: Pair | None = None
-        self.counter: Pair | None = None
+        self.has_ended = False
 
     def reset(self) -> None:
         self.addresses, self.targets = array("I"), array("I")
@@ -59,7 +57,7 @@ class EmptyPatterns:
             return Rule(EMPTY, pattern)
         return None
 
-    def repeats(self, page: Parts, target: int, of: str) -> Rule | None:
+    def repeats(self, page: Parts, target: int) -> Rule | None:
         """Note that a page repeats the content `target`; return the rule that begins with it."""
         name = page.pattern
         if len(name) > MAX_WHAT:
@@ -69,7 +67,7 @@ class EmptyPatterns:
             if len(self._patterns) >= MAX_PATTERNS:
                 self._evict()
         self._patterns[name] = pattern
-        if pattern.counter is not None:
+        if pattern.has_ended:
             return None
         if target not in pattern.targets:
             if len(pattern.targets) >= MAX_TARGETS:
@@ -80,7 +78,6 @@ class EmptyPatterns:
         if name in self._active or address in pattern.addresses:
             return None
         pattern.addresses.append(address)
-        pattern.example = (page.url[:MAX_EXAMPLE], of[:MAX_EXAMPLE])
         if len(pattern.addresses) < rule.needed:
             return None
         self._active.add(name)
@@ -94,20 +91,12 @@ class EmptyPatterns:
         if page.pattern not in self._active:
             return None
         self._active.discard(page.pattern)
-        pattern.counter = (page.url[:MAX_EXAMPLE], "")
+        pattern.has_ended = True
         return Rule(EMPTY, page.pattern)
-
-    def rules(self) -> list[tuple[Rule, int, Pair | None, Pair | None]]:
-        """Return the rules that have begun: support, example, and the pair that ended each."""
-        return [
-            (Rule(EMPTY, name), len(each.addresses), each.example, each.counter)
-            for name, each in self._patterns.items()
-            if name in self._active or each.counter is not None
-        ]
 
     def _evict(self) -> None:
         """Forget the least recent pattern, preferably one that hasn't begun."""
-        idle = (n for n, p in self._patterns.items() if n not in self._active and not p.counter)
+        idle = (n for n, p in self._patterns.items() if n not in self._active and not p.has_ended)
         name = next(idle, next(iter(self._patterns)))
         del self._patterns[name]
         self._active.discard(name)

@@ -41,9 +41,6 @@ class HashTable:
         self._cells = array("Q", bytes(8 * _WAYS))
         self._filled = 0
 
-    def __len__(self) -> int:
-        return self._filled
-
     @property
     def nbytes(self) -> int:
         """Bytes of the cells."""

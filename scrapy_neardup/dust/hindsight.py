@@ -14,8 +14,7 @@ from typing import NamedTuple
 from scrapy_neardup.dust.addresses import Parts
 from scrapy_neardup.dust.hashtable import VALUE_BITS
 from scrapy_neardup.dust.host import Host
-from scrapy_neardup.dust.observations import Pair
-from scrapy_neardup.dust.rulebook import TOPIC, RuleBook
+from scrapy_neardup.dust.rulebook import TOPIC, Pair, RuleBook
 from scrapy_neardup.dust.urlrule import EMPTY, Rule
 
 
@@ -103,10 +102,10 @@ def findings(pages: Iterable[JudgedPage]) -> Findings:
         found.pages += 1
         if (parts := Parts.of(page.url)) is not None:
             by_host[parts.host].append((parts, page))
-    for name, met in by_host.items():
-        rules = [_counted(name, rule, met) for rule in _candidates(met)]
+    for name, judged in by_host.items():
+        rules = [_counted(name, rule, judged) for rule in _candidates(judged)]
         found.rules += [finding for finding in rules if finding.support]
-        found.saved += _saved_together([f.rule for f in rules if f.holds], met)
+        found.saved += _saved_together([f.rule for f in rules if f.holds], judged)
     found.rules.sort(key=lambda finding: (finding.holds, finding.saved), reverse=True)
     return found
 
@@ -131,11 +130,11 @@ def learnt(notices: Iterable[tuple[str, bytes]]) -> Findings:
     return found
 
 
-def _candidates(met: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
+def _candidates(judged: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
     """Return the rules that began or ended in a crawl of these pages."""
     host = Host()
     rules: dict[Rule, None] = {}
-    for parts, page in met:
+    for parts, page in judged:
         changes, _ = host.learn(
             parts,
             page.content % (1 << VALUE_BITS),
@@ -148,14 +147,14 @@ def _candidates(met: Sequence[tuple[Parts, JudgedPage]]) -> list[Rule]:
     return list(rules)
 
 
-def _counted(name: str, rule: Rule, met: Sequence[tuple[Parts, JudgedPage]]) -> Finding:
+def _counted(name: str, rule: Rule, judged: Sequence[tuple[Parts, JudgedPage]]) -> Finding:
     """Check a rule against all pages of its host."""
     finding = Finding(name, rule)
     if rule.kind == EMPTY:
-        return _counted_pattern(finding, met)
+        return _counted_pattern(finding, judged)
     shown: dict[Parts, dict[Parts, JudgedPage]] = {}
     confirmed: set[int] = set()
-    for parts, page in met:
+    for parts, page in judged:
         group = shown.setdefault(rule.apply(parts), {})
         others = [other for address, other in group.items() if address != parts]
         finding.saved += bool(others)
@@ -173,8 +172,8 @@ def _counted(name: str, rule: Rule, met: Sequence[tuple[Parts, JudgedPage]]) -> 
     return finding
 
 
-def _counted_pattern(finding: Finding, met: Sequence[tuple[Parts, JudgedPage]]) -> Finding:
-    pages = [page for parts, page in met if parts.pattern == finding.rule.what]
+def _counted_pattern(finding: Finding, judged: Sequence[tuple[Parts, JudgedPage]]) -> Finding:
+    pages = [page for parts, page in judged if parts.pattern == finding.rule.what]
     last_new = max((at for at, page in enumerate(pages) if page.is_new), default=-1)
     repeating = pages[last_new + 1 :]
     finding.support = finding.saved = len(repeating)
@@ -183,13 +182,13 @@ def _counted_pattern(finding: Finding, met: Sequence[tuple[Parts, JudgedPage]]) 
     return finding
 
 
-def _saved_together(rules: Sequence[Rule], met: Sequence[tuple[Parts, JudgedPage]]) -> int:
+def _saved_together(rules: Sequence[Rule], judged: Sequence[tuple[Parts, JudgedPage]]) -> int:
     """Return the number of pages whose URL is that of an earlier one under some rules."""
     patterns = {rule.what for rule in rules if rule.kind == EMPTY}
     addresses: set[Parts] = set()
     raw: set[Parts] = set()
     saved = 0
-    for parts, page in met:
+    for parts, page in judged:
         if parts in raw:
             continue
         raw.add(parts)

@@ -16,7 +16,6 @@ from scrapy_neardup.bounded import BoundedDict
 from scrapy_neardup.dust.addresses import Parts, key_of, name_of
 from scrapy_neardup.dust.empty import EmptyPatterns
 from scrapy_neardup.dust.known import MAX_NAMES, KnownPages, relatives
-from scrapy_neardup.dust.observations import Evidence
 from scrapy_neardup.dust.rulebook import Change, RuleBook
 from scrapy_neardup.dust.urlrule import PARAMETER, SEGMENT, VALUE, Rule, difference
 
@@ -167,17 +166,13 @@ class Host:
         """Forget the known pages."""
         self._known.clear()
 
-    def rules(self) -> list[tuple[Rule, Evidence]]:
-        """Return the rules that any page confirms, with their evidence."""
-        return self._book.supported()
-
     # Learning
 
     def _of_pattern(
         self, page: Parts, content: int, match: Parts | None, *, is_new: bool
     ) -> list[Change]:
         """Learn whether the page's pattern ever says anything."""
-        if match is not None and (begun := self._empty.repeats(page, content, match.url)):
+        if match is not None and (begun := self._empty.repeats(page, content)):
             return [Change(begun, begins=True, pair=(page.url, match.url))]
         if is_new and (ended := self._empty.is_new(page)) is not None:
             return [Change(ended, begins=False, pair=(page.url, ""))]
@@ -233,8 +228,8 @@ class Host:
                 part = next(each for each in page.query if name_of(each) == name)
                 if len(part) <= MAX_VALUE and len(base.query) == len(page.query) - 1:
                     yield Rule(VALUE, part), base, True
-        unheard = [rule for rule in self._names.values() if self._book.get(rule) is None]
-        for rule in (*unheard, *self._book.open()):
+        unseen = [rule for rule in self._names.values() if self._book.get(rule) is None]
+        for rule in (*unseen, *self._book.open()):
             if rule.kind != PARAMETER or rule.what not in names:
                 applied = rule.apply(page)
                 yield rule, applied, (applied is not page and applied != page) or rule in used

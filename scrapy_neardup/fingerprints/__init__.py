@@ -2,14 +2,13 @@
 
 ============== =============================================================================
 `hashing`      text -> one 64-bit hash a token
-`shingles`     token hashes -> the features of a page
+`shingles`     token hashes -> the features of a page; samples of them
 `charikar`     features -> simhash, compared by Hamming distance
 `minwise`      features -> one-permutation sketch, compared by resemblance
 `broder`       features -> k digests of s minima, compared for equality
 `filtering`    filters by features: their choice, mega-shingles
 `units`        text -> words, characters, lines, sentences, phrases; stop words, stems
 `signatures`   token hashes -> winnowing, I-Match, word buckets, mod p
-`resemblance`  sets of hashes and Broder's samples of them -> resemblance, containment
 ============== =============================================================================
 
 >>> from scrapy_neardup.fingerprints import hamming_distance, simhash

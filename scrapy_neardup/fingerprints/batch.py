@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup._speed import has_twin
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.broder import least_under, permutations
 from scrapy_neardup.fingerprints.minwise import minima_of
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
-from scrapy_neardup.settings.kinds import MAX_BINS, MIN_BINS
 
 Hashes = NDArray[np.uint64]
 Counts = NDArray[np.int64]
@@ -117,43 +115,6 @@ def permuted_minima_of_each(
         if len(part):
             least[:] = least_under(part, factors[:, None], summands[:, None])
     return found
-
-
-def sketches_of_each(
-    hashes: Hashes, counts: Counts, size: int, *, independent: bool = False
-) -> Hashes:
-    """Return a sketch of `size` minima of each document.
-
-    The share of places where two sketches are equal estimates the resemblance J of the documents
-    with a standard error of at most sqrt(J * (1 - J) / size).
-
-    Parameters
-    ----------
-    hashes, counts
-        As for `minima_of_each`.
-    size
-        Number of minima; a power of two from 16 to 1024 under one permutation.
-    independent
-        Whether each minimum has a permutation of its own, which costs O(shingles * size).
-
-    Returns
-    -------
-    ndarray of uint64, shape (documents, size)
-
-    Raises
-    ------
-    ConfigurationError
-        The size is none of these.
-    """
-    if independent:
-        factors, summands = permutations(size)
-        return permuted_minima_of_each(hashes, counts, factors.ravel(), summands.ravel())
-    if not MIN_BINS <= size <= MAX_BINS or size & (size - 1):
-        raise ConfigurationError(
-            f"a sketch under one permutation has a power of two from {MIN_BINS} to {MAX_BINS}"
-            f" minima, not {size}"
-        )
-    return minima_of_each(hashes, counts, size)
 
 
 def byte_sketches(hashes: Hashes, counts: Counts, bins: int) -> NDArray[np.uint8]:

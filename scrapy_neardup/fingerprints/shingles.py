@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scrapy_neardup._speed import has_twin
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, constant
+from scrapy_neardup.settings.arguments import whole_number
 from scrapy_neardup.settings.catalogue import OPTIONS, Weighting
 
 Weights: TypeAlias = (
@@ -167,3 +168,37 @@ def shingles_at(
         hashes ^= hashes >> _32
         hashes += tokens.take(starts + place)
     return PUBLIC.mix(hashes)
+
+
+def mod_sketch(shingles: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
+    """Return Broder's V_m: the shingles that are 0 modulo `modulus`.
+
+    Of two documents' sketches, |A & B| / |A | B| is an unbiased estimate of their resemblance and
+    |A & B| / |A| of the containment of the first in the second; of other moduli,
+    ``mod_sketch(sketch, larger)`` of the one comes first.
+
+    Parameters
+    ----------
+    shingles
+        Shape (n,), uint64, distinct, uniform.
+    modulus
+        From 1, which keeps all. Broder et al. ("Syntactic clustering of the Web", 1997)
+        took 25.
+
+    Returns
+    -------
+    ndarray of uint64, sorted
+        n / `modulus` of them on average.
+
+    Raises
+    ------
+    ConfigurationError
+        `modulus` isn't a whole number from 1.
+
+    Notes
+    -----
+    O(n + m * log(m)) for m that are kept. Broder, "On the resemblance and containment of
+    documents", 1997, section 3.
+    """
+    divisor = np.uint64(whole_number("the modulus", modulus, least=1))
+    return np.sort(shingles[shingles % divisor == 0])

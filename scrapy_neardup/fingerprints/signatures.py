@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.hashing import PUBLIC, digest
-from scrapy_neardup.fingerprints.resemblance import mod_sketch
-from scrapy_neardup.fingerprints.shingles import distinct
+from scrapy_neardup.fingerprints.shingles import distinct, mod_sketch
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]

@@ -6,10 +6,8 @@ pairs that can't reach the threshold.
 ============== =============================================================================
 `tokensets`    texts and collections -> `TokenSets`, rarest token first
 `measures`     Jaccard, cosine, overlap, containment; the overlap that a threshold requires
-`setjoin`      `self_join`, `join`
-`kernel`       prefix, size, positional and bitmap filters over arrays
-`contained`    the same for containment, whose bounds differ on the two sides
-`compiled`     the same in compiled code, where there is some
+`setjoin`      `self_join`, `join`, by compiled code where there is some
+`kernel`       prefix, size, positional and bitmap filters over arrays; and for containment
 `reference`    All-Pairs, PPJoin and PPJoin+ as published
 `edit`         `edit_join`: strings within an edit distance, by q-grams
 ============== =============================================================================

@@ -1,6 +1,6 @@
 """The edit-distance join: strings within some edits of each other, found by their q-grams.
 
-Numbered q-grams are joined with an overlap constraint, and every pair that meets it is measured.
+Numbered q-grams are joined with an overlap constraint, and pairs that satisfy it are measured.
 
 References
 ----------
@@ -18,9 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.joins.compiled import similar
 from scrapy_neardup.joins.measures import qgram_count
-from scrapy_neardup.joins.setjoin import ALL, JoinStats, Share, find, part_of
+from scrapy_neardup.joins.setjoin import ALL, JoinStats, Share, find, part_of, similar
 from scrapy_neardup.joins.tokensets import qgrams
 from scrapy_neardup.settings.arguments import whole_number
 
@@ -55,8 +54,8 @@ def edit_join(
     others
         Strings to be paired with, which `j` numbers; None: the same ones, ``i < j``.
     q
-        Length of the q-grams. A longer one meets fewer strings by chance, but allows fewer
-        common ones: 2 suits words and names, 3 to 5 texts of hundreds of characters.
+        Length of the q-grams. Longer ones match fewer strings by chance, but fewer of them
+        need be common: 2 suits words and names, 3 to 5 texts of hundreds of characters.
     share
         The part of the work to be done; see `Share`.
 

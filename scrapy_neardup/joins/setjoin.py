@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_neardup._speed import load, refuse
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import kernel, reference
-from scrapy_neardup.joins.compiled import similar
-from scrapy_neardup.joins.measures import Measure, MeasureName, open_above, open_measure
+from scrapy_neardup.joins.kernel import JoinCounts, of_sizes
+from scrapy_neardup.joins.measures import Measure, MeasureName, jaccard, open_above, open_measure
 from scrapy_neardup.joins.tokensets import TokenSets, encode
 from scrapy_neardup.settings.arguments import whole_number
 
@@ -33,6 +34,70 @@ ALL: Share = (0, 1)
 
 MAX_DEPTH = 2
 """Number of times that PPJoin+ halves suffixes (Xiao et al. 2008, section 5.1)."""
+
+
+def similar(
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: JoinCounts,
+    share: Share = ALL,
+) -> tuple[Integers, Integers, Integers]:
+    """Find all similar pairs; see `kernel.similar` and `kernel.containing`.
+
+    `_speed/joins.pyx`, where it was compiled, finds the same pairs in another order, with the
+    same filters and counts of hits and candidates.
+    """
+    first, step = share
+    mine = np.arange(len(sets)) % step == first
+    if _compiled is None or measure.rule is None or len(sets.tokens) >= 1 << 32:
+        pure = kernel.containing if measure.directed else kernel.similar
+        return pure(sets, measure, side, counts, mine=mine)
+    return _run(_compiled, sets, measure, side, counts, mine=mine)
+
+
+def _run(
+    compiled: Any,
+    sets: TokenSets,
+    measure: Measure,
+    side: NDArray[np.bool_] | None,
+    counts: JoinCounts,
+    *,
+    mine: NDArray[np.bool_] | None = None,
+) -> tuple[Integers, Integers, Integers]:
+    sizes = sets.sizes
+    probing, asked = of_sizes(sizes, measure.probing_prefix), None
+    if measure.directed:
+        probing, asked = kernel.asked(sets, probing, side)
+        indexing = sizes
+    else:
+        indexing = of_sizes(sizes, measure.indexing_prefix)
+    if mine is not None:
+        probing = np.where(mine, probing, 0)
+    least = of_sizes(sizes, measure.smallest_partner)
+    join = compiled.Join(sets, side, measure.rule, probing, indexing, least, asked)
+    x, y, overlap = join.run()
+    counts.hits += join.hits
+    counts.candidates += join.candidates
+    return x, y, overlap
+
+
+def _agrees(compiled: Any) -> bool:
+    """Whether compiled code finds the kernel's pairs in a few sets."""
+    sets = encode([range(start, 9 + start // 2) for start in range(9)])
+    sets = sets.take(np.argsort(sets.sizes, kind="stable"))
+    answers = []
+    for search in (kernel.similar, lambda *arguments: _run(compiled, *arguments)):
+        counts = JoinCounts()
+        found = np.stack(search(sets, jaccard(0.6), None, counts))
+        answers.append((sorted(found.T.tolist()), counts))
+    return answers[0] == answers[1]
+
+
+_compiled = load("joins")
+if _compiled is not None and not _agrees(_compiled):
+    refuse("joins.Join", "the compiled class gives another result")
+    _compiled = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def encode(sets: Iterable[Iterable[Hashable]], *, multiset: bool = False) -> Tok
         One iterable of tokens a set, but no string; a token that repeats counts once.
     multiset
         Number repeated tokens instead: the second ``a`` of a record is a token of its own
-        that only meets the second ``a`` of another (Xiao et al. 2008, section 2.1).
+        that only matches the second ``a`` of another (Xiao et al. 2008, section 2.1).
     """
     return shingles(sets, 1, multiset=multiset)
 

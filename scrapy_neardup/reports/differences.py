@@ -28,7 +28,7 @@ MIN_PAGES = 5
 that all differ."""
 
 FEW_WORDS = 16
-"""Maximum number of words, besides numbers, that only one of two texts has."""
+"""Maximum number of words, without numbers, that only one of two texts has."""
 
 MAX_COMPARED = 20
 """Maximum number of pages of a group that are compared."""
@@ -130,7 +130,7 @@ class Groups:
 
 
 def own_phrases(text: str, other: str) -> list[str]:
-    """Return the parts of a text that another one lacks, each once, in order. O(length).
+    """Return the parts of a text that aren't in another one, each once, in order. O(length).
 
     A word is shared if it stands next to one of its neighbours, or at the same end of a line, in
     the other text, too. So a word of both texts counts where its position differs, and single
@@ -157,7 +157,7 @@ def _phrases(line: str, pairs: set[tuple[str, str]]) -> Iterator[str]:
 
 
 def _own_lines(text: str, other: str) -> str:
-    """Return the lines of a text that another one lacks: most are shared, and soon compared."""
+    """Return the lines of a text that aren't in another one: most are in both."""
     known = set(other.splitlines())
     return "\n".join(line for line in text.splitlines() if line not in known)
 

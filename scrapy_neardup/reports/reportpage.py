@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any, Final
 
 from scrapy_neardup.dust.hindsight import Findings
-from scrapy_neardup.reports.addressrules import rule_rows
+from scrapy_neardup.reports.addresses import mirrors, rule_rows
 from scrapy_neardup.reports.auditlines import Entry
 from scrapy_neardup.reports.columns import columns, lines_with_texts, shown_drops
 from scrapy_neardup.reports.differences import KEEPS_THEM
-from scrapy_neardup.reports.mirroredfolders import mirrors
 from scrapy_neardup.reports.page import page
 from scrapy_neardup.reports.review import crowds, drops_to_look_at, kept_patterns
 from scrapy_neardup.reports.summary import KEPT, REPEATED, Summary

@@ -2,12 +2,14 @@
 
 from scrapy_neardup.settings.catalogue import View
 from scrapy_neardup.text.blocks import Block, Blocks, Form
-from scrapy_neardup.text.content import OMITTED, Content, Extractor
-from scrapy_neardup.text.encodings import declares_encoding, guess_encoding
+from scrapy_neardup.text.content import OMITTED, Content, Extractor, link_targets
 from scrapy_neardup.text.limits import MAX_DEPTH, check_text, check_tree
-from scrapy_neardup.text.links import link_targets
-from scrapy_neardup.text.parse import parse_html
-from scrapy_neardup.text.sniff import looks_like_html
+from scrapy_neardup.text.parse import (
+    declares_encoding,
+    guess_encoding,
+    looks_like_html,
+    parse_html,
+)
 from scrapy_neardup.text.tokens import normalize, normalized_chunks
 
 __all__ = [

@@ -23,7 +23,7 @@ class Form(IntEnum):
     LINKS = 1
     """Four fifths of its characters stand in links."""
     NAMED = 2
-    """In an element whose class or id says that it is not content (`names`)."""
+    """In an element whose class or id says that it is not content (`tags`)."""
     BOILERPLATE = 3
     """In an element whose tag or role says that it is boilerplate."""
 

@@ -77,11 +77,11 @@ def _is_empty_month(content: Content, address: Sequence[int]) -> bool:
     months = [number for number in address if number in _MONTHS]
     if not (years and months) or content.linked_days or len(content.text) > _MAX_CHARACTERS:
         return False
-    said = " ".join((content.title, *content.headings, content.text))
+    words = " ".join((content.title, *content.headings, content.text))
     known = {number + step for number in address for step in (-1, 0, 1)}
     others = [
         row
-        for are_numbers, tokens in groupby(_TOKEN.findall(said), str.isdecimal)
+        for are_numbers, tokens in groupby(_TOKEN.findall(words), str.isdecimal)
         if are_numbers and not known.issuperset(row := [int(token) for token in tokens])
     ]
     lengths = {monthrange(year, month)[1] for year in years for month in months}

@@ -107,4 +107,4 @@ def test_what_can_not_be_used_is_named(tmp_path):
     run = sortedruns.write_run(planted(10, seed=1), np.arange(10), 1, str(tmp_path / "a.run"))
     (tmp_path / "a.run").unlink()
     with pytest.raises(InputError, match=r"a\.run"):
-        sortedruns.connected_in(sortedruns.Range((run,), 0, 256))
+        sortedruns.entries_of(sortedruns.Range((run,), 0, 256))

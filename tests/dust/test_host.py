@@ -293,7 +293,7 @@ def test_memory_is_bounded_whatever_the_addresses():
         path = "/".join(f"s{number * each}" for each in range(MAX_SEGMENTS - 2))
         for url in (f"http://e.com/{path}?{names}", f"http://e.com/{path};a={number}/B"):
             host.learn(Parts.of(url), number % 50, is_new=not number % 3)
-    assert len(host.rules()) <= MAX_RULES
+    assert len(host._book.supported()) <= MAX_RULES
     assert host.nbytes <= 256 << 10
     assert host.nbytes > 8 * MAX_CELLS
 
@@ -302,4 +302,4 @@ def test_a_small_host_takes_little():
     site = Site()
     for number in range(10):
         site.page(f"/p/{number}?id={number}")
-    assert site.host.nbytes - 3_500 * (1 + len(site.host.rules())) <= 1024
+    assert site.host.nbytes - 3_500 * (1 + len(site.host._book.supported())) <= 1024

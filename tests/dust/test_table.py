@@ -22,7 +22,7 @@ def test_what_was_put_is_found_while_the_table_grows(entries):
         table.put(key, value)
         table.put(key, value)
     assert {key: table.get(key) for key in entries} == entries
-    assert len(table) == len(entries)
+    assert table._filled == len(entries)
     assert HashTable.load(table.dump()).dump() == table.dump()
 
 
@@ -49,7 +49,7 @@ def test_a_full_table_forgets_the_oldest_and_stays_bounded():
     found = sum(table.get(spread(number)) == number for number in recent)
     assert found > 0.9 * len(recent)
     table.clear()
-    assert not len(table)
+    assert not table._filled
     assert table.get(spread(3 * MAX_CELLS - 1)) is None
 
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import (
-    compiled,
     edit_join,
     encode,
     join,
     kernel,
     self_join,
+    setjoin,
     shingles,
     words,
 )
@@ -43,14 +43,14 @@ CASES = [(measure, Fraction(text)) for measure, texts in TIED.items() for text i
 
 
 @pytest.fixture(
-    params=dict.fromkeys([compiled._compiled, None]),
+    params=dict.fromkeys([setjoin._compiled, None]),
     ids=lambda way: "compiled" if way else "pure",
     autouse=True,
     scope="module",
 )
 def _both_ways(request):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "_compiled", request.param)
+        patch.setattr(setjoin, "_compiled", request.param)
         yield
 
 

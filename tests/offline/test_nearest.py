@@ -46,7 +46,7 @@ def test_order_and_number(rows, index):
     assert len(found) <= 3
     assert found[0] == (rows[0]["id"], 1.0)
     assert [share for _, share in found] == sorted((share for _, share in found), reverse=True)
-    assert index.query_many([text, "", "w x y z a b c"], top=3) == [found, [], []]
+    assert [index.query(each, top=3) for each in (text, "", "w x y z a b c")] == [found, [], []]
     assert len(index) == len(rows)
     with pytest.raises(ConfigurationError, match="number of neighbours"):
         index.query(text, top=0)

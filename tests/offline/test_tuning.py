@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.offline.evaluation.readpages import ReadPage
+from scrapy_neardup.offline.evaluation.truth import ReadPage
 from scrapy_neardup.offline.evaluation.tuning import (
     Configuration,
     Outcome,

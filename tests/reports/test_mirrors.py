@@ -2,8 +2,8 @@
 
 from audits import Audit
 
+from scrapy_neardup.reports.addresses import FEWEST, Mirror, mirrors
 from scrapy_neardup.reports.auditlines import entries
-from scrapy_neardup.reports.mirroredfolders import FEWEST, Mirror, mirrors
 from scrapy_neardup.reports.summary import Summary
 
 

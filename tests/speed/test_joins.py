@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
-from scrapy_neardup.joins import compiled as dispatch
-from scrapy_neardup.joins import encode
+from scrapy_neardup.joins import encode, setjoin
 from scrapy_neardup.joins.measures import MEASURES, qgram_count
 from scrapy_neardup.joins.setjoin import find
 from scrapy_neardup.joins.tokensets import ranges
@@ -38,7 +37,7 @@ def both_ways(sets, measure, boundary):
     """What each of the two finds: pairs, overlaps and counts."""
     found = [find(sets, measure, boundary=boundary)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatch, "_compiled", None)
+        patch.setattr(setjoin, "_compiled", None)
         found.append(find(sets, measure, boundary=boundary))
     return found
 

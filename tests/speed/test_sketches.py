@@ -6,13 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup import _speed
-from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints import minima, one_permutation_sketch
 from scrapy_neardup.fingerprints.batch import (
     NO_MINIMUM,
     minima_of_each,
+    permuted_minima_of_each,
     shingles_of_each,
-    sketches_of_each,
 )
 from scrapy_neardup.fingerprints.broder import permutations
 from scrapy_neardup.fingerprints.shingles import shingle_hashes
@@ -64,8 +63,8 @@ def test_a_document_among_others_is_as_one_alone(seed, counts):
     tokens, counts = documents(seed, counts)
     hashes, numbers = shingles_of_each(tokens, counts, 3)
     one, many = (
-        sketches_of_each(hashes, numbers, 64),
-        sketches_of_each(hashes, numbers, 20, independent=True),
+        minima_of_each(hashes, numbers, 64),
+        permuted_minima_of_each(hashes, numbers, *map(np.ravel, permutations(20))),
     )
     parts = np.split(tokens, np.cumsum(counts)[:-1]) if len(counts) else []
     for number, part in enumerate(parts):
@@ -83,9 +82,3 @@ def test_a_shingle_that_comes_twice_counts_once():
     twice = np.tile(hashes, 2)
     once = minima_of_each(hashes, np.array([50]), 32)
     assert np.array_equal(minima_of_each(twice, np.array([100]), 32), once)
-
-
-@pytest.mark.parametrize("size", [8, 100, 2048])
-def test_sizes_of_sketches_under_one_permutation(size):
-    with pytest.raises(ConfigurationError, match=f"not {size}"):
-        sketches_of_each(*documents(1, [50]), size)

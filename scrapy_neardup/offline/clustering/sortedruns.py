@@ -26,8 +26,8 @@ from scrapy_neardup.clusters.features import tied
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.fingerprints.filtering import mega_shingles
 from scrapy_neardup.offline.files.atomic import written
+from scrapy_neardup.offline.readers.files import opened
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import opened
 from scrapy_neardup.settings.arguments import whole_number
 
 Hashes = NDArray[np.uint64]
@@ -86,12 +86,6 @@ def write_run(features: Hashes, pages: Integers, shared: int, path: str) -> Run:
     with written(path) as file:
         file.write(entries.data)
     return Run(path, (*cuts, len(entries)))
-
-
-def connected_in(part: Range) -> tuple[Integers, Integers]:
-    """Return pairs of pages that connect those with equal digests, without circles."""
-    entries = entries_of(part)
-    return forest(*tied(entries["digest"], entries["page"].astype(np.int64)))
 
 
 def entries_of(part: Range) -> NDArray[np.void]:
@@ -194,5 +188,7 @@ def feature_clusters_on_disk(
         buckets.flush(shared)
         sets = UnionFind(count)
         for part in buckets.ranges():
-            sets.union_many(*connected_in(part))
+            entries = entries_of(part)
+            pages_of = entries["page"].astype(np.int64)
+            sets.union_many(*forest(*tied(entries["digest"], pages_of)))
     return sets.labels()

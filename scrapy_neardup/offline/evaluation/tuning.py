@@ -18,9 +18,15 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
-from scrapy_neardup.offline.evaluation.readpages import ReadPage
 from scrapy_neardup.offline.evaluation.sampling import Foreseen, Sample, draw, estimated, foresee
-from scrapy_neardup.offline.evaluation.truth import DUPLICATE, LOST, Texts, Truth, truth_of
+from scrapy_neardup.offline.evaluation.truth import (
+    DUPLICATE,
+    LOST,
+    ReadPage,
+    Texts,
+    Truth,
+    truth_of,
+)
 from scrapy_neardup.offline.jobs.scanning import judge
 from scrapy_neardup.reports.differences import Difference, Groups
 from scrapy_neardup.settings.catalogue import PRESETS

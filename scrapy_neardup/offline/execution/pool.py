@@ -1,4 +1,4 @@
-"""Functions over tasks in several processes, results in their order.
+"""Functions over tasks in several processes, results in their order; memory that is left.
 
 Nothing is forked, as the parent may have threads; no process outlives the parent; and no more
 results wait than a few for each process.
@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
@@ -177,3 +177,33 @@ def _state(made: Path) -> Any:
 
 def _run(function: Callable[[Any, Any], Any], made: Path, task: Any) -> Any:
     return function(_state(made), task)
+
+
+_LEAST = 1 << 23
+"""Minimum bytes to work in."""
+_UNKNOWN = 100 << 20
+"""Bytes that Python and its packages are taken to have where the system doesn't say."""
+
+
+def left_of(memory: int, held: int) -> int:
+    """Return how many of a process's `memory` bytes a step may take that holds `held` more."""
+    return max(_LEAST, memory - _resident() - held)
+
+
+def _resident() -> int:
+    """Return the resident bytes of this process."""
+    if sys.platform != "linux":
+        return _UNKNOWN
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    import resource  # noqa: PLC0415  (no such module on Windows)
+
+    return pages * resource.getpagesize()
+
+
+def release() -> None:
+    """Give memory that was freed back to the system, where its allocator keeps it (glibc)."""
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415  (10 ms)
+
+        with suppress(AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.remote import is_remote, opened
+from scrapy_neardup.offline.readers.files import is_remote, opened
 
 
 @contextmanager

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.files.sources import FileSource, Name, RowRange, Source
+from scrapy_neardup.offline.files.sources import Chain, FileSource, Name, RowRange, Source
 from scrapy_neardup.offline.files.storedpages import Spool, Stored, read_stored
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.files import check_stdin, is_remote, lines, opened
 from scrapy_neardup.offline.readers.record import reading
-from scrapy_neardup.offline.readers.remote import is_remote, opened
 from scrapy_neardup.stores.packfile import MAGIC, open_packed, read_packed
 from scrapy_neardup.tables.packed import Strings
 
@@ -242,3 +241,11 @@ def open_source(path: str, *, column: str = "fingerprint", stored: bool = False)
         f" {', '.join(RAW_ENDINGS)} (raw little-endian uint64)"
         f" nor in {', '.join(JSON_ENDINGS[:2])} (JSON lines as scan prints them)"
     )
+
+
+def open_sources(
+    paths: Sequence[str], column: str = "fingerprint", *, stored: bool = False
+) -> Source:
+    """Open several files as one, with consecutive row numbers; see `open_source`."""
+    check_stdin(paths)
+    return Chain([open_source(path, column=column, stored=stored) for path in paths])

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import FileSource, Name
+from scrapy_neardup.offline.readers.files import is_remote, opened
 from scrapy_neardup.offline.readers.parquet import page_sizes, reading_parquet
-from scrapy_neardup.offline.readers.remote import is_remote, opened
 
 NAME_COLUMNS = ("page", "url")
 ID_COLUMN = "page_id"

@@ -11,9 +11,8 @@ import numpy as np
 
 from scrapy_neardup.errors import InputError
 from scrapy_neardup.offline.files.sources import Name, Source
-from scrapy_neardup.offline.readers.lines import check_stdin, lines
+from scrapy_neardup.offline.readers.files import check_stdin, lines, opened
 from scrapy_neardup.offline.readers.parquet import reading_parquet
-from scrapy_neardup.offline.readers.remote import opened
 
 if TYPE_CHECKING:
     from scrapy_neardup.offline.jobs.pairjob import Found

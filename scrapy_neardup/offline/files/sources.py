@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.errors import InputError, StoreMismatchError
-from scrapy_neardup.offline.readers.remote import stamp
+from scrapy_neardup.offline.readers.files import stamp
 from scrapy_neardup.urls import identity
 
 Name = int | str

@@ -11,20 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_neardup.fingerprints.resemblance import mod_sketch
+from scrapy_neardup.fingerprints.shingles import mod_sketch
 from scrapy_neardup.joins import hashed, self_join, words
 from scrapy_neardup.joins.measures import open_measure
 from scrapy_neardup.joins.setjoin import JoinStats, Share
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel
 from scrapy_neardup.offline.readers.pagetexts import Texts
-from scrapy_neardup.offline.readers.record import Record, batches
+from scrapy_neardup.offline.readers.record import Record, batches_of_records
 from scrapy_neardup.settings.catalogue import View
 
 Integers = NDArray[np.int64]
 
-_BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
-"""Maximum pages, and maximum bytes, sent to another process at once."""
 MIN_SAMPLE = 16
 """Minimum number of sampled shingles of a page that is said to be contained in another."""
 
@@ -81,12 +79,7 @@ class Pages:
         return joined(join, *collections, work=self._work, jobs=self._jobs, **options)
 
     def _read(self, method: str, argument: object) -> Iterator[Any]:
-        tasks = batches(
-            self._records,
-            _BATCH_PAGES,
-            lambda record: len(record.html or record.text or ""),
-            _BATCH_BYTES,
-        )
+        tasks = batches_of_records(self._records)
         arguments = *self._text, method, argument
         for names, tokens, found in self._work(
             _Reader.read, tasks, jobs=self._jobs, start=_Reader, arguments=arguments

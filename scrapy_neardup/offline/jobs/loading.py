@@ -20,7 +20,7 @@ from scrapy_neardup.errors import ConfigurationError, InputError, StoreMismatchE
 from scrapy_neardup.fingerprints.hashing import salt
 from scrapy_neardup.offline.files.storedpages import Stored, read_stored
 from scrapy_neardup.offline.jobs.scanning import Analysed, judge
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.files import lines
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.stores import Matching
 from scrapy_neardup.stores.packed import SHAPE

@@ -84,26 +84,14 @@ class Index:
         min_resemblance
             Minimum resemblance of each.
         """
-        return self.query_many([text], top=top, min_resemblance=min_resemblance)[0]
-
-    def query_many(
-        self, texts: Sequence[str], *, top: int = 10, min_resemblance: float = LEAST
-    ) -> list[list[Neighbour]]:
-        """Return the result of `query` for each text."""
         top = whole_number("the number of neighbours", top, least=1)
-        sketches, has_words = self._sketched(texts)
-        found = []
-        for sketch, has in zip(sketches, has_words.tolist(), strict=True):
-            shares = estimated(sketch, self._sketches) if has else np.empty(0)
-            order = np.argsort(-shares, kind="stable")[:top]
-            found.append(
-                [
-                    Neighbour(self._names[each], float(shares[each]))
-                    for each in order.tolist()
-                    if shares[each] >= min_resemblance
-                ]
-            )
-        return found
+        (sketch,), (has_words,) = self._sketched([text])
+        if not has_words:
+            return []
+        shares = estimated(sketch, self._sketches)
+        order = np.argsort(-shares, kind="stable")[:top].tolist()
+        found = [Neighbour(self._names[each], float(shares[each])) for each in order]
+        return [each for each in found if each.resemblance >= min_resemblance]
 
     def _sketched(self, texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
         """Return sketches, and which of the texts have words."""

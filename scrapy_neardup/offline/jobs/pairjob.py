@@ -5,7 +5,7 @@ held as queries (see `scrapy_neardup.tables.batchsearch`), and what they are com
 past them, part by part, in as many processes as wanted, here or on a Dask cluster. The result
 depends on none of this.
 
-Equal fingerprints are what makes results explode: a login wall that was met 100,000 times is
+Equal fingerprints are what makes results explode: a login wall that was crawled 100,000 times is
 five billion pairs. A job stops where there are more than `max_pairs`, or it *groups* equal
 ones: the first stands for the others of its block, which a pair at distance 0 ties to it.
 That is linear, and connects the same pages as all pairs do.
@@ -81,7 +81,7 @@ class PairJob:
     existing
         The other one; None: the collection itself.
     max_distance
-        k, 0 to 8.
+        k, 0 to `settings.kinds.MAX_DISTANCE`.
     group_equal
         Compare each fingerprint of a block of `collection` once, and tie its equals to it.
     max_pairs

@@ -14,17 +14,13 @@ from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import InputError, TooComplexError
 from scrapy_neardup.offline.execution.daskcluster import Cluster
 from scrapy_neardup.offline.execution.pool import Parallel, parallel
-from scrapy_neardup.offline.readers.record import Record, batches
+from scrapy_neardup.offline.readers.record import Record, batches_of_records
 from scrapy_neardup.text import Content, looks_like_html, parse_html
 from scrapy_neardup.urls import identity
 from scrapy_neardup.verdict import Decision, Page, Reason, Verdict
 
 Analysed = tuple[str, Page | Verdict]
 """Name of a record's page, and the page for a store, or the verdict that it can't be judged."""
-
-_BATCH_PAGES, _BATCH_BYTES = 16, 1 << 20
-"""Maximum pages, and maximum bytes, sent to another process at once: a message costs as much as a
-short page."""
 
 
 def read(record: Record, analyser: Analyser) -> Content | Verdict:
@@ -75,12 +71,8 @@ def analysed(
     """
     failures: list[InputError] = []
     is_alone = jobs == 1 and not isinstance(work, Cluster)
-    tasks = batches(
-        _until_failure(records, failures),
-        1 if is_alone else _BATCH_PAGES,
-        lambda record: len(record.html or record.text or ""),
-        _BATCH_BYTES,
-    )
+    read_ahead = _until_failure(records, failures)
+    tasks = batches_of_records(read_ahead, 1) if is_alone else batches_of_records(read_ahead)
     found = work(
         _analyse_batch, tasks, jobs=jobs, start=Analyser, arguments=(analyser.parameters,)
     )

@@ -16,7 +16,7 @@ from scrapy_neardup.fingerprints import Weights, features, simhash_features
 from scrapy_neardup.fingerprints.shingles import distinct, shingle_hashes
 from scrapy_neardup.fingerprints.signatures import SIGNATURES, Hashes, WeightTable
 from scrapy_neardup.fingerprints.units import Units
-from scrapy_neardup.offline.readers.lines import lines
+from scrapy_neardup.offline.readers.files import lines
 from scrapy_neardup.tables import HammingIndex
 
 Named = tuple[str, Hashes]

@@ -13,9 +13,14 @@ from stat import S_ISREG
 from typing import IO, NamedTuple
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.lines import check_stdin, decompressed
+from scrapy_neardup.offline.readers.files import (
+    check_stdin,
+    decompressed,
+    is_remote,
+    opened,
+    stamp,
+)
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable, reading
-from scrapy_neardup.offline.readers.remote import is_remote, opened, stamp
 from scrapy_neardup.offline.readers.tabular import USUAL, Columns, json_lines, parquet_pages
 from scrapy_neardup.offline.readers.warc import require_warcio, warc_pages
 from scrapy_neardup.text import looks_like_html

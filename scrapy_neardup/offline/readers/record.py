@@ -17,6 +17,9 @@ MAX_PAGE = 1 << 26
 """Maximum bytes of a page, decompressed; as Scrapy's ``DOWNLOAD_MAXSIZE``."""
 
 
+_BATCH_BYTES = 1 << 20
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A page of a collection, as it was found.
@@ -75,6 +78,16 @@ def batches(
             batch, held = [], 0
     if batch:
         yield batch
+
+
+def batches_of_records(records: Iterable[Record], most: int = 16) -> Iterator[list[Record]]:
+    """Yield up to `most` records, or some 1 MiB: what is sent to another process at once.
+
+    A message costs as much as a short page.
+    """
+    return batches(
+        records, most, lambda record: len(record.html or record.text or ""), _BATCH_BYTES
+    )
 
 
 @contextmanager

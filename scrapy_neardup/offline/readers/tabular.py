@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any
 
 from scrapy_neardup.errors import InputError
-from scrapy_neardup.offline.readers.lines import bounded_lines
+from scrapy_neardup.offline.readers.files import bounded_lines
 from scrapy_neardup.offline.readers.parquet import page_sizes, reading_parquet
 from scrapy_neardup.offline.readers.record import MAX_PAGE, Record, printable
 from scrapy_neardup.urls import redact

@@ -1,4 +1,4 @@
-"""Folders whose pages repeat those of another folder, name by name.
+"""What an audit's addresses show: rules that its verdicts confirm, and mirrored folders.
 
 A drop shows that one folder mirrors another if its address and that of the kept page are the same
 after them: ``/1.81/a/b.html`` repeats ``/1.74/a/b.html``.
@@ -10,9 +10,54 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
+from scrapy_neardup.dust.hindsight import Findings, JudgedPage
+from scrapy_neardup.dust.known import unordered_hash
+from scrapy_neardup.reports.auditlines import Entry, unpacked
 from scrapy_neardup.reports.patterns import split_site
 from scrapy_neardup.reports.summary import Summary
+from scrapy_neardup.settings.catalogue import OPTIONS
+from scrapy_neardup.verdict import Decision
+
+RULED_PAGES = 10_000
+"""Maximum number of pages in which a report looks for rules, a tenth of a millisecond each."""
+LISTED_RULES = 100
+"""Maximum number of rules of a report."""
+
+
+def judged_pages(entries: Iterable[Entry]) -> Iterator[JudgedPage]:
+    """Yield the pages of audits that were judged new or duplicates."""
+    least = OPTIONS["min_tokens"].default
+    for entry in entries:
+        decision = entry.get("verdict")
+        if decision not in {Decision.NEW, Decision.DUPLICATE}:
+            continue
+        text = unpacked(entry["text"]) if "text" in entry else ""
+        is_short = (entry.get("tokens") or 0) < least
+        of_id = entry.get("of_id")
+        yield JudgedPage(
+            entry["page"],
+            entry["id"] if of_id is None else of_id,
+            decision == Decision.NEW,
+            entry.get("of") or "",
+            unordered_hash([text], letters_only=is_short) if text else 0,
+            is_short,
+        )
+
+
+def rule_rows(found: Findings) -> dict[str, Any]:
+    """Return the rules that hold as the report has them: host, rule, pages saved, a pair."""
+    return {
+        "saved": found.saved,
+        "pages": found.pages,
+        "count": len(found.holding),
+        "rules": [
+            [finding.host, str(finding.rule), finding.saved, finding.example]
+            for finding in found.holding[:LISTED_RULES]
+        ],
+    }
+
 
 FEWEST = 10
 """Minimum number of pages that repeat those of the same name in another folder."""
