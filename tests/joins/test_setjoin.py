@@ -1,7 +1,5 @@
 """Every algorithm, measure and threshold finds what comparing every pair finds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 
