@@ -112,7 +112,7 @@ def test_one_half_alone_is_an_error(crawl, site, missing, half):
 @pytest.mark.parametrize(("name", "value", "message"), [
     ("NEARDUP_MAX_DISTANCES", 3, "did you mean NEARDUP_MAX_DISTANCE?"),
     ("NEARDUP_THRESHOLD", 0.8, "did you mean NEARDUP_MIN_RESEMBLANCE?"),
-    ("NEARDUP_MAX_DISTANCE", "9", "NEARDUP_MAX_DISTANCE must be"),
+    ("NEARDUP_MAX_DISTANCE", "11", "NEARDUP_MAX_DISTANCE must be"),
     ("NEARDUP_BASE", "no/such.pack", "NEARDUP_BASE: no/such.pack: can't be read"),
     ("NEARDUP_BASE", __file__, f"NEARDUP_BASE: {__file__}: not a packed file"),
     ("NEARDUP_AUDIT", "/", "NEARDUP_AUDIT: can't write '/' (Is a directory); name a file in it"),

@@ -3,8 +3,6 @@
 Which entries are candidates (rule 1) is told by ``test_candidates.py``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from contextlib import AsyncExitStack
@@ -158,14 +156,11 @@ async def test_an_entry_that_is_not_repeated_is_replaced_at_any_distance(store):
 # Rule 5: full buckets
 
 
-def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered(place):
-    async def scenario() -> None:
-        async with open_store(place.uri, expected_pages=1000) as store:
-            await check_full_buckets(store, place.bucket_cap)
-
+async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered(place):
     if place.bucket_cap is None:
         pytest.skip("its buckets don't fill up in a test")
-    asyncio.run(scenario())
+    async with open_store(place.uri, expected_pages=1000) as store:
+        await check_full_buckets(store, place.bucket_cap)
 
 
 # Pending, kept, gone
@@ -252,40 +247,37 @@ async def test_of_two_fetches_of_a_page_the_first_that_fails_withdraws_the_later
     assert await outcome(store, page(2, EVERYTHING)) == (Decision.NEW, None)
 
 
-def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
-    async def scenario() -> None:
-        rng = random.Random(11)
-        centres = [rng.getrandbits(64) for _ in range(40)]
-        arrivals = [
-            page(40 * copy + group, centre ^ (1 << rng.randrange(64)))
-            for group, centre in enumerate(centres)
-            for copy in range(10)
+async def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
+    rng = random.Random(11)
+    centres = [rng.getrandbits(64) for _ in range(40)]
+    arrivals = [
+        page(40 * copy + group, centre ^ (1 << rng.randrange(64)))
+        for group, centre in enumerate(centres)
+        for copy in range(10)
+    ]
+    rng.shuffle(arrivals)
+    async with AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(open_store(place.uri))
+            for _ in range(3 if place.shared else 1)
         ]
-        rng.shuffle(arrivals)
-        async with AsyncExitStack() as stack:
-            clients = [
-                await stack.enter_async_context(open_store(place.uri))
-                for _ in range(3 if place.shared else 1)
-            ]
 
-            async def arrive(arrival: Page) -> Decision:
-                await asyncio.sleep(rng.random() / 100)
-                store = rng.choice(clients)
-                verdict = await store.check_and_add(arrival)
-                await asyncio.sleep(rng.random() / 100)
-                if verdict.decision is Decision.NEW:
-                    await store.confirm(arrival.id)
-                return verdict.decision
+        async def arrive(arrival: Page) -> Decision:
+            await asyncio.sleep(rng.random() / 100)
+            store = rng.choice(clients)
+            verdict = await store.check_and_add(arrival)
+            await asyncio.sleep(rng.random() / 100)
+            if verdict.decision is Decision.NEW:
+                await store.confirm(arrival.id)
+            return verdict.decision
 
-            decisions = await asyncio.gather(*map(arrive, arrivals))
-            kept = [
-                arrival.id % 40
-                for arrival, decision in zip(arrivals, decisions, strict=True)
-                if decision is Decision.NEW
-            ]
-            assert sorted(kept) == list(range(40))
-            assert decisions.count(Decision.DUPLICATE) == 360
-            stats = await clients[0].stats()
-            assert (stats.pages, stats.pending, stats.dropped) == (40, 0, 360)
-
-    asyncio.run(scenario())
+        decisions = await asyncio.gather(*map(arrive, arrivals))
+        kept = [
+            arrival.id % 40
+            for arrival, decision in zip(arrivals, decisions, strict=True)
+            if decision is Decision.NEW
+        ]
+        assert sorted(kept) == list(range(40))
+        assert decisions.count(Decision.DUPLICATE) == 360
+        stats = await clients[0].stats()
+        assert (stats.pages, stats.pending, stats.dropped) == (40, 0, 360)

@@ -1,7 +1,5 @@
 """Sketches by row against a dict."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

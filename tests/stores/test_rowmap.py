@@ -1,7 +1,5 @@
 """The compact multimap against a dict of sets."""
 
-from __future__ import annotations
-
 import random
 from array import array
 from collections import defaultdict
