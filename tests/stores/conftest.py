@@ -15,3 +15,9 @@ def server():
     """A Redis of the test's own."""
     with RedisServer() as server:
         yield server
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file to be made."""
+    return tmp_path / "pages.db"

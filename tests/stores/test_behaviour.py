@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from deciders import by_tokens
 from full_buckets import check_full_buckets
-from store_registry import EVERYTHING, SOMETHING, on_store, outcome, page
+from store_registry import EVERYTHING, SOMETHING, counts, on_store, outcome, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
@@ -27,8 +27,7 @@ async def test_the_same_page_is_seen_and_nothing_changes(store):
     assert (verdict.decision, verdict.reason) == (Decision.SEEN, Reason.SAME_PAGE)
     assert verdict.match == Match(page_id=1, distance=3, url="https://a.example/?again")
     assert verdict.explain() == "the same page as before (distance 3)"
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 1, 0)
+    assert await counts(store) == (1, 1, 0)
     # Distances are to the first fingerprint, not to the last one seen.
     assert await outcome(store, page(2, SOMETHING ^ 0b111000)) == (Decision.DUPLICATE, 1)
     assert await outcome(store, page(3, SOMETHING ^ 0b111111)) == (Decision.NEW, None)
@@ -92,8 +91,7 @@ async def test_identical_pages_cost_one_entry_and_a_count(store):
     await store.confirm(0)
     for number in range(1, 200):
         assert await outcome(store, page(number, SOMETHING)) == (Decision.DUPLICATE, 0)
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 0, 199)
+    assert await counts(store) == (1, 0, 199)
 
 
 @on_store()
@@ -102,9 +100,8 @@ async def test_a_duplicate_withdraws_its_own_old_entry(store):
     await store.check_and_add(page(2, EVERYTHING))
     await store.check_and_add(page(3, EVERYTHING))
     assert await outcome(store, page(2, 0b1)) == (Decision.DUPLICATE, 1)
-    stats = await store.stats()
     # What had been dropped against the withdrawn entry is no longer counted.
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 1, 1)
+    assert await counts(store) == (1, 1, 1)
     assert await outcome(store, page(4, EVERYTHING)) == (Decision.NEW, None)
     assert await store.forget(2) == 0
 
@@ -133,8 +130,7 @@ async def test_a_changed_page_replaces_its_entry(store):
     await store.check_and_add(page(2, 0))
     verdict = await store.check_and_add(page(1, EVERYTHING))
     assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 1, 0)
+    assert await counts(store) == (1, 1, 0)
     assert await outcome(store, page(3, EVERYTHING)) == (Decision.DUPLICATE, 1)
     assert await outcome(store, page(4, 0)) == (Decision.NEW, None)
 
@@ -172,8 +168,7 @@ async def test_forget_withdraws_a_pending_entry_and_tells_what_it_cost(store):
     for number in range(2, 5):
         assert await outcome(store, page(number, SOMETHING)) == (Decision.DUPLICATE, 1)
     assert await store.forget(1) == 3
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
+    assert await counts(store) == (0, 0, 0)
     assert await store.forget(1) == 0
     verdict = await store.check_and_add(page(5, SOMETHING))
     assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.UNMATCHED)
@@ -187,8 +182,7 @@ async def test_what_is_confirmed_is_final(store):
     await store.confirm(1)
     assert await store.forget(1) == 0
     assert await outcome(store, page(3, SOMETHING)) == (Decision.DUPLICATE, 1)
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 0, 2)
+    assert await counts(store) == (1, 0, 2)
 
 
 @on_store()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from matching_pages import own_evidence
 from redis_servers import shared_cluster
-from store_registry import PLACES
+from store_registry import PLACES, counts
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
@@ -230,8 +230,7 @@ async def test_nothing_is_left_of_what_is_forgotten(uri):
             await store.forget(each.id)
         await quiet(store)
         assert held() == {}
-        stats = await store.stats()
-        assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
+        assert await counts(store) == (0, 0, 0)
 
 
 async def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch, uri):

@@ -8,7 +8,7 @@ from deciders import Asking, by_evidence, by_tokens
 from matching_pages import Site
 from store_machine import StoreMachine, play
 from store_model import ModelStore
-from store_registry import FEW_EXAMPLES, PLACES, check_refusal, page
+from store_registry import FEW_EXAMPLES, PLACES, check_refusal, counts, page
 
 from scrapy_neardup.stores import Matching, open_store
 from scrapy_neardup.verdict import Decision
@@ -59,8 +59,7 @@ async def test_a_long_crawl_agrees_with_the_model(k, times, place):
                     model.confirm(known)
                 elif rng.random() < 0.2:
                     assert await store.forget(known) == model.forget(known)
-            stats = await store.stats()
-            assert (stats.pages, stats.pending, stats.dropped) == model.counts()
+            assert await counts(store) == model.counts()
 
 
 @TIMES
@@ -100,8 +99,7 @@ async def test_a_long_crawl_of_a_site_agrees_with_the_model(matching, place, tim
                     model.confirm(known)
                 elif site.rng.random() < 0.3:
                     assert await store.forget(known) == model.forget(known)
-            stats = await store.stats()
-            assert (stats.pages, stats.pending, stats.dropped) == model.counts()
+            assert await counts(store) == model.counts()
         if not place.survives:
             break
         model.reopen(restores=not place.shared)

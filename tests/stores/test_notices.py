@@ -73,8 +73,7 @@ def written(path: Path) -> list[tuple[str, str, bytes]]:
         return connection.execute(query).fetchall()
 
 
-async def test_a_file_holds_what_the_board_holds(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_file_holds_what_the_board_holds(path):
     async with open_store(f"sqlite:{path}") as store:
         for number in range(MAX_MEMBERS + 5):
             await store.exchange("ü", str(number), bytes([number]))
@@ -98,8 +97,7 @@ async def test_a_file_holds_what_the_board_holds(tmp_path):
         assert written(path) == []
 
 
-async def test_a_file_where_nothing_was_posted_has_no_board(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_file_where_nothing_was_posted_has_no_board(path):
     async with open_store(f"sqlite:{path}"):
         pass
     with pytest.raises(sqlite3.OperationalError, match="no such table"):

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from store_registry import SOMETHING, decision, keys, on, page
+from store_registry import SOMETHING, counts, decision, keys, on, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
@@ -156,8 +156,7 @@ async def test_the_memory_of_what_expired_comes_back(place, monkeypatch):
         end = time.monotonic() + 30
         while (await store.stats()).pages and time.monotonic() < end:  # noqa: ASYNC110
             await asyncio.sleep(0.2)
-        stats = await store.stats()
-        assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
+        assert await counts(store) == (0, 0, 0)
     kinds = {key.decode().removeprefix("{").split(":")[2].rstrip("}") for key in keys(place.name)}
     # In a cluster the counters and, for ten minutes, the tombstones stay.
     left = {"redis": {"schema", "counters", "sweep"}, "redis-cluster": {"schema", "t1"}}

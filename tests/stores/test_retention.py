@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from store_registry import SOMETHING, decision, on, on_store, page
+from store_registry import SOMETHING, counts, decision, on, on_store, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision
@@ -45,8 +45,7 @@ async def test_each_page_makes_room_for_four(place, clock):
         clock[0] += 61
         for number in range(300, 360):
             assert (await store.check_and_add(spread(number))).decision is Decision.NEW
-        stats = await store.stats()
-        assert (stats.pages, stats.pending, stats.dropped) == (60, 60, 0)
+        assert await counts(store) == (60, 60, 0)
 
 
 @on("sqlite")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis.stateful import rule
 from sqlite_files import add, kept, make
 from store_machine import StoreMachine, play
-from store_registry import EVERYTHING, page
+from store_registry import EVERYTHING, counts, page
 
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.stores import open_store
@@ -56,8 +56,7 @@ def test_what_is_no_path(uri, advice):
         open_store(uri)
 
 
-async def test_the_file_says_whose_it_is(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_the_file_says_whose_it_is(path):
     await make(f"sqlite:{path}")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA application_id").fetchone() == (0x4E647570,)
@@ -68,8 +67,7 @@ async def test_the_file_says_whose_it_is(tmp_path):
 # What
 
 
-async def test_what_was_confirmed_is_there_again(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_what_was_confirmed_is_there_again(path):
     url = "https://a.example/ü"
     async with open_store(f"sqlite:{path}") as store:
         await add(store, page(1, 0, url=url), page(2, EVERYTHING, url=url))
@@ -80,8 +78,7 @@ async def test_what_was_confirmed_is_there_again(tmp_path):
     assert set(kept(path)) == {1, 6}
     assert kept(path)[1] == (0, 2, url)
     async with open_store(f"sqlite:{path}") as store:
-        stats = await store.stats()
-        assert (stats.pages, stats.pending, stats.dropped) == (2, 0, 2)
+        assert await counts(store) == (2, 0, 2)
         verdict = await store.check_and_add(page(7, 3, url=None))
         assert (verdict.match.page_id, verdict.match.url) == (1, url)
         # Nobody had processed page 2.
@@ -93,8 +90,7 @@ async def test_what_was_confirmed_is_there_again(tmp_path):
     assert kept(path)[1] == (0, 3, url)
 
 
-async def test_a_replaced_entry_stays_until_the_new_one_is_confirmed(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_replaced_entry_stays_until_the_new_one_is_confirmed(path):
     async with open_store(f"sqlite:{path}") as store:
         await add(store, page(1, 0, url="old"))
         await store.confirm(1)
@@ -111,8 +107,7 @@ async def test_a_replaced_entry_stays_until_the_new_one_is_confirmed(tmp_path):
 
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("how", ["duplicate", "forget"])
-async def test_a_withdrawn_entry_is_deleted(how, replace, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_withdrawn_entry_is_deleted(how, replace, path):
     async with open_store(f"sqlite:{path}") as store:
         await add(store, page(1, 0), page(2, EVERYTHING))
         await store.confirm(1)
@@ -128,8 +123,7 @@ async def test_a_withdrawn_entry_is_deleted(how, replace, tmp_path):
     assert set(kept(path)) == {1}
 
 
-async def test_rows_are_used_again(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_rows_are_used_again(path):
     for edition in range(12):
         async with open_store(f"sqlite:{path}") as store:
             for number in range(50):
@@ -142,8 +136,7 @@ async def test_rows_are_used_again(tmp_path):
     assert {url for _, _, url in kept(path).values()} == {"11"}
 
 
-async def test_the_url_of_another_page_that_took_the_row_is_not_given(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_the_url_of_another_page_that_took_the_row_is_not_given(path):
     async with open_store(f"sqlite:{path}") as store:
         await add(store, page(1, 5, url="https://a.example/"))
         await store.confirm(1)
@@ -173,8 +166,7 @@ def test_every_sequence_of_calls_with_openings_agrees_with_the_model():
 # Made with the same parameters
 
 
-async def test_other_parameters_are_refused_and_both_are_shown(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_other_parameters_are_refused_and_both_are_shown(path):
     made = {"shingle_size": 3, "hash": "a", "weights": "set"}
 
     async def opened(namespace: str = "news", k: int = 3, **schema: object) -> None:
@@ -202,8 +194,7 @@ async def test_other_parameters_are_refused_and_both_are_shown(tmp_path):
     await opened(**made)
 
 
-async def test_another_format_is_refused(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_another_format_is_refused(path):
     await make(f"sqlite:{path}")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 1")

@@ -22,8 +22,7 @@ async def until(condition) -> None:
     raise AssertionError("it never came true")
 
 
-async def test_a_change_is_written_within_an_interval_without_further_calls(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_change_is_written_within_an_interval_without_further_calls(path):
     async with open_store(f"sqlite:{path}") as store:
         await add(store, page(1, 0, url="x"), page(2, EVERYTHING))
         await store.confirm(1)
@@ -33,9 +32,8 @@ async def test_a_change_is_written_within_an_interval_without_further_calls(tmp_
         await until(lambda: kept(path) == {1: (0, 1, "x")})
 
 
-async def test_many_changes_are_written_without_waiting_for_the_clock(tmp_path, monkeypatch):
+async def test_many_changes_are_written_without_waiting_for_the_clock(path, monkeypatch):
     monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 3600.0)
-    path = tmp_path / "pages.db"
     rows = write_behind.COMMIT_ROWS
     async with open_store(f"sqlite:{path}") as store:
         for number in range(rows + rows // 2):
@@ -45,9 +43,8 @@ async def test_many_changes_are_written_without_waiting_for_the_clock(tmp_path, 
         assert len(kept(path)) == rows
 
 
-async def test_pages_go_on_while_a_transaction_is_under_way(tmp_path, monkeypatch):
+async def test_pages_go_on_while_a_transaction_is_under_way(path, monkeypatch):
     monkeypatch.setattr(write_behind, "COMMIT_ROWS", 5)
-    path = tmp_path / "pages.db"
 
     async def crawl(store: Store, first: int) -> None:
         for number in range(first, first + 60):
@@ -136,8 +133,7 @@ FULL_DISK = """
 
 @pytest.mark.skipif(os.name != "posix", reason="a limit on file sizes stands for a full disk")
 @pytest.mark.parametrize("then", ["recovers in time", "recovers at last", "stays full"])
-async def test_a_full_disk(then, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_full_disk(then, path):
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then],
         capture_output=True,

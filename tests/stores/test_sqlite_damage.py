@@ -106,8 +106,7 @@ async def count(path: Path) -> int:
     ],
     ids=["short", "text", "random", "zeros", "magic"],
 )
-async def test_a_file_that_is_no_database(content, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_file_that_is_no_database(content, path):
     path.write_bytes(content)
     assert "is not a store of scrapy-neardup" in await refuse(path)
 
@@ -128,23 +127,20 @@ async def test_the_database_of_another_program(mode, tmp_path):
     )
 
 
-async def test_one_that_only_says_that_it_is_ours(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_one_that_only_says_that_it_is_ours(path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("PRAGMA user_version = 5")
     assert "no such table" in await refuse(path)
 
 
-async def test_an_empty_file_is_a_new_store(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_an_empty_file_is_a_new_store(path):
     path.touch()
     await fill(path)
     assert await count(path) == PAGES
 
 
-async def test_an_empty_file_with_a_log_is_not(killed, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_an_empty_file_with_a_log_is_not(killed, path):
     path.touch()
     shutil.copy(f"{killed}-wal", f"{path}-wal")
     assert "is empty, but its log isn't" in await refuse(path)
@@ -153,8 +149,7 @@ async def test_an_empty_file_with_a_log_is_not(killed, tmp_path):
 # Damaged
 
 
-async def test_a_truncated_file(whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_truncated_file(whole, path):
     content = whole.read_bytes()
     rng = random.Random(2)
     lengths = [len(content) - 1, len(content) - 4096, 4096, 4095, 101, 100, 99, 72, 1]
@@ -186,8 +181,7 @@ async def test_a_flipped_byte_in_the_header(flip, whole, tmp_path):
     assert opened < 70
 
 
-async def test_pages_that_were_overwritten(whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_pages_that_were_overwritten(whole, path):
     content = whole.read_bytes()
     rng = random.Random(3)
     size = 4096
@@ -204,17 +198,15 @@ def _is_of_use(database_page: bytes) -> bool:
 
 
 @pytest.mark.parametrize("record", [b"", b"x" * 31, b"x" * 33, "x" * 32, 5], ids=repr)
-async def test_a_record_of_another_type_or_size(record, whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_record_of_another_type_or_size(record, whole, path):
     shutil.copy(whole, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE page SET entry = ? WHERE place & 0xffff = 200", (record,))
     assert "record" in await refuse(path)
 
 
-async def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
+async def test_any_bit_that_flips_is_noticed_or_changes_nothing(path):
     """What is read of a file that opens is what was written."""
-    path = tmp_path / "pages.db"
 
     def held() -> object:
         """All that a crawl reads of the file; the URLs, as far as they can be told."""
@@ -263,8 +255,7 @@ async def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
     assert noticed > 60
 
 
-async def test_parameters_that_are_no_json(whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_parameters_that_are_no_json(whole, path):
     shutil.copy(whole, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE namespace SET parameters = '{'")
@@ -297,15 +288,13 @@ async def test_a_log_that_ends_early_is_as_if_less_had_been_written(killed, tmp_
 # Not to be used
 
 
-async def test_a_directory(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_directory(path):
     path.mkdir()
     assert "is not a file" in await refuse(path, StoreError)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
-async def test_a_pipe(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_pipe(path):
     os.mkfifo(path)
     assert "is not a file" in await refuse(path, StoreError)
 

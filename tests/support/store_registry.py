@@ -120,6 +120,12 @@ async def outcome(store: Store, page: Page) -> tuple[Decision, int | None]:
     return verdict.decision, verdict.match and verdict.match.page_id
 
 
+async def counts(store: Store) -> tuple[int, int, int]:
+    """The pages that it holds, those of them that are pending, and the dropped ones."""
+    stats = await store.stats()
+    return stats.pages, stats.pending, stats.dropped
+
+
 async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> Decision:
     """Judge a page that has nothing but an id and a fingerprint."""
     return (await store.check_and_add(page(number, fingerprint))).decision

@@ -3,6 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from fingerprint_sets import uniform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -55,10 +56,6 @@ def clustered(rng, n):
         flips = np.uint64(1) << rng.integers(0, 64, n, dtype=np.uint64)
         values = np.where(rng.random(n) < 0.5, values ^ flips, values)
     return values
-
-
-def uniform(rng, n):
-    return rng.integers(0, 2**64, n, dtype=np.uint64)
 
 
 def half_shared(rng, n):
