@@ -113,11 +113,7 @@ async def test_a_duplicate_withdraws_its_own_old_entry(store):
 async def test_an_unknown_page_is_new(store):
     verdict = await store.check_and_add(page(1, SOMETHING, tokens=99))
     assert verdict == Verdict(
-        decision=Decision.NEW,
-        reason=Reason.UNMATCHED,
-        page_id=1,
-        fingerprint=SOMETHING,
-        tokens=99,
+        decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, fingerprint=SOMETHING, tokens=99
     )
     stats = await store.stats()
     assert (stats.pages, stats.pending, stats.dropped, stats.overflowed) == (1, 1, 0, 0)

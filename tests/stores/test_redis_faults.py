@@ -5,13 +5,7 @@ import threading
 
 import pytest
 import redis
-from redis_servers import (
-    SLOTS,
-    RedisServer,
-    running_cluster,
-    shared_cluster,
-    shared_server,
-)
+from redis_servers import SLOTS, RedisServer, running_cluster, shared_cluster, shared_server
 from store_registry import SOMETHING, decision, healed, on, page
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError

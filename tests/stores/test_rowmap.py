@@ -24,10 +24,7 @@ def check(rowmap: RowMap, column: array, rows: set[int]) -> None:
         assert set(found) == held
 
 
-@given(
-    st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), min_size=1, max_size=60),
-    st.data(),
-)
+@given(st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), min_size=1, max_size=60), st.data())
 def test_any_sequence_of_calls(values, data):
     column = array("Q", values)
     rowmap = RowMap(column)

@@ -14,3 +14,15 @@ def both(name, *arguments):
     expected = pure(*arguments)
     assert _speed.same(compiled(*arguments), expected)
     return expected
+
+
+def both_ways(module, name, compiled, pure=None):
+    """Make a fixture that runs a module's tests with each of the values of a name."""
+
+    @pytest.fixture(params=dict.fromkeys([compiled, pure]), ids=str, autouse=True, scope="module")
+    def way(request):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, name, request.param)
+            yield
+
+    return way

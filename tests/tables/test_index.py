@@ -13,8 +13,11 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from twins import both_ways
 
 from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import index as tables_index
+from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
 SMALL = 500
 """An expected size that gives the index its fewest buckets: they are shared more."""
@@ -29,7 +32,7 @@ fingerprints = st.integers(0, 2**64 - 1) | st.builds(
 )
 
 
-pytestmark = pytest.mark.usefixtures("both_ways")
+_both_ways = both_ways(tables_index, "Buckets", Buckets, PureBuckets)
 
 
 def within(k, stored, query):
