@@ -23,6 +23,7 @@ from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID
 from scrapy_neardup.verdict import Page
 
 PAGES = 300
+PROC = pytest.mark.skipif(not Path("/proc/self").exists(), reason="no files that refuse root")
 
 
 def arrival(number: int) -> Page:
@@ -299,23 +300,14 @@ async def test_a_pipe(path):
     assert "is not a file" in await refuse(path, StoreError)
 
 
-async def test_a_directory_that_doesn_t_exist(tmp_path):
-    path = tmp_path / "nowhere" / "pages.db"
-    with pytest.raises(StoreError, match="directory has to exist"):
-        await open_store(f"sqlite:{path}").open()
-    assert not path.parent.exists()
-
-
-async def test_a_file_in_place_of_the_directory(tmp_path):
+@pytest.mark.parametrize(
+    "where", ["nowhere/pages.db", "file/pages.db", pytest.param("/proc/pages.db", marks=PROC)]
+)
+async def test_a_directory_that_does_not_exist_or_takes_no_files(where, tmp_path):
     (tmp_path / "file").write_text("text")
-    with pytest.raises(StoreError, match="directory has to exist"):
-        await open_store(f"sqlite:{tmp_path}/file/pages.db").open()
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no file system that refuses root")
-async def test_a_directory_that_takes_no_files():
     with pytest.raises(StoreError, match="directory has to exist and be writable"):
-        await open_store("sqlite:/proc/pages.db").open()
+        await open_store(f"sqlite:{tmp_path / where}").open()
+    assert not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
