@@ -85,11 +85,11 @@ def test_existing_pages(data, existing):
 
 
 def stored(path):
-    """What a store holds of each page, but the number of pages that it repeats."""
+    """What a store holds of each page, but how many repeat it, and when one last did."""
     with closing(sqlite3.connect(path)) as file:
         rows = sorted(file.execute("SELECT url, entry FROM page"))
     at = ENTRY_DTYPE.fields["duplicates"][1]
-    return [(url, entry[:at], entry[at + 4 : -4]) for url, entry in rows]
+    return [(url, entry[:at], entry[ENTRY_DTYPE.itemsize : -4]) for url, entry in rows]
 
 
 @pytest.mark.parametrize("step", [0, 30, 69, 71, 90, 109])
