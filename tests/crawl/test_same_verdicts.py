@@ -134,8 +134,6 @@ def test_scan_tells_the_same(jobs, expected, tmp_path):
 class InOrder(Visit):
     """Requests pages of many hosts in order, through the site as their proxy."""
 
-    name = "in-order"
-
     async def start(self):
         yield scrapy.Request(self.site + "/start.json", dont_filter=True)
 
