@@ -1,7 +1,5 @@
 """Which page stands for a cluster."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Pairs and clusters by shared features, in memory and in runs on disk, against brute force."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Greedy clusters against comparing every page with every leader."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The four phases on disk against the exact join in memory."""
 
-from __future__ import annotations
-
 import sys
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Components against a search through the graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -93,8 +93,6 @@ def test_an_address_that_many_dropped_pages_lead_to_is_withheld_once(crawl, site
 class Inspect(Visit):
     """Notes what a callback and a signal handler get to see of verdicts."""
 
-    name = "inspect"
-
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
@@ -125,8 +123,6 @@ def test_the_verdict_is_in_the_meta_and_in_the_signal(crawl):
 
 class Inherit(Visit):
     """Copies `response.meta` to every child, POST and failing requests among them."""
-
-    name = "inherit"
 
     def page(self, response):
         for href in response.css("a::attr(href)").getall():
@@ -160,8 +156,6 @@ def test_children_that_copy_the_meta_do_not_inherit_the_verdict(crawl, site):
 
 class StartHere(Visit):
     """Starts with its paths; every child copies `response.meta`."""
-
-    name = "start-here"
 
     async def start(self):
         for place, path in enumerate(self.paths):

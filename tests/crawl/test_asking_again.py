@@ -33,7 +33,6 @@ class Busy:
 class Asks(Visit):
     """Asks for busy pages again, in one way or another."""
 
-    name = "asks"
     way = "get_retry_request"
 
     def page(self, response):
@@ -113,8 +112,6 @@ def test_pages_that_give_up_do_not_stand_in_the_way_of_others(crawl, busy, site)
 
 class Redirected(Asks):
     """Asks for what redirected to the page."""
-
-    name = "redirected"
 
     def replace(self, response):
         yield response.request.replace(url=response.meta["redirect_urls"][0], dont_filter=True)

@@ -145,8 +145,6 @@ def test_each_action_spares_what_is_within_the_budget(crawl, site, tmp_path, act
 class Revisit(Visit):
     """Requests every page three times."""
 
-    name = "revisit"
-
     def page(self, response):
         verdict = response.meta["neardup"]
         self.note(response, verdict.decision)
@@ -191,8 +189,6 @@ NO_FILTER = "scrapy.dupefilters.BaseDupeFilter"
 
 
 class Fails(Visit):
-    name = "fails"
-
     def page(self, response):
         self.note(response)
         if self.path_of(response) == "/a/1":
@@ -207,8 +203,6 @@ def test_a_group_ends_with_the_processing_of_its_first_page(crawl):
 
 
 class Start(Visit):
-    name = "start"
-
     async def start(self):
         for place, path in enumerate(self.paths):
             yield scrapy.Request(self.site + path, self.page, priority=-place)

@@ -20,13 +20,10 @@ def test_a_status_that_no_callback_sees_is_no_page(crawl, site):
 
 
 class HandlesNotFound(Visit):
-    name = "handles-not-found"
     handle_httpstatus_list = (404,)
 
 
 class HandlesNotFoundOnce(Visit):
-    name = "handles-not-found-once"
-
     def request(self, response, path, priority):
         request = super().request(response, path, priority)
         return request.replace(meta={"handle_httpstatus_list": [404]})
@@ -50,8 +47,6 @@ def test_a_status_that_a_callback_sees_is_judged(crawl, site, spider, settings):
 
 
 class Post(Visit):
-    name = "post"
-
     def request(self, response, path, priority):
         request = super().request(response, path, priority)
         return request.replace(method="POST") if path == "/other" else request
@@ -74,8 +69,6 @@ def test_where_a_form_leads_is_no_page(crawl, site):
 
 class Inline(Visit):
     """Downloads a page inline, in two ways, before its own pages."""
-
-    name = "inline"
 
     async def page(self, response):
         self.note(response)
@@ -103,8 +96,6 @@ def test_an_inline_download_is_no_page(crawl):
 
 
 class Media(Visit):
-    name = "media"
-
     def page(self, response):
         self.note(response)
         if self.path_of(response) == "/first.json":
@@ -166,8 +157,6 @@ def test_empty_and_unreadable_pages_are_delivered(crawl, site):
 
 class Skip(Visit):
     """`/a/1` is skipped; its children copy its meta, `/all` says what they do too."""
-
-    name = "skip"
 
     def request(self, response, path, priority):
         request = super().request(response, path, priority)

@@ -10,8 +10,6 @@ from scrapy_neardup import NearDuplicatePage
 class Tells(Visit):
     """Its errback notes what it is given, and yields an item and a request."""
 
-    name = "tells"
-
     def request(self, response, path, priority):
         return super().request(response, path, priority).replace(errback=self.failed)
 
@@ -36,8 +34,6 @@ def test_an_errback_is_called_as_http_errors_is(crawl):
 
 
 class Passes(Tells):
-    name = "passes"
-
     def failed(self, failure):
         return failure
 
@@ -49,8 +45,6 @@ def test_an_errback_may_pass_the_failure_on(crawl):
 
 
 class Fails(Tells):
-    name = "fails"
-
     def failed(self, failure):
         raise RuntimeError("an error in the errback")
 
@@ -64,7 +58,6 @@ def test_an_errback_that_fails_is_an_error_of_the_spider(crawl):
 class Retries(Tells):
     """Schedules every failure again, for ever."""
 
-    name = "retries"
     afresh = False
 
     def failed(self, failure):

@@ -67,7 +67,7 @@ async def test_after_three_failures_in_a_row_the_store_is_left_alone(ways, reaso
     assert await bench.outcome() == reason
 
 
-def test_pauses_grow_up_to_a_bound_and_a_success_ends_them(monkeypatch):
+async def test_pauses_grow_up_to_a_bound_and_a_success_ends_them(monkeypatch):
     monkeypatch.setattr(guard, "FIRST_PAUSE_SECONDS", 0.01)
     monkeypatch.setattr(guard, "PAUSE_SECONDS", 0.06)
 
@@ -85,7 +85,7 @@ def test_pauses_grow_up_to_a_bound_and_a_success_ends_them(monkeypatch):
             assert not await pauses.turn(0)
         return seen
 
-    for waited, wanted in zip(asyncio.run(run()), [0.01, 0.02, 0.04, 0.06, 0.06] * 2, strict=True):
+    for waited, wanted in zip(await run(), [0.01, 0.02, 0.04, 0.06, 0.06] * 2, strict=True):
         assert wanted - 0.002 <= waited < wanted + 0.05
 
 

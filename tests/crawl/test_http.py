@@ -22,8 +22,6 @@ def test_a_redirect_is_judged_where_it_ends(crawl, site):
 class Default(Again):
     """As `Again`, with the default callback."""
 
-    name = "default"
-
     def request(self, response, path, priority):
         return super().request(response, path, priority).replace(callback=None)
 
@@ -68,8 +66,6 @@ def test_pages_from_the_http_cache_are_judged(crawl, site, tmp_path):
 
 class Refetches(Visit):
     """A callback that has read its page, and requests it once more."""
-
-    name = "refetches"
 
     def page(self, response):
         self.note(response)

@@ -163,13 +163,13 @@ def test_nor_is_one_for_a_page_that_was_fetched_again_with_other_content(fates, 
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_of_two_fetches_of_a_page_the_one_with_the_later_content_ends_its_entry(fails):
+async def test_of_two_fetches_of_a_page_the_one_with_the_later_content_ends_its_entry(fails):
     async def scenario():
         crawl = Crawl([Fate(1, 0, 9, not fails), Fate(2, 1, 20, fails)])
         await crawl.run()
         return [(page.id, page.fingerprint) for page in crawl.toy.pages.values()]
 
-    assert asyncio.run(scenario()) == ([] if fails else [(0, 2)])
+    assert await scenario() == ([] if fails else [(0, 2)])
 
 
 @given(st.integers(0, 60), ways)
@@ -181,22 +181,22 @@ def test_the_store_is_asked_twice_about_a_page_and_once_more_for_each_failure(fa
     assert crawl.checks <= 2 * len(fates) + failures
 
 
-def test_pages_are_judged_again_in_the_order_in_which_they_came():
+async def test_pages_are_judged_again_in_the_order_in_which_they_came():
     fates = [Fate(0, place, 100, fails=True) for place in range(60)]
-    crawl = asyncio.run(Crawl(numbered(fates)).run())
+    crawl = await Crawl(numbered(fates)).run()
     assert crawl.ended["failed"] == [(place, 0) for place in range(60)]
 
 
-def test_pages_wait_no_longer_than_they_have_patience():
+async def test_pages_wait_no_longer_than_they_have_patience():
     fates = [Fate(0, 0, 10_000, fails=True)] + [Fate(0, 1, 1, fails=False)] * 9
-    crawl = asyncio.run(Crawl(numbered(fates), patience=0.001).run())
+    crawl = await Crawl(numbered(fates), patience=0.001).run()
     assert len(crawl.ended["late"]) == 9
     assert crawl.ended["failed"] == [(0, 0)]
 
 
 @pytest.mark.timeout(60)
-def test_it_closes_whenever_what_it_waits_for_ends():
-    async def scenario(later):
+async def test_it_closes_whenever_what_it_waits_for_ends():
+    for later in range(20):
         crawl = Crawl([])
         await crawl.store.open()
         await crawl.page(Fate(0, 0, 0, fails=True))
@@ -204,12 +204,9 @@ def test_it_closes_whenever_what_it_waits_for_ends():
         await crawl.ledger.close()
         assert not crawl.toy.pending
 
-    for later in range(20):
-        asyncio.run(scenario(later))
-
 
 @pytest.mark.timeout(60)
-def test_it_closes_though_pages_are_answered_while_it_waits_for_others():
+async def test_it_closes_though_pages_are_answered_while_it_waits_for_others():
     """Orphans are told of when two answers that were under way have come, in any order."""
 
     async def scenario(first, second):
@@ -229,5 +226,5 @@ def test_it_closes_though_pages_are_answered_while_it_waits_for_others():
             ledger.answered(asking[place], verdict=replace(verdict, decision=Decision.UNJUDGED))
         await ledger.close()
 
-    asyncio.run(scenario(0, 1))
-    asyncio.run(scenario(1, 0))
+    await scenario(0, 1)
+    await scenario(1, 0)

@@ -32,7 +32,6 @@ def asked(outcome, site):
 class Callbacks(Visit):
     """Has callbacks of every kind; those of ``fails`` fail, after an item where they can."""
 
-    name = "callbacks"
     kind = "generator"
     fails = ()
 
@@ -78,7 +77,7 @@ def test_a_page_is_confirmed_when_its_callback_is_done(crawl, site, kind):
     site.routes["/later.json"] = later  # confirmations go out together, but not at the end only
     outcome = crawl(Callbacks, "/a/1", "/later.json", "/b/1", kind=kind, settings=TOY)
     assert asked(outcome, site) == [
-        "open scrapybot.callbacks", "check /a/1", "confirm /a/1", "check /b/1", "confirm /b/1",
+        "open scrapybot.visit", "check /a/1", "confirm /a/1", "check /b/1", "confirm /b/1",
         "close",
     ]  # fmt: skip
 
@@ -98,8 +97,6 @@ def test_a_page_is_forgotten_when_its_callback_fails(crawl, site, kind):
 
 class Late(Visit):
     """Its first page is not done before all others have arrived, and then fails."""
-
-    name = "late"
 
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
@@ -148,7 +145,6 @@ def test_pages_that_were_delivered_are_no_orphans(crawl, action):
 class Stops(Visit):
     """Closes the spider from a callback, before or amid its output."""
 
-    name = "stops"
     at_once = False
 
     def page(self, response):
@@ -171,8 +167,6 @@ def test_a_page_whose_callback_closes_the_spider_is_forgotten(crawl, site, at_on
 
 
 class Three(Visit):
-    name = "three"
-
     def page(self, response):
         for number in range(3):
             yield {"path": self.path_of(response), "number": number}

@@ -13,8 +13,6 @@ from crawl_spiders import Visit
 class Goes(Visit):
     """Starts with `/a/1`, which leads to its paths, and stops after some pages."""
 
-    name = "goes"
-
     async def start(self):
         yield scrapy.Request(self.site + "/a/1", dont_filter=True)
 
@@ -55,8 +53,6 @@ def test_a_store_of_ones_own_outlives_the_crawl_unless_the_namespace_says_so(cra
 
 class Killed(Visit):
     """`/a/1` is never done with; after `/b/1` is, `/die` says that the time has come."""
-
-    name = "killed"
 
     async def page(self, response):
         match self.path_of(response):

@@ -106,9 +106,9 @@ def test_the_pages_show_a_bit_of_everything(expected):
 
 
 @pytest.mark.parametrize("name", ["sqlite", "redis", "redis-cluster"])
-def test_every_store_tells_the_same(name, expected):
+async def test_every_store_tells_the_same(name, expected):
     with PLACES[name]() as place:
-        assert asyncio.run(judged(place.uri)) == expected
+        assert await judged(place.uri) == expected
 
 
 @pytest.mark.parametrize(("name", "stops"), [
@@ -116,9 +116,9 @@ def test_every_store_tells_the_same(name, expected):
     ("sqlite", (40, 41, 80, 120, 150, 180, 210, 240)),
     ("redis", (40, 101, 230)),
 ])  # fmt: skip
-def test_a_run_that_is_stopped_and_resumed_tells_the_same(name, stops, expected):
+async def test_a_run_that_is_stopped_and_resumed_tells_the_same(name, stops, expected):
     with PLACES[name]() as place:
-        assert asyncio.run(judged(place.uri, *stops)) == expected
+        assert await judged(place.uri, *stops) == expected
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -133,8 +133,6 @@ def test_scan_tells_the_same(jobs, expected, tmp_path):
 
 class InOrder(Visit):
     """Requests pages of many hosts in order, through the site as their proxy."""
-
-    name = "in-order"
 
     async def start(self):
         yield scrapy.Request(self.site + "/start.json", dont_filter=True)

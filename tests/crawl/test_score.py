@@ -71,8 +71,6 @@ def test_what_else_is_kept_and_what_is_flagged_keeps_its_priority():
 class Leads(Visit):
     """Each page leads to a document, which notes the priority of its request."""
 
-    name = "leads"
-
     def page(self, response):
         yield scrapy.Request(response.url.replace("/p?", "/leaf.json?"), self.leaf)
 

@@ -112,7 +112,7 @@ def test_one_half_alone_is_an_error(crawl, site, missing, half):
 @pytest.mark.parametrize(("name", "value", "message"), [
     ("NEARDUP_MAX_DISTANCES", 3, "did you mean NEARDUP_MAX_DISTANCE?"),
     ("NEARDUP_THRESHOLD", 0.8, "did you mean NEARDUP_MIN_RESEMBLANCE?"),
-    ("NEARDUP_MAX_DISTANCE", "9", "NEARDUP_MAX_DISTANCE must be"),
+    ("NEARDUP_MAX_DISTANCE", "11", "NEARDUP_MAX_DISTANCE must be"),
     ("NEARDUP_BASE", "no/such.pack", "NEARDUP_BASE: no/such.pack: can't be read"),
     ("NEARDUP_BASE", __file__, f"NEARDUP_BASE: {__file__}: not a packed file"),
     ("NEARDUP_AUDIT", "/", "NEARDUP_AUDIT: can't write '/' (Is a directory); name a file in it"),
@@ -244,7 +244,7 @@ def test_no_reactor_will_do(site):
 
 @pytest.mark.skipif(scrapy.version_info < (2, 14), reason="its interface was another one")
 @pytest.mark.parametrize("wanted", [{}, {"NEARDUP_MAX_DISTANCES": 3}])
-def test_without_an_engine_everything_passes(wanted):
+async def test_without_an_engine_everything_passes(wanted):
     """As in a unit test of a spider middleware."""
     crawler = get_crawler(Visit, {"ADDONS": {"scrapy_neardup.Addon": 500}, **wanted})
     crawler.spider = Visit("http://h.test")
@@ -259,7 +259,7 @@ def test_without_an_engine_everything_passes(wanted):
         output = await manager.scrape_response_async(callback, response, asked)
         return [entry async for entry in output]
 
-    assert asyncio.run(scrape()) == [{}, asked]
+    assert await scrape() == [{}, asked]
 
 
 def test_the_shell_shows_every_page(site):

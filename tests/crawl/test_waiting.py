@@ -18,7 +18,6 @@ PATHS = [f"/a/{number}" for number in range(1, 7)]
 class Running(Visit):
     """The callback of its first page is not done before some others wait for it."""
 
-    name = "running"
     failures = 0
     awaited = 5
 
@@ -117,7 +116,6 @@ def test_start_requests_do_not_wait(crawl):
 class Inline(Running):
     """Its first page downloads others inline once another page waits for it."""
 
-    name = "inline"
     awaited = 1
 
     async def first(self, response):
@@ -137,8 +135,6 @@ def test_a_page_may_download_inline_while_others_take_all_slots(crawl):
 
 class Produces(Visit):
     """Yields more items than are processed at a time."""
-
-    name = "produces"
 
     def page(self, response):
         self.note(response)
@@ -171,7 +167,6 @@ def test_a_full_scraper_holds_nobody_up(crawl):
 class Slow(Visit):
     """The callback of its first page waits for the others."""
 
-    name = "slow"
     fails = False
 
     async def page(self, response):
@@ -201,8 +196,6 @@ def test_when_time_is_up_pages_are_delivered(crawl, slots, fails):
 class Meets(Running):
     """Its first page downloads its own duplicate inline, with a callback as if it were a page."""
 
-    name = "meets"
-
     async def first(self, response):
         request = scrapy.Request(f"{self.site}/a/2", self.page)
         self.note(await self.inline(request))
@@ -216,8 +209,6 @@ def test_a_page_that_waits_for_its_own_duplicate_is_freed_by_the_bound(crawl):
 
 class Closes(Running):
     """Closes the spider while other pages wait."""
-
-    name = "closes"
 
     async def first(self, response):
         await super().first(response)

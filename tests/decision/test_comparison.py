@@ -1,11 +1,9 @@
 """Each sentence of the judgement, on pages made for it."""
 
-from __future__ import annotations
-
-import random
 from dataclasses import replace
 
 import pytest
+from judging import prose
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.comparison import Comparison, Refusal, Rule, deciding
@@ -18,11 +16,6 @@ from scrapy_neardup.verdict import Candidate, Page
 
 BEST = Parameters()
 SIZES = BEST.matching.sketch
-
-
-def words(seed, count):
-    chance = random.Random(seed)
-    return " ".join(f"w{chance.randrange(10**6)}" for _ in range(count))
 
 
 def page(html, url="http://a.example/d/1", title="One"):
@@ -54,7 +47,7 @@ def decided(ours, theirs, excluded=Excluded(), *, few=False, **settings):  # noq
 
 
 def text(*parts):
-    return "".join(f"<p>{words(seed, count)}</p>" for seed, count in parts)
+    return "".join(f"<p>{prose(seed, count)}</p>" for seed, count in parts)
 
 
 WHOLE = text((1, 300))
@@ -95,7 +88,7 @@ def test_what_is_needed_follows_the_setting():
 
 
 def test_rows_may_stand_in_any_order():
-    rows = [f"<tr><td>{words(n, 3)}</td><td>{words(-n, 2)}</td></tr>" for n in range(1, 60)]
+    rows = [f"<tr><td>{prose(n, 3)}</td><td>{prose(-n, 2)}</td></tr>" for n in range(1, 60)]
     ours, theirs = (
         page(f"<table>{''.join(each)}</table>", f"http://a.example/{n}")
         for n, each in enumerate((rows, rows[::-1]))
@@ -159,7 +152,7 @@ def test_boilerplate_of_either_page_counts_in_neither():
 def test_text_that_changes_does_not_count_at_one_address():
     html = f"{WHOLE}<div class=x>{{}}</div>{text((2, 50))}"
     session = "http://a.example/d/1?sid=31415926535897932384"
-    ours, theirs = page(html.format(words(3, 100)), session), page(html.format(words(4, 100)))
+    ours, theirs = page(html.format(prose(3, 100)), session), page(html.format(prose(4, 100)))
     [changing] = [
         path
         for path, at in ours.known.paths.items()
@@ -169,7 +162,7 @@ def test_text_that_changes_does_not_count_at_one_address():
     excluded = Excluded(paths=frozenset({changing}), by=("changing",))
     found = decided(ours, theirs, excluded)
     assert (found.rule, found.learnt) == (Rule.EQUAL, ("changing",))
-    elsewhere = page(html.format(words(3, 100)), "http://a.example/e/2", "Other")
+    elsewhere = page(html.format(prose(3, 100)), "http://a.example/e/2", "Other")
     assert not decided(elsewhere, theirs, excluded).is_same
     assert decided(elsewhere, theirs, excluded).learnt == ()
     assert bits_of([*ours.known.paths], {changing}).bit_count() == 1

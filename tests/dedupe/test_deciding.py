@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from datasets import documents, write_parquet
+from datasets import documents, removed_of, write_parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,14 +96,3 @@ def test_what_is_removed_resembles_what_is_kept(tmp_path_factory, seed, method):
         if one < other and resemblance(sets[one], sets[other]) >= 0.97
     ]
     assert not alike or method == "simhash"
-
-
-def removed_of(output):
-    import json
-
-    lines = [
-        json.loads(line)
-        for path in (output / "_removed").rglob("*.jsonl")
-        for line in path.read_text().splitlines()
-    ]
-    return {line["id"]: line for line in lines}

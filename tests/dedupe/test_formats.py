@@ -5,7 +5,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from datasets import documents, tree, write_data_set, write_lines, write_parquet
+from datasets import documents, removed_of, tree, write_data_set, write_lines, write_parquet
 from pyarrow.parquet import ParquetFile, read_table, write_table
 from warcio.archiveiterator import ArchiveIterator
 
@@ -14,14 +14,6 @@ from scrapy_neardup.errors import ConfigurationError, InputError
 from scrapy_neardup.offline.readers.tabular import Columns
 
 NAMED = DedupeOptions(columns=Columns(id="id"))
-
-
-def removed_of(output):
-    return {
-        line["id"]: line
-        for path in (output / "_removed").rglob("*.jsonl")
-        for line in map(json.loads, path.read_text().splitlines())
-    }
 
 
 def test_all_columns_in_their_order(tmp_path):

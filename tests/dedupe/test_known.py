@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
-from datasets import tree, write_lines
+from datasets import KilledError, killed_before, tree, write_lines
 from store_registry import PLACES
 
 from scrapy_neardup.cli import main
@@ -84,16 +84,12 @@ def test_existing_pages(data, existing):
     assert dedupe(["new"], "third", existing=[existing]).known == 70
 
 
-class KilledError(Exception):
-    pass
-
-
 def stored(path):
-    """What a store holds of each page, but its duplicates, the time and the checksum."""
+    """What a store holds of each page, but how many repeat it, and when one last did."""
     with closing(sqlite3.connect(path)) as file:
         rows = sorted(file.execute("SELECT url, entry FROM page"))
     at = ENTRY_DTYPE.fields["duplicates"][1]
-    return [(url, entry[:at], entry[at + 8 : -4]) for url, entry in rows]
+    return [(url, entry[:at], entry[ENTRY_DTYPE.itemsize : -4]) for url, entry in rows]
 
 
 @pytest.mark.parametrize("step", [0, 30, 69, 71, 90, 109])
@@ -101,24 +97,14 @@ def test_a_job_that_is_killed_adds_what_an_undisturbed_one_does(data, monkeypatc
     call("load", "old.jsonl", "--store", "sqlite:whole.db", *NAMESPACE)
     shutil.copy("whole.db", "out.db")  # with the same key
     dedupe(["new"], "whole", existing=["sqlite:whole.db"], update=True)
-    left = step
-
-    def counted(real):
-        async def counting(*arguments):
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise KilledError
-            return await real(*arguments)
-
-        return counting
 
     def job(**more):
         dedupe(["new"], "out", existing=["sqlite:out.db"], update=True, **more)
 
     with monkeypatch.context() as patch:
+        left = iter(range(step))
         for name in ("_ask", "_add"):
-            patch.setattr(KnownPages, name, counted(getattr(KnownPages, name)))
+            patch.setattr(KnownPages, name, killed_before(left, getattr(KnownPages, name)))
         with pytest.raises(KilledError):
             job()
     job(resume=True)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from datasets import tree, write_data_set
+from datasets import KilledError, killed_before, tree, write_data_set
 
 from scrapy_neardup.dedupe import DedupeOptions, dedupe, job
 from scrapy_neardup.errors import ConfigurationError
@@ -53,27 +53,12 @@ def test_killed_at_random_moments(data, tmp_path, jobs):
     assert kills
 
 
-class KilledError(Exception):
-    pass
-
-
 @pytest.mark.parametrize("step", range(0, 60, 3))
 def test_killed_before_any_file(data, tmp_path, monkeypatch, step):
     """As by a kill in front of each file that is written, one after the other."""
-
     options = DedupeOptions()
     dedupe([str(data)], str(tmp_path / "whole"), options)
-    real = atomic.Path.replace
-    left = step
-
-    def replace(path, target):
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise KilledError
-        return real(path, target)
-
-    monkeypatch.setattr(atomic.Path, "replace", replace)
+    monkeypatch.setattr(atomic.Path, "replace", killed_before(step, atomic.Path.replace))
     try:
         dedupe([str(data)], str(tmp_path / "out"), options)
     except KilledError:
@@ -99,11 +84,8 @@ def test_several_processes_come_to_the_same(data, tmp_path):
 
 @pytest.fixture
 def stopped(data, tmp_path, monkeypatch):
-    def stop(*_):
-        raise KilledError
-
     with monkeypatch.context() as patch:
-        patch.setattr(job, "choose", stop)
+        patch.setattr(job, "choose", killed_before(0, job.choose))
         with pytest.raises(KilledError):
             dedupe([str(data)], str(tmp_path / "out"))
     return data, str(tmp_path / "out")

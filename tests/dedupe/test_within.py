@@ -5,7 +5,7 @@ import random
 from collections import defaultdict
 
 import pytest
-from datasets import tree, write_lines, write_parquet
+from datasets import KilledError, killed_before, tree, write_lines, write_parquet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow.parquet import read_table
@@ -133,27 +133,14 @@ def test_what_is_written_of_parquet_is_what_is_written_of_lines(tmp_path):
 
 @pytest.mark.parametrize("step", range(0, 14, 2))
 def test_killed_before_any_file(tmp_path, monkeypatch, step):
-
-    class KilledError(Exception):
-        pass
-
     texts = ["\n".join(f"line {number % size}" for number in range(9)) for size in range(2, 9)]
     write_lines(tmp_path / "x.jsonl", as_rows(texts))
     write_parquet(tmp_path / "y.parquet", as_rows(texts))
     paths = [str(tmp_path / "x.jsonl"), str(tmp_path / "y.parquet")]
     options = TrimOptions(unit="lines", number=6)
     trim(paths, str(tmp_path / "whole"), options)
-    real, left = atomic.Path.replace, step
-
-    def replace(path, target):
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise KilledError
-        return real(path, target)
-
     with monkeypatch.context() as patch:
-        patch.setattr(atomic.Path, "replace", replace)
+        patch.setattr(atomic.Path, "replace", killed_before(step, atomic.Path.replace))
         with pytest.raises(KilledError):
             trim(paths, str(tmp_path / "out"), options)
     trim(paths, str(tmp_path / "out"), options, resume=True)

@@ -1,17 +1,15 @@
 """Pages that are confirmed by sketches: what the presets drop and keep."""
 
-import asyncio
 import random
 from dataclasses import replace
 
+import judging
 import pytest
+from judging import words
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.verdict import Decision
 
@@ -20,32 +18,15 @@ COMPACT = Parameters(**PRESETS["compact"])
 PAPER = Parameters(**PRESETS["paper"])
 
 
-def words(seed, count):
-    chance = random.Random(seed)
-    return [f"w{chance.randrange(10**6)}" for _ in range(count)]
-
-
 KNOWN = [Content(" ".join(words(seed, 100)), title=f"other{seed}") for seed in range(-9, 0)]
 """Pages after which a site is known."""
 
 
-def judged(parameters, *contents, uri="memory:", host="a.example"):
-    """Judge these pages; return a verdict for each."""
-
-    async def run():
-        store = open_store(uri, max_distance=parameters.max_distance,
-                           schema=parameters.schema(), matching=parameters.matching)  # fmt: skip
-        async with store:
-            detector = Detector(Analyser(parameters), store)
-            verdicts = []
-            for number, given in enumerate(contents):
-                content = given if isinstance(given, Content) else Content(" ".join(given))
-                url = f"http://{host}/{number}"
-                verdicts.append(await detector.judge(content, page_id=number, url=url))
-                await store.confirm(number)
-            return verdicts
-
-    return asyncio.run(run())
+def judged(parameters, *given, uri="memory:"):
+    """Judge these contents, or texts of these words; return a verdict for each."""
+    contents = (each if isinstance(each, Content) else Content(" ".join(each)) for each in given)
+    pages = ((f"http://a.example/{n}", content) for n, content in enumerate(contents))
+    return judging.judged(pages, parameters, uri)
 
 
 @pytest.fixture(params=["memory:", "sqlite"])
@@ -185,16 +166,8 @@ def test_a_file_made_without_sketches_is_refused(tmp_path):
 
 def test_sketches_outlast_a_crawl(tmp_path):
     uri = f"sqlite:{tmp_path / 'pages'}"
-    text = words(1, 600)
-    judged(BEST, Content(" ".join(text), "A title"), uri=uri)
-
-    async def again():
-        store = open_store(uri, schema=BEST.schema(), matching=BEST.matching)
-        async with store:
-            detector = Detector(Analyser(BEST), store)
-            content = Content(" ".join(text), "A title")
-            return await detector.judge(content, page_id=9, url="http://a.example/9")
-
-    verdict = asyncio.run(again())
+    content = Content(" ".join(words(1, 600)), "A title")
+    judged(BEST, content, uri=uri)
+    [verdict] = judging.judged([("http://a.example/9", content)], BEST, uri, first_id=9)
     assert verdict.is_duplicate
     assert verdict.match.resemblance > 0.9

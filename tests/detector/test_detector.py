@@ -1,18 +1,16 @@
-import asyncio
 import pickle
 import sys
 from functools import partial
 
+import judging
 import pytest
 
 from scrapy_neardup.analysis import Analyser, page_id
 from scrapy_neardup.decision.comparison import Rule
 from scrapy_neardup.decision.evidence import Evidence
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, parse_html
 from scrapy_neardup.urls import Address
 from scrapy_neardup.verdict import Decision, Page, Reason
@@ -25,19 +23,9 @@ def analysed(content, url="http://example.com/a", **settings):
 
 
 def judged(*contents, **settings):
-    """Judge each content as a page of its own, in order, over one memory store."""
-
-    parameters = Parameters(**settings)
-
-    async def run():
-        async with open_store("memory:", matching=parameters.matching) as store:
-            detector = Detector(Analyser(parameters), store)
-            return [
-                await detector.judge(content, page_id=number, url=f"http://h{number}.test/")
-                for number, content in enumerate(contents)
-            ]
-
-    return asyncio.run(run())
+    """Judge each content as a page of its own host."""
+    pages = ((f"http://h{number}.test/", content) for number, content in enumerate(contents))
+    return judging.judged(pages, Parameters(**settings))
 
 
 def test_a_near_duplicate_is_recognised_and_explained():

@@ -1,16 +1,9 @@
 """The preset ``exact``: whatever differs is kept, but for what changes by itself."""
 
-from __future__ import annotations
-
-import asyncio
-
 import pytest
+from judging import judged
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.text import parse_html
 
 EXACT = Parameters.of_preset("exact")
 WORDS = " ".join(f"word{number}" for number in range(400))
@@ -19,19 +12,7 @@ OFFER = ("<title>Nurse</title><h1>Nurse</h1>", f"<p>{WORDS}</p>", "<p>in Berlin<
 
 def verdicts(*pages: tuple[str, str]) -> list[bool]:
     """Return which of some pages, each an address and its HTML, are duplicates."""
-
-    async def judge() -> list[bool]:
-        analyser = Analyser(EXACT)
-        async with open_store("memory:", schema=EXACT.schema(), matching=EXACT.matching) as store:
-            detector, found = Detector(analyser, store), []
-            for number, (url, html) in enumerate(pages):
-                content = analyser.read(parse_html(html.encode()))
-                verdict = await detector.judge(content, page_id=number, url=url)
-                await store.confirm(number)
-                found.append(verdict.is_duplicate)
-            return found
-
-    return asyncio.run(judge())
+    return [verdict.is_duplicate for verdict in judged(pages, EXACT)]
 
 
 def offer(head: str = OFFER[0], body: str = OFFER[1], foot: str = OFFER[2]) -> str:

@@ -1,19 +1,16 @@
 """What the judgement must not do, as sites on which it once did: each a small crawl."""
 
-from __future__ import annotations
-
-import asyncio
 import random
 from dataclasses import replace
 
 import pytest
+from judging import analysed, judge, judged, prose, store_for
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.detector import Detector
 from scrapy_neardup.settings.catalogue import LEARNABLE, PRESETS
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.text import Block, Content, Form, parse_html
+from scrapy_neardup.text import Block, Content, Form
 from scrapy_neardup.verdict import Decision
 
 BEST = Parameters(**PRESETS["best"])
@@ -22,31 +19,14 @@ PAPER = Parameters(**PRESETS["paper"])
 presets = pytest.mark.parametrize("parameters", CONFIRMING, ids=["best", "compact"])
 
 
-def words(seed, count):
-    chance = random.Random(seed)
-    return " ".join(f"w{chance.randrange(10**6)}" for _ in range(count))
+def at(pages):
+    """Give each page, of a path and HTML or content, the address of a host."""
+    return [(f"http://a.example/{path}", page) for path, page in pages]
 
 
 def crawl(pages, parameters=BEST):
-    """Judge (address, HTML or content) in this order; return a verdict for each."""
-
-    async def run():
-        store = open_store(
-            "memory:", max_distance=parameters.max_distance, matching=parameters.matching
-        )
-        async with store:
-            analyser = Analyser(parameters)
-            detector, verdicts = Detector(analyser, store), []
-            for number, (path, page) in enumerate(pages):
-                content = page
-                if not isinstance(page, Content):
-                    content = analyser.read(parse_html(page.encode()))
-                url = f"http://a.example/{path}"
-                verdicts.append(await detector.judge(content, page_id=number, url=url))
-                await store.confirm(number)
-            return verdicts
-
-    return asyncio.run(run())
+    """Judge (path, HTML or content) in this order; return a verdict for each."""
+    return judged(at(pages), parameters)
 
 
 def kept(verdicts):
@@ -59,7 +39,7 @@ def kept(verdicts):
 def timed(number):
     """A page that ends in the time that it took, twice under two addresses."""
     for query in ("", "?sort=asc"):
-        text = f"<h1>Article {number}</h1><p>{words(number, 80)}</p>"
+        text = f"<h1>Article {number}</h1><p>{prose(number, 80)}</p>"
         seconds = random.Random(f"{number}{query}").random()
         yield (
             f"articles/{number}{query}",
@@ -69,14 +49,14 @@ def timed(number):
 
 def sections(count):
     """Pages whose last paragraph is their content, of three kinds."""
-    intro = words("intro", 60)
+    intro = prose("intro", 60)
     for number in range(count):
-        own = words(f"own {number}", 150)
+        own = prose(f"own {number}", 150)
         yield f"a/{number}", f"<title>Section</title><h1>Section</h1><p>{own}</p>"
-        own = words(f"intro {number}", 70 + number)
+        own = prose(f"intro {number}", 70 + number)
         yield f"b/{number}", f"<title>Guide</title><p>{intro}</p><p>{own}</p>"
-        common, own = words("common", 60), words(f"titled {number}", 80)
-        yield f"c/{number}", f"<title>Story {words(number, 2)}</title><p>{common}</p><p>{own}</p>"
+        common, own = prose("common", 60), prose(f"titled {number}", 80)
+        yield f"c/{number}", f"<title>Story {prose(number, 2)}</title><p>{common}</p><p>{own}</p>"
 
 
 @presets
@@ -94,54 +74,39 @@ def test_content_that_ends_a_page_is_not_taken_for_what_changes(parameters, time
 
 def site():
     """A crawl that teaches all that is learnt: boilerplate, DOM paths that change, titles."""
-    menu = words("menu", 100)
+    menu = prose("menu", 100)
     for number in range(12):
         for visit in range(3):
-            advert = words(f"{number} {visit}", 25)
+            advert = prose(f"{number} {visit}", 25)
             yield (
                 f"en/{number}?sid={visit}",
                 (
-                    f"<title>The site: {words(number, 2)}</title><p>{menu}</p>"
-                    f"<p>{words(number, 90)}</p>"
-                    f"<div class=x>{advert}</div><p>{words(-number, 90)}</p>"
+                    f"<title>The site: {prose(number, 2)}</title><p>{menu}</p>"
+                    f"<p>{prose(number, 90)}</p>"
+                    f"<div class=x>{advert}</div><p>{prose(-number, 90)}</p>"
                 ),
             )
     for number in range(12):
         yield (
             f"de/{number}",
             (
-                f"<title>The site: {words(number, 2)}</title><p>{menu}</p>"
-                f"<p>{words(number, 90)}</p>"
-                f"<p>{words(-number, 90)}</p>"
+                f"<title>The site: {prose(number, 2)}</title><p>{menu}</p>"
+                f"<p>{prose(number, 90)}</p>"
+                f"<p>{prose(-number, 90)}</p>"
             ),
         )
 
 
-def test_what_is_learnt_is_in_no_evidence():
-    async def run():
-        async with open_store("memory:", matching=BEST.matching) as store:
-            analyser = Analyser(BEST)
-            detector = Detector(analyser, store)
-
-            def analysed():
-                return [
-                    analyser.page(
-                        analyser.read(parse_html(html.encode())),
-                        page_id=number,
-                        url=f"http://a.example/{path}",
-                    )
-                    for number, (path, html) in enumerate(site())
-                ]
-
-            before = analysed()
-            for page in before:
-                await detector.decide(page)
-            rules = detector._sites["//a.example"].rules
-            excluded = [(rule, rule.exclude(page.known)) for page in before for rule in rules]
-            return before, analysed(), {rule.name for rule, found in excluded if any(found)}
-
-    before, after, known = asyncio.run(run())
-    assert known == {*LEARNABLE}
+async def test_what_is_learnt_is_in_no_evidence():
+    async with store_for(BEST) as store:
+        detector = Detector(Analyser(BEST), store)
+        before = analysed(detector.analyser, at(site()))
+        for page in before:
+            await detector.decide(page)
+        rules = detector._sites["//a.example"].rules
+        excluded = [(rule, rule.exclude(page.known)) for page in before for rule in rules]
+        after = analysed(detector.analyser, at(site()))
+    assert {rule.name for rule, found in excluded if any(found)} == {*LEARNABLE}
     assert [page.evidence for page in before] == [page.evidence for page in after]
     assert before == after
 
@@ -158,45 +123,33 @@ def test_a_copy_of_one_of_the_first_pages_is_found_whenever_it_comes():
 # 4. One way to judge: `scan` and a crawl
 
 
-def test_judge_is_analysis_and_decision():
+async def test_judge_is_analysis_and_decision():
     """What `scan` does in several processes is what a crawl does in one."""
     pages = [*site(), *(page for n in range(6) for page in timed(n)), *sections(5)]
-
-    async def run():
-        async with open_store("memory:", matching=BEST.matching) as store:
-            analyser = Analyser(BEST)
-            analysed = [
-                analyser.page(
-                    analyser.read(parse_html(html.encode())),
-                    page_id=number,
-                    url=f"http://a.example/{path}",
-                )
-                for number, (path, html) in enumerate(pages)
-            ]
-            detector, found = Detector(analyser, store), []
-            for number, page in enumerate(analysed):
-                found.append(await detector.decide(page))
-                await store.confirm(number)
-            return found
-
-    assert asyncio.run(run()) == crawl(pages)
+    found = []
+    async with store_for(BEST) as store:
+        detector = Detector(Analyser(BEST), store)
+        for page in analysed(detector.analyser, at(pages)):
+            found.append(await detector.decide(page))
+            await store.confirm(page.id)
+    assert found == await judge(at(pages), BEST)
 
 
 # 5. What changes within a page does not hide it
 
 CHANGING = {
-    "advert, named": lambda seed: f"<div class='ad advertisement'>{words(seed, 25)}</div>",
-    "advert, ins": lambda seed: f"<ins class=adsbygoogle>{words(seed, 25)}</ins>",
-    "advert, plain": lambda seed: f"<div>{words(seed, 25)}</div>",
+    "advert, named": lambda seed: f"<div class='ad advertisement'>{prose(seed, 25)}</div>",
+    "advert, ins": lambda seed: f"<ins class=adsbygoogle>{prose(seed, 25)}</ins>",
+    "advert, plain": lambda seed: f"<div>{prose(seed, 25)}</div>",
     "related, named": lambda seed: f"<div class=related><ul>{links(seed)}</ul></div>",
     "related, plain": lambda seed: f"<ul>{links(seed)}</ul>",
-    "time": lambda seed: f"<p>Now <time>{words(seed, 3)}</time></p>",
+    "time": lambda seed: f"<p>Now <time>{prose(seed, 3)}</time></p>",
     "seconds": lambda seed: f"<p>generated in {random.Random(seed).random():.2f} s</p>",
 }
 
 
 def links(seed):
-    return "".join(f"<li><a href=x>{words(f'{seed} {n}', 3)}</a>" for n in range(8))
+    return "".join(f"<li><a href=x>{prose(f'{seed} {n}', 3)}</a>" for n in range(8))
 
 
 def check_repetitions(page):
@@ -217,21 +170,21 @@ def check_repetitions(page):
 def test_repetitions_are_found_though_something_in_the_middle_changes(name, count):
     def page(number, visit):
         return (
-            f"<title>{words(number, 3)}</title><h1>{words(number, 2)}</h1>"
-            f"<p>{words(number, count // 2)}</p>{CHANGING[name](f'{number} {visit}')}"
-            f"<p>{words(-number, count // 2)}</p>"
+            f"<title>{prose(number, 3)}</title><h1>{prose(number, 2)}</h1>"
+            f"<p>{prose(number, count // 2)}</p>{CHANGING[name](f'{number} {visit}')}"
+            f"<p>{prose(-number, count // 2)}</p>"
         )
 
     check_repetitions(page)
 
 
 def test_a_page_that_says_less_than_its_navigation_has_places_that_change_too():
-    menu = "".join(f"<li><a href=x>{words(f'menu {n}', 2)}</a>" for n in range(25))
+    menu = "".join(f"<li><a href=x>{prose(f'menu {n}', 2)}</a>" for n in range(25))
 
     def page(number, visit):
         return (
-            f"<title>{words(number, 3)}</title><div class=navbar><ul>{menu}</ul></div>"
-            f"<p>{words(number, 20)}</p><div>{words(f'{number} {visit}', 14)}</div>"
+            f"<title>{prose(number, 3)}</title><div class=navbar><ul>{menu}</ul></div>"
+            f"<p>{prose(number, 20)}</p><div>{prose(f'{number} {visit}', 14)}</div>"
         )
 
     check_repetitions(page)
@@ -244,8 +197,8 @@ def test_a_page_that_says_less_than_its_navigation_has_places_that_change_too():
 @pytest.mark.parametrize("count", [12, 25, 60])
 def test_a_number_in_a_title_makes_no_other_page(parameters, count):
     pages = [
-        (f"llvm/{version}/{n}.html", (f"<title>{words(n, 1)} — LLVM {version} docs</title>"
-         f"<h1>{words(n, 1)}</h1><p>{words(n, count)}</p>"))
+        (f"llvm/{version}/{n}.html", (f"<title>{prose(n, 1)} — LLVM {version} docs</title>"
+         f"<h1>{prose(n, 1)}</h1><p>{prose(n, count)}</p>"))
         for version in (15, 16) for n in range(12)
     ]  # fmt: skip
     found = kept(crawl(pages, parameters))
@@ -255,18 +208,18 @@ def test_a_number_in_a_title_makes_no_other_page(parameters, count):
 
 @presets
 def test_short_pages_of_other_names_are_kept(parameters):
-    pages = [(str(n), f"<title>{words(n, 2)}</title><p>{words(0, 20)}</p>") for n in range(20)]
+    pages = [(str(n), f"<title>{prose(n, 2)}</title><p>{prose(0, 20)}</p>") for n in range(20)]
     assert all(kept(crawl(pages, parameters)))
 
 
 def test_navigation_in_another_language_hides_nothing():
     def manual(language, number):
-        nav = "".join(f"<a href=x>{words(f'{language} {n}', 2)}</a> " for n in range(100))
+        nav = "".join(f"<a href=x>{prose(f'{language} {n}', 2)}</a> " for n in range(100))
         return (
             f"{language}/{number}.html",
             (
-                f"<title>{words(number, 2)}</title><div class=docnav>{nav}</div>"
-                f"<p>{words(number, 150)}</p><ul><li>{nav}</ul>"
+                f"<title>{prose(number, 2)}</title><div class=docnav>{nav}</div>"
+                f"<p>{prose(number, 150)}</p><ul><li>{nav}</ul>"
             ),
         )
 
@@ -280,11 +233,11 @@ def test_links_that_no_other_page_has_are_content():
     def manual(version, number):
         chance = random.Random(f"{version} {number}")
         drawn = chance.sample(range(1000 * number, 1000 * number + 200), 200)
-        menu = "".join(f"<li><a href=x>{words(f'{version} {n}', 5)}</a>" for n in drawn)
-        text = f"<h1>{words(number, 2)}</h1><p>{words(number, 60)}</p>"
+        menu = "".join(f"<li><a href=x>{prose(f'{version} {n}', 5)}</a>" for n in drawn)
+        text = f"<h1>{prose(number, 2)}</h1><p>{prose(number, 60)}</p>"
         return (
             f"{version}/{number}.html",
-            f"<title>{words(number, 2)}</title><ul>{menu}</ul>{text}",
+            f"<title>{prose(number, 2)}</title><ul>{menu}</ul>{text}",
         )
 
     assert all(kept(crawl([manual(version, n) for version in ("1", "2") for n in range(16)])))
@@ -299,8 +252,8 @@ def test_one_page_fetched_again_and_again_is_learnt_from():
         (
             f"chat?sid={visit}",
             (
-                f"<title>Chat</title><p>{words(0, 60)}</p>"
-                f"<p>Guests online: {visit}</p><div>{words(visit, 9)}</div>"
+                f"<title>Chat</title><p>{prose(0, 60)}</p>"
+                f"<p>Guests online: {visit}</p><div>{prose(visit, 9)}</div>"
             ),
         )
         for visit in range(30)
@@ -315,7 +268,7 @@ def test_one_page_fetched_again_and_again_is_learnt_from():
 
 def changed_pairs():
     for number in range(60):
-        text = words(number, 400).split()
+        text = prose(number, 400).split()
         other = text.copy()
         other[200] = "another"
         yield " ".join(text), " ".join(other)
@@ -339,7 +292,7 @@ def test_simhash_alone_decides(titles, max_distance):
 
 @pytest.mark.parametrize("other", [{"images": ("/1.png",)}, {"data": ("1",)}])
 def test_simhash_alone_sees_no_media(other):
-    text = words(1, 100)
+    text = prose(1, 100)
     assert kept(crawl([("a", Content(text)), ("b", Content(text, **other))], PAPER)) == [
         True,
         False,
@@ -347,8 +300,8 @@ def test_simhash_alone_sees_no_media(other):
 
 
 def test_forms_and_places_do_not_reach_it():
-    text = words(1, 100)
-    half = [Block(words(1, 100), Form.CONTENT, 1)]
+    text = prose(1, 100)
+    half = [Block(prose(1, 100), Form.CONTENT, 1)]
     cut = [
         Block(" ".join(text.split()[:50]), Form.NAMED, 2),
         Block(" ".join(text.split()[50:]), Form.LINKS, 3),
@@ -359,9 +312,9 @@ def test_forms_and_places_do_not_reach_it():
 
 def test_it_keeps_and_learns_nothing_else():
     analyser = Analyser(PAPER)
-    page = analyser.page(Content(words(1, 100), "A title"), page_id=1, url="http://a.example/")
+    page = analyser.page(Content(prose(1, 100), "A title"), page_id=1, url="http://a.example/")
     assert (page.evidence, page.features) == (b"", ())
-    again = crawl([*((str(n), Content(words(n, 100))) for n in range(9))], PAPER)
+    again = crawl([*((str(n), Content(prose(n, 100))) for n in range(9))], PAPER)
     assert {verdict.decision for verdict in again} == {Decision.NEW}
 
 
@@ -371,7 +324,7 @@ def test_it_keeps_and_learns_nothing_else():
 def test_titles_may_be_ignored():
     """Also on the first pages of a site."""
     pairs = [
-        (f"{number}/{n}", Content(text, words(f"{number} {n}", 3)))
+        (f"{number}/{n}", Content(text, prose(f"{number} {n}", 3)))
         for number, pair in enumerate(changed_pairs())
         for n, text in enumerate(pair)
         if number < 20

@@ -1,14 +1,10 @@
 """What a detector learns: once of each page, kept for the next run, within bounds."""
 
-from __future__ import annotations
-
-import asyncio
-import random
 import zlib
-from functools import partial
 
 import numpy as np
 import pytest
+from judging import prose, store_for
 
 from scrapy_neardup.analysis import Analyser
 from scrapy_neardup.decision.evidence import Evidence
@@ -17,22 +13,16 @@ from scrapy_neardup.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
 from scrapy_neardup.site import boilerplate
 from scrapy_neardup.site.sites import Lesson, Site
-from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import parse_html
 
 PARAMETERS = Parameters()
 TITLE = "<title>{} of the site</title>"
 
 
-def words(seed, count=200):
-    chance = random.Random(seed)
-    return " ".join(f"w{chance.randrange(10**6)}" for _ in range(count))
-
-
 def page(seed, advert="", address=None, length=12):
     analyser = Analyser(PARAMETERS)
-    shown = words(f"advert {advert}", length)
-    html = f"{TITLE.format(seed)}<p>{words(seed)}</p><div class=x>{shown}</div>"
+    shown = prose(f"advert {advert}", length)
+    html = f"{TITLE.format(seed)}<p>{prose(seed)}</p><div class=x>{shown}</div>"
     content = analyser.read(parse_html(html.encode()))
     url = f"http://a.example/{address or seed}"
     return analyser.page(content, page_id=hash(url) % 2**64, url=url)
@@ -40,16 +30,6 @@ def page(seed, advert="", address=None, length=12):
 
 def make(store, **calls):
     return Detector(Analyser(PARAMETERS), store, job="test", **calls)
-
-
-def playing(scenario):
-    """Run a scenario with a store, and what makes a detector on it."""
-
-    async def run():
-        async with open_store("memory:", matching=PARAMETERS.matching) as store:
-            await scenario(store, partial(make, store))
-
-    asyncio.run(run())
 
 
 def site_of(detector):
@@ -65,9 +45,9 @@ def rule_of(detector, name):
     return next(rule for rule in site_of(detector).rules if rule.name == name)
 
 
-def test_a_page_that_is_withdrawn_and_judged_again_teaches_once():
-    async def scenario(store, make):
-        detector = make()
+async def test_a_page_that_is_withdrawn_and_judged_again_teaches_once():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
         for _ in range(5):
             assert (await detector.decide(page(1))).decision == "new"
             await store.forget(page(1).id)
@@ -81,18 +61,16 @@ def test_a_page_that_is_withdrawn_and_judged_again_teaches_once():
         seen = rule_of(detector, "changing").dump(complete=True)
         assert {(other, same) for _, other, same in seen} == {(1.0, 0.0)}
 
-    playing(scenario)
 
-
-def test_a_detector_goes_on_where_another_was_closed():
-    async def scenario(store, make):
-        first = make()
+async def test_a_detector_goes_on_where_another_was_closed():
+    async with store_for(PARAMETERS) as store:
+        first = make(store)
         for number in range(40):
             again = f"{number}?sid=31415926535897932384"
             await first.decide(page(number, advert=number))
             await first.decide(page(number, advert=again, address=again))
         await first.close()
-        second = make()
+        second = make(store)
         await second.decide(page(40))
         await first.decide(page(41))  # the 41st page of its site, too
         assert pages_of(second) == pages_of(first) == 41
@@ -107,11 +85,9 @@ def test_a_detector_goes_on_where_another_was_closed():
         assert rule_of(second, "changing").exclude(page(1).known).paths
         assert site_of(second).member == site_of(first).member
         # What was left is taken up once: a run that is killed leaves nothing.
-        third = make()
+        third = make(store)
         await third.decide(page(42))
         assert pages_of(third) == 1
-
-    playing(scenario)
 
 
 @pytest.mark.parametrize(
@@ -119,18 +95,16 @@ def test_a_detector_goes_on_where_another_was_closed():
     [b"", b"garbage", zlib.compress(b"[]"), zlib.compress(b'{"member": "x"}'),
      zlib.compress(b'{"member": "x", "taught": [1], "boilerplate": {}}')],
 )  # fmt: skip
-def test_what_cannot_be_read_is_passed_over(left):
-    async def scenario(store, make):
+async def test_what_cannot_be_read_is_passed_over(left):
+    async with store_for(PARAMETERS) as store:
         for topic in ("//a.example", "//a.example of test", "a.example", "a.example of test"):
             await store.exchange(topic, "someone", left)
         skipped = []
-        detector = make(on_skipped=lambda *said: skipped.append(said))
+        detector = make(store, on_skipped=lambda *said: skipped.append(said))
         assert (await detector.decide(page(1))).decision == "new"
         assert pages_of(detector) == 1
         is_whole = left in {b"", zlib.compress(b'{"member": "x"}')}
         assert skipped == ([] if is_whole else [("//a.example", 1)])
-
-    playing(scenario)
 
 
 def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):
@@ -156,9 +130,9 @@ def test_what_is_left_is_bounded_and_holds_the_folders_used_last(monkeypatch):
     assert len(zlib.decompress(state)) < 320_000
 
 
-def test_what_was_learnt_is_said_where_it_counts():
-    async def scenario(store, make):
-        detector, learnt = make(), []
+async def test_what_was_learnt_is_said_where_it_counts():
+    async with store_for(PARAMETERS) as store:
+        detector, learnt = make(store), []
         for number in range(12):
             again = f"{number}?sid=31415926535897932384"
             await detector.decide(page(number, advert=number, length=25))
@@ -169,12 +143,10 @@ def test_what_was_learnt_is_said_where_it_counts():
         assert learnt[0] == ()
         assert "changing" in learnt[-1]
 
-    playing(scenario)
 
-
-def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
-    async def scenario(store, make):
-        detector = make()
+async def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
+    async with store_for(PARAMETERS) as store:
+        detector = make(store)
         for number in range(40):
             await detector.decide(page(number))
         members = {site_of(detector).member}
@@ -183,5 +155,3 @@ def test_a_site_that_was_forgotten_goes_on_from_what_it_had_said():
         assert pages_of(detector) >= 33  # what was said after 32 pages, and one more
         members.add(site_of(detector).member)
         assert len(members) == 1
-
-    playing(scenario)

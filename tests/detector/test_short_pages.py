@@ -1,17 +1,13 @@
 """Pages of 1 to 100 tokens: unique ones are kept, equal ones are dropped, whatever the preset."""
 
-import asyncio
-
+import judging
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_neardup.analysis import MIN_JUDGED_TOKENS, Analyser
-from scrapy_neardup.detector import Detector
+from scrapy_neardup.analysis import MIN_JUDGED_TOKENS
 from scrapy_neardup.settings.catalogue import PRESETS
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import open_store
-from scrapy_neardup.text import parse_html
 from scrapy_neardup.verdict import Decision, Reason
 
 PARAMETERS = {name: Parameters(**preset) for name, preset in PRESETS.items()}
@@ -31,23 +27,8 @@ def html(words, *, title="A title", image="/a.png", data="1"):
 
 def judged(preset, *pages):
     """Judge each page as one of its own, in order."""
-
-    async def run():
-        parameters = PARAMETERS[preset]
-        store = open_store(
-            "memory:", max_distance=parameters.max_distance, matching=parameters.matching
-        )
-        async with store:
-            analyser = Analyser(parameters)
-            detector = Detector(analyser, store)
-            return [
-                await detector.judge(
-                    analyser.read(parse_html(page.encode())), page_id=n, url=f"http://a.test/{n}"
-                )
-                for n, page in enumerate(pages)
-            ]
-
-    return asyncio.run(run())
+    addressed = ((f"http://a.test/{n}", page) for n, page in enumerate(pages))
+    return judging.judged(addressed, PARAMETERS[preset])
 
 
 def words(count, first=0):

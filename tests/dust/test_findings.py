@@ -128,11 +128,7 @@ def test_rules_of_duplicate_url_discarder():
             "processor": "subpathRemoval",
             "args": [0],
         },
-        {
-            "order": 3,
-            "urlPattern": {"include": ["example.com"]},
-            "processor": "normalizer",
-        },
+        {"order": 3, "urlPattern": {"include": ["example.com"]}, "processor": "normalizer"},
     ]
     alone = [Finding("example.com", Rule(SLASH)), Finding("example.com", Rule(CASE))]
     assert dud_rules(alone) == ([], alone[::-1])

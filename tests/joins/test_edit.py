@@ -1,7 +1,5 @@
 """The edit-distance join against dynamic programming over every pair."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

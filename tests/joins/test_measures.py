@@ -1,7 +1,5 @@
 """Thresholds are exact: what they require is compared with fractions and with doubles."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import nextafter
 

@@ -1,7 +1,5 @@
 """The suffix filter's bound never exceeds the truth, wherever its window lies."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,20 +1,14 @@
 """Every algorithm, measure and threshold finds what comparing every pair finds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
-from collections_of_sets import (
-    brute_join,
-    brute_self_join,
-    planted,
-    real_texts,
-)
+from collections_of_sets import brute_join, brute_self_join, planted, real_texts
 from hypothesis import given
 from hypothesis import strategies as st
+from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.joins import (
@@ -42,16 +36,7 @@ TIED = {
 CASES = [(measure, Fraction(text)) for measure, texts in TIED.items() for text in texts]
 
 
-@pytest.fixture(
-    params=dict.fromkeys([setjoin._compiled, None]),
-    ids=lambda way: "compiled" if way else "pure",
-    autouse=True,
-    scope="module",
-)
-def _both_ways(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(setjoin, "_compiled", request.param)
-        yield
+_both_ways = both_ways(setjoin, "_compiled", setjoin._compiled)
 
 
 def algorithms(measure):

@@ -1,7 +1,5 @@
 """Token sets: numbering, order, shingles, q-grams, numbered multisets."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

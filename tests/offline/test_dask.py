@@ -18,10 +18,7 @@ from scrapy_neardup.dedupe import dedupe
 from scrapy_neardup.errors import ConfigurationError, InputError, NeardupError
 from scrapy_neardup.joins import self_join, shingles
 from scrapy_neardup.offline.execution import daskcluster
-from scrapy_neardup.offline.execution.daskcluster import (
-    Cluster,
-    connected,
-)
+from scrapy_neardup.offline.execution.daskcluster import Cluster, connected
 from scrapy_neardup.offline.execution.pool import parallel
 from scrapy_neardup.offline.files.fingerprintfiles import open_source
 from scrapy_neardup.offline.files.sources import Chain

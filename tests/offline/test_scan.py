@@ -1,4 +1,3 @@
-import asyncio
 import multiprocessing
 import time
 from itertools import count, islice
@@ -112,17 +111,14 @@ def test_a_process_that_is_killed_is_an_error_and_no_hang():
         list(islice(pages, 1000))
 
 
-def test_a_new_page_is_confirmed_at_once():
-    async def run():
-        async with open_store("memory:") as store:
-            detector = Detector(ANALYSER, store)
-            first = await judge(analyse(record(1), ANALYSER), detector)
-            unjudged = await judge(analyse(Record(page="x", text=""), ANALYSER), detector)
-            assert (first.decision, unjudged.reason) == (Decision.NEW, Reason.EMPTY)
-            stats = await store.stats()
-            assert (stats.pages, stats.pending) == (1, 0)
-
-    asyncio.run(run())
+async def test_a_new_page_is_confirmed_at_once():
+    async with open_store("memory:") as store:
+        detector = Detector(ANALYSER, store)
+        first = await judge(analyse(record(1), ANALYSER), detector)
+        unjudged = await judge(analyse(Record(page="x", text=""), ANALYSER), detector)
+        assert (first.decision, unjudged.reason) == (Decision.NEW, Reason.EMPTY)
+        stats = await store.stats()
+        assert (stats.pages, stats.pending) == (1, 0)
 
 
 def test_a_page_is_what_a_crawl_would_judge():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from judging import store_for
 
 from scrapy_neardup.offline.evaluation.truth import ReadPage
 from scrapy_neardup.offline.evaluation.tuning import (
@@ -75,19 +76,11 @@ def test_each_configuration_judges_all_pages_as_a_scan_would():
     from scrapy_neardup.analysis import Analyser
     from scrapy_neardup.detector import Detector
     from scrapy_neardup.offline.jobs.scanning import judge
-    from scrapy_neardup.stores import open_store
 
     found = collection([3] * 10)
 
     async def dropped(parameters):
-        store = open_store(
-            "memory:",
-            max_distance=parameters.max_distance,
-            expected_pages=1_000,
-            schema=parameters.schema(),
-            matching=parameters.matching,
-        )
-        async with store:
+        async with store_for(parameters) as store:
             analyser = Analyser(parameters)
             detector = Detector(analyser, store)
             verdicts = [

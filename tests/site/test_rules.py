@@ -1,7 +1,5 @@
 """What each rule of a site learns, shares, and keeps for the next run."""
 
-from __future__ import annotations
-
 import json
 import zlib
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from twins import both
 
-import scrapy_neardup.analysis  # noqa: F401  (what chooses between twins)
 from scrapy_neardup import _speed
 from scrapy_neardup.fingerprints import hashing
 from scrapy_neardup.text import Form
@@ -18,14 +18,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 _TWINS = "distinct", "hashes_of", "majority", "marked", "minima_of", "parted", "sketched"
-
-
-def both(name, *arguments):
-    """What the twins of a name make of these arguments, which has to be the same."""
-    pure, compiled = _speed.TWINS[f"features.{name}"]
-    expected = pure(*arguments)
-    assert _speed.same(compiled(*arguments), expected)
-    return expected
 
 
 def random_hashes(seed, size, mask=(1 << 64) - 1):
@@ -44,36 +36,36 @@ def test_all_twins_are_there():
 @given(seeds, sizes, few_bits)
 def test_majority_and_distinct(seed, size, mask):
     values = random_hashes(seed, size, mask)
-    both("majority", values)
-    both("distinct", values)
+    both("features.majority", values)
+    both("features.distinct", values)
 
 
 @pytest.mark.parametrize("size", [40_001, 0])
 def test_many_and_none(size):
     values = random_hashes(1, size)
-    both("distinct", values)
-    both("majority", np.append(values, np.uint64(1)))
+    both("features.distinct", values)
+    both("features.majority", np.append(values, np.uint64(1)))
 
 
 @given(seeds, st.integers(4, 90), st.integers(1, 4))
 def test_shingles(seed, count, size):
-    both("hashes_of", random_hashes(seed, count), size)
+    both("features.hashes_of", random_hashes(seed, count), size)
 
 
 @given(seeds, st.one_of(st.integers(1, 40), sizes), st.sampled_from([16, 128, 512]))
 def test_minima(seed, size, bins):
-    both("minima_of", np.unique(random_hashes(seed, size)), bins)
+    both("features.minima_of", np.unique(random_hashes(seed, size)), bins)
 
 
 @given(seeds, sizes, st.sampled_from([64, 256, 1792, 8192]), st.integers(0, 31))
 def test_bits_of_a_sketch(seed, count, size, level):
-    both("marked", random_hashes(seed, count), size, level)
+    both("features.marked", random_hashes(seed, count), size, level)
 
 
 @given(seeds, sizes, st.sampled_from([64, 256, 1792]), st.integers(0, 7))
 def test_sketches_of_both_kinds(seed, count, size, excluded):
     paths = np.random.default_rng(seed).integers(0, 8, count).astype(np.uint8)
-    both("sketched", random_hashes(seed, count), paths, excluded, size, 64)
+    both("features.sketched", random_hashes(seed, count), paths, excluded, size, 64)
 
 
 _blocks = st.tuples(
@@ -100,7 +92,7 @@ def test_what_is_made_of_blocks(seed, blocks, size, bins, mask):
     # Few different tokens: shingles come twice, at several DOM paths.
     page = page_of(seed, blocks, mask)
     assume(len(page[0]))
-    both("parted", *page, size, bins)
+    both("features.parted", *page, size, bins)
 
 
 texts = st.text(

@@ -1,11 +1,10 @@
 """Compiled and pure make the same sketches of many documents, which are those of each alone."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from twins import both
 
-from scrapy_neardup import _speed
 from scrapy_neardup.fingerprints import minima, one_permutation_sketch
 from scrapy_neardup.fingerprints.batch import (
     NO_MINIMUM,
@@ -26,32 +25,23 @@ def documents(seed, counts, mask=(1 << 64) - 1):
     return drawn & np.uint64(mask), np.array(counts, np.int64)
 
 
-def both(name, *arguments):
-    if f"features.{name}" not in _speed.TWINS:
-        pytest.skip("pure Python")
-    pure, compiled = _speed.TWINS[f"features.{name}"]
-    expected = pure(*arguments)
-    assert _speed.same(compiled(*arguments), expected)
-    return expected
-
-
 @given(seeds, lengths, st.sampled_from([1, 4, 1 << 40]))
 def test_shingles(seed, counts, size):
     tokens, counts = documents(seed, counts)
-    hashes, numbers = both("shingles_of_each", tokens, counts, size)
+    hashes, numbers = both("features.shingles_of_each", tokens, counts, size)
     assert len(hashes) == numbers.sum()
 
 
 @given(seeds, lengths, masks, st.sampled_from([16, 128, 1024]))
 def test_minima_under_one_permutation(seed, counts, mask, bins):
-    both("minima_of_each", *documents(seed, counts, mask), bins)
+    both("features.minima_of_each", *documents(seed, counts, mask), bins)
 
 
 @given(seeds, lengths, masks, st.sampled_from([1, 31, 32, 84]))
 def test_minima_under_many_permutations(seed, counts, mask, count):
     factors, summands = permutations(count)
     both(
-        "permuted_minima_of_each",
+        "features.permuted_minima_of_each",
         *documents(seed, counts, mask),
         factors.ravel(),
         summands.ravel(),

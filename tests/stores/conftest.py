@@ -1,4 +1,5 @@
 import pytest
+from redis_servers import RedisServer
 from store_registry import PLACES
 
 
@@ -7,3 +8,16 @@ def place(request):
     """An empty store of each kind."""
     with PLACES[request.param]() as place:
         yield place
+
+
+@pytest.fixture
+def server():
+    """A Redis of the test's own."""
+    with RedisServer() as server:
+        yield server
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file to be made."""
+    return tmp_path / "pages.db"

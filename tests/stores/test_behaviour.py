@@ -3,8 +3,6 @@
 Which entries are candidates (rule 1) is told by ``test_candidates.py``.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 from contextlib import AsyncExitStack
@@ -13,7 +11,7 @@ from dataclasses import replace
 import pytest
 from deciders import by_tokens
 from full_buckets import check_full_buckets
-from store_registry import EVERYTHING, SOMETHING, on_store, outcome, page
+from store_registry import EVERYTHING, SOMETHING, counts, on_store, outcome, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision, Match, Page, Reason, Verdict
@@ -29,8 +27,7 @@ async def test_the_same_page_is_seen_and_nothing_changes(store):
     assert (verdict.decision, verdict.reason) == (Decision.SEEN, Reason.SAME_PAGE)
     assert verdict.match == Match(page_id=1, distance=3, url="https://a.example/?again")
     assert verdict.explain() == "the same page as before (distance 3)"
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 1, 0)
+    assert await counts(store) == (1, 1, 0)
     # Distances are to the first fingerprint, not to the last one seen.
     assert await outcome(store, page(2, SOMETHING ^ 0b111000)) == (Decision.DUPLICATE, 1)
     assert await outcome(store, page(3, SOMETHING ^ 0b111111)) == (Decision.NEW, None)
@@ -94,8 +91,7 @@ async def test_identical_pages_cost_one_entry_and_a_count(store):
     await store.confirm(0)
     for number in range(1, 200):
         assert await outcome(store, page(number, SOMETHING)) == (Decision.DUPLICATE, 0)
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 0, 199)
+    assert await counts(store) == (1, 0, 199)
 
 
 @on_store()
@@ -104,9 +100,8 @@ async def test_a_duplicate_withdraws_its_own_old_entry(store):
     await store.check_and_add(page(2, EVERYTHING))
     await store.check_and_add(page(3, EVERYTHING))
     assert await outcome(store, page(2, 0b1)) == (Decision.DUPLICATE, 1)
-    stats = await store.stats()
     # What had been dropped against the withdrawn entry is no longer counted.
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 1, 1)
+    assert await counts(store) == (1, 1, 1)
     assert await outcome(store, page(4, EVERYTHING)) == (Decision.NEW, None)
     assert await store.forget(2) == 0
 
@@ -118,11 +113,7 @@ async def test_a_duplicate_withdraws_its_own_old_entry(store):
 async def test_an_unknown_page_is_new(store):
     verdict = await store.check_and_add(page(1, SOMETHING, tokens=99))
     assert verdict == Verdict(
-        decision=Decision.NEW,
-        reason=Reason.UNMATCHED,
-        page_id=1,
-        fingerprint=SOMETHING,
-        tokens=99,
+        decision=Decision.NEW, reason=Reason.UNMATCHED, page_id=1, fingerprint=SOMETHING, tokens=99
     )
     stats = await store.stats()
     assert (stats.pages, stats.pending, stats.dropped, stats.overflowed) == (1, 1, 0, 0)
@@ -135,8 +126,7 @@ async def test_a_changed_page_replaces_its_entry(store):
     await store.check_and_add(page(2, 0))
     verdict = await store.check_and_add(page(1, EVERYTHING))
     assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.CHANGED)
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 1, 0)
+    assert await counts(store) == (1, 1, 0)
     assert await outcome(store, page(3, EVERYTHING)) == (Decision.DUPLICATE, 1)
     assert await outcome(store, page(4, 0)) == (Decision.NEW, None)
 
@@ -158,14 +148,11 @@ async def test_an_entry_that_is_not_repeated_is_replaced_at_any_distance(store):
 # Rule 5: full buckets
 
 
-def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered(place):
-    async def scenario() -> None:
-        async with open_store(place.uri, expected_pages=1000) as store:
-            await check_full_buckets(store, place.bucket_cap)
-
+async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered(place):
     if place.bucket_cap is None:
         pytest.skip("its buckets don't fill up in a test")
-    asyncio.run(scenario())
+    async with open_store(place.uri, expected_pages=1000) as store:
+        await check_full_buckets(store, place.bucket_cap)
 
 
 # Pending, kept, gone
@@ -177,8 +164,7 @@ async def test_forget_withdraws_a_pending_entry_and_tells_what_it_cost(store):
     for number in range(2, 5):
         assert await outcome(store, page(number, SOMETHING)) == (Decision.DUPLICATE, 1)
     assert await store.forget(1) == 3
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
+    assert await counts(store) == (0, 0, 0)
     assert await store.forget(1) == 0
     verdict = await store.check_and_add(page(5, SOMETHING))
     assert (verdict.decision, verdict.reason) == (Decision.NEW, Reason.UNMATCHED)
@@ -192,8 +178,7 @@ async def test_what_is_confirmed_is_final(store):
     await store.confirm(1)
     assert await store.forget(1) == 0
     assert await outcome(store, page(3, SOMETHING)) == (Decision.DUPLICATE, 1)
-    stats = await store.stats()
-    assert (stats.pages, stats.pending, stats.dropped) == (1, 0, 2)
+    assert await counts(store) == (1, 0, 2)
 
 
 @on_store()
@@ -252,40 +237,37 @@ async def test_of_two_fetches_of_a_page_the_first_that_fails_withdraws_the_later
     assert await outcome(store, page(2, EVERYTHING)) == (Decision.NEW, None)
 
 
-def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
-    async def scenario() -> None:
-        rng = random.Random(11)
-        centres = [rng.getrandbits(64) for _ in range(40)]
-        arrivals = [
-            page(40 * copy + group, centre ^ (1 << rng.randrange(64)))
-            for group, centre in enumerate(centres)
-            for copy in range(10)
+async def test_of_pages_that_arrive_together_one_of_each_group_is_kept(place):
+    rng = random.Random(11)
+    centres = [rng.getrandbits(64) for _ in range(40)]
+    arrivals = [
+        page(40 * copy + group, centre ^ (1 << rng.randrange(64)))
+        for group, centre in enumerate(centres)
+        for copy in range(10)
+    ]
+    rng.shuffle(arrivals)
+    async with AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(open_store(place.uri))
+            for _ in range(3 if place.shared else 1)
         ]
-        rng.shuffle(arrivals)
-        async with AsyncExitStack() as stack:
-            clients = [
-                await stack.enter_async_context(open_store(place.uri))
-                for _ in range(3 if place.shared else 1)
-            ]
 
-            async def arrive(arrival: Page) -> Decision:
-                await asyncio.sleep(rng.random() / 100)
-                store = rng.choice(clients)
-                verdict = await store.check_and_add(arrival)
-                await asyncio.sleep(rng.random() / 100)
-                if verdict.decision is Decision.NEW:
-                    await store.confirm(arrival.id)
-                return verdict.decision
+        async def arrive(arrival: Page) -> Decision:
+            await asyncio.sleep(rng.random() / 100)
+            store = rng.choice(clients)
+            verdict = await store.check_and_add(arrival)
+            await asyncio.sleep(rng.random() / 100)
+            if verdict.decision is Decision.NEW:
+                await store.confirm(arrival.id)
+            return verdict.decision
 
-            decisions = await asyncio.gather(*map(arrive, arrivals))
-            kept = [
-                arrival.id % 40
-                for arrival, decision in zip(arrivals, decisions, strict=True)
-                if decision is Decision.NEW
-            ]
-            assert sorted(kept) == list(range(40))
-            assert decisions.count(Decision.DUPLICATE) == 360
-            stats = await clients[0].stats()
-            assert (stats.pages, stats.pending, stats.dropped) == (40, 0, 360)
-
-    asyncio.run(scenario())
+        decisions = await asyncio.gather(*map(arrive, arrivals))
+        kept = [
+            arrival.id % 40
+            for arrival, decision in zip(arrivals, decisions, strict=True)
+            if decision is Decision.NEW
+        ]
+        assert sorted(kept) == list(range(40))
+        assert decisions.count(Decision.DUPLICATE) == 360
+        stats = await clients[0].stats()
+        assert (stats.pages, stats.pending, stats.dropped) == (40, 0, 360)

@@ -1,8 +1,5 @@
 """Which entries a page repeats: rule 1 of `scrapy_neardup/stores/base.py`, on every store."""
 
-from __future__ import annotations
-
-import asyncio
 import random
 
 import pytest
@@ -15,8 +12,10 @@ from scrapy_neardup.verdict import Decision, Match, Reason
 
 
 @pytest.mark.parametrize("k", range(11))
-def test_near_means_at_most_k_bits(k, place):
-    async def scenario() -> None:
+async def test_near_means_at_most_k_bits(k, place):
+    if k > place.most_distance:
+        check_refusal(place, k)
+    else:
         rng = random.Random(k)
         async with open_store(place.uri, max_distance=k, expected_pages=1000) as store:
             for number in range(2 if place.shared else 8):
@@ -32,11 +31,6 @@ def test_near_means_at_most_k_bits(k, place):
                     else:
                         assert verdict.decision is not Decision.SEEN
                         await store.forget(other.id)
-
-    if k > place.most_distance:
-        check_refusal(place, k)
-    else:
-        asyncio.run(scenario())
 
 
 @on_store()
@@ -132,15 +126,12 @@ async def test_any_text_in_scope_and_url(store):
             assert verdict.match.url == f"https://{scope}/"
 
 
-def test_namespaces_never_meet(place):
-    async def scenario() -> None:
-        for namespace in ("shop.example", "news.example", "shop.example2", "%", "名"):
-            async with open_store(place.uri, namespace=namespace) as store:
-                assert await outcome(store, page(1, SOMETHING)) == (Decision.NEW, None)
-                await store.confirm(1)
-        if place.survives:
-            async with open_store(place.uri, namespace="news.example") as store:
-                assert (await store.stats()).pages == 1
-                assert await outcome(store, page(2, SOMETHING)) == (Decision.DUPLICATE, 1)
-
-    asyncio.run(scenario())
+async def test_namespaces_never_meet(place):
+    for namespace in ("shop.example", "news.example", "shop.example2", "%", "名"):
+        async with open_store(place.uri, namespace=namespace) as store:
+            assert await outcome(store, page(1, SOMETHING)) == (Decision.NEW, None)
+            await store.confirm(1)
+    if place.survives:
+        async with open_store(place.uri, namespace="news.example") as store:
+            assert (await store.stats()).pages == 1
+            assert await outcome(store, page(2, SOMETHING)) == (Decision.DUPLICATE, 1)

@@ -1,16 +1,13 @@
 """Features and evidence in a cluster: what they cost, and that nothing of them is left behind."""
 
-from __future__ import annotations
-
 import asyncio
 import random
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 from matching_pages import own_evidence
 from redis_servers import shared_cluster
-from store_registry import PLACES
+from store_registry import PLACES, counts
 
 from scrapy_neardup.errors import StoreUnavailableError
 from scrapy_neardup.stores import Matching, StoreOptions
@@ -64,8 +61,9 @@ class Mortal(ClusterCalls):
         return reply
 
 
-@contextmanager
-def empty():
+@pytest.fixture
+def uri():
+    """An empty cluster."""
     with PLACES["redis-cluster"]() as place:
         yield place.uri
 
@@ -123,44 +121,30 @@ def held() -> dict[str, set[bytes]]:
     [(Matching(), 5), (BOTH, 9), (replace(BOTH, by_distance=False), 6)],
     ids=str,
 )
-def test_two_round_trips_and_three_where_others_have_to_be_looked_at(matching, begin):
-    async def scenario(uri: str) -> None:
-        async with store_of(uri, matching, Counting) as store:
+async def test_two_round_trips_and_three_where_others_have_to_be_looked_at(matching, begin, uri):
+    async with store_of(uri, matching, Counting) as store:
 
-            async def judged(arrived: Page) -> tuple[Decision, int, int]:
-                await quiet(store)
-                store._calls.reset()
-                verdict = await store.check_and_add(arrived)
-                return verdict.decision, store._calls.round_trips, len(store._calls.verbs)
+        async def judged(arrived: Page) -> tuple[Decision, int, int]:
+            await quiet(store)
+            store._calls.reset()
+            verdict = await store.check_and_add(arrived)
+            return verdict.decision, store._calls.round_trips, len(store._calls.verbs)
 
-            ours = page(1, 1) if matching.features else page(1, 1, features=())
-            # Begin, claims, features and pointer; commit and pointer.
-            assert await judged(ours) == (Decision.NEW, 2, begin + 2)
-            # One look; the end of its own attempt together with the count.
-            assert await judged(replace(ours, id=2)) == (Decision.DUPLICATE, 3, begin + 3)
-            if matching.sketch:
-                assert await judged(unlike(3, 1)) == (Decision.NEW, 3, begin + 3)
-                again = replace(unlike(3, 1), id=4)
-                assert await judged(again) == (Decision.DUPLICATE, 3, begin + 4)
-
-    with empty() as uri:
-        asyncio.run(scenario(uri))
+        ours = page(1, 1) if matching.features else page(1, 1, features=())
+        # Begin, claims, features and pointer; commit and pointer.
+        assert await judged(ours) == (Decision.NEW, 2, begin + 2)
+        # One look; the end of its own attempt together with the count.
+        assert await judged(replace(ours, id=2)) == (Decision.DUPLICATE, 3, begin + 3)
+        if matching.sketch:
+            assert await judged(unlike(3, 1)) == (Decision.NEW, 3, begin + 3)
+            again = replace(unlike(3, 1), id=4)
+            assert await judged(again) == (Decision.DUPLICATE, 3, begin + 4)
 
 
 # Lists that lead to too many
 
 
-def test_a_feature_of_many_pages_leads_to_the_first_ones():
-    async def scenario(uri: str) -> None:
-        shared = 7
-        async with store_of(uri, BOTH) as store:
-            for number in range(3 * MAX_UNDER_FEATURE):
-                one = page(number, number)
-                one = replace(one, features=(shared, *one.features[1:]))
-                assert (await store.check_and_add(one)).decision is Decision.NEW
-            await quiet(store)
-            assert await under(store, replace(one, id=0)) == MAX_UNDER_FEATURE
-
+async def test_a_feature_of_many_pages_leads_to_the_first_ones(uri):
     async def under(store: RedisClusterStore, one: Page) -> int:
         feature = min(
             ClusterPage.of(one, store._layout).features
@@ -173,56 +157,51 @@ def test_a_feature_of_many_pages_leads_to_the_first_ones():
         await store._attempts.leave_features(name, frozenset({feature}))
         return len(reply) - 1
 
-    with empty() as uri:
-        asyncio.run(scenario(uri))
+    shared = 7
+    async with store_of(uri, BOTH) as store:
+        for number in range(3 * MAX_UNDER_FEATURE):
+            one = page(number, number)
+            one = replace(one, features=(shared, *one.features[1:]))
+            assert (await store.check_and_add(one)).decision is Decision.NEW
+        await quiet(store)
+        assert await under(store, replace(one, id=0)) == MAX_UNDER_FEATURE
 
 
 @pytest.mark.parametrize("matching", [BY_FEATURES, BOTH], ids=str)
-def test_of_a_flood_of_equal_pages_one_is_kept_and_found(matching):
+async def test_of_a_flood_of_equal_pages_one_is_kept_and_found(matching, uri):
     """However many are pending at once: what is boilerplate is decided by what is kept."""
-
-    async def scenario(uri: str) -> None:
-        async with store_of(uri, matching) as one, store_of(uri, matching) as two:
-            pages = [
-                page(n, 1, features=page(n, 1).features[: matching.features]) for n in range(80)
-            ]
-            verdicts = await asyncio.gather(
-                *((one, two)[each.id % 2].check_and_add(each) for each in pages[:-1])
-            )
-            assert [each.decision for each in verdicts].count(Decision.NEW) == 1
-            assert (await one.check_and_add(pages[-1])).decision is Decision.DUPLICATE
-
-    with empty() as uri:
-        asyncio.run(scenario(uri))
+    async with store_of(uri, matching) as one, store_of(uri, matching) as two:
+        pages = [page(n, 1, features=page(n, 1).features[: matching.features]) for n in range(80)]
+        verdicts = await asyncio.gather(
+            *((one, two)[each.id % 2].check_and_add(each) for each in pages[:-1])
+        )
+        assert [each.decision for each in verdicts].count(Decision.NEW) == 1
+        assert (await one.check_and_add(pages[-1])).decision is Decision.DUPLICATE
 
 
-def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself():
-    async def scenario(uri: str) -> None:
-        async with store_of(uri, BOTH) as store:
-            crowd = [page(n, n, fingerprint=5) for n in range(MAX_COMPARED + 12)]
-            for each in crowd:
-                assert (await store.check_and_add(each)).decision is Decision.NEW
-            await quiet(store)
-            assert {b"c"} <= {name[:1] for name in held()["t1"]}
-            last = crowd[-1]
-            assert (await store.check_and_add(last)).decision is Decision.SEEN
-            far = replace(last, id=500, fingerprint=2**64 - 1)
-            verdict = await store.check_and_add(far)
-            assert (verdict.decision, verdict.match.page_id) == (Decision.DUPLICATE, last.id)
-            hidden = replace(last, id=501, features=(1, 2, 3, 4))
-            assert (await store.check_and_add(hidden)).decision is Decision.NEW
-            # A copy of a call that arrives late doesn't bring a second record.
-            mine = store._held[last.id]
-            arrived = ClusterPage.of(last, store._layout)
-            before = held()
-            await store._calls.call(
-                "begin", store._attempts.entry_key(mine), *mine.words, 3,
-                last.id.to_bytes(8, "big"), arrived.tag, 1000, arrived.body,
-            )  # fmt: skip
-            assert held() == before
-
-    with empty() as uri:
-        asyncio.run(scenario(uri))
+async def test_a_page_of_a_crowd_is_found_by_its_features_and_by_itself(uri):
+    async with store_of(uri, BOTH) as store:
+        crowd = [page(n, n, fingerprint=5) for n in range(MAX_COMPARED + 12)]
+        for each in crowd:
+            assert (await store.check_and_add(each)).decision is Decision.NEW
+        await quiet(store)
+        assert {b"c"} <= {name[:1] for name in held()["t1"]}
+        last = crowd[-1]
+        assert (await store.check_and_add(last)).decision is Decision.SEEN
+        far = replace(last, id=500, fingerprint=2**64 - 1)
+        verdict = await store.check_and_add(far)
+        assert (verdict.decision, verdict.match.page_id) == (Decision.DUPLICATE, last.id)
+        hidden = replace(last, id=501, features=(1, 2, 3, 4))
+        assert (await store.check_and_add(hidden)).decision is Decision.NEW
+        # A copy of a call that arrives late doesn't bring a second record.
+        mine = store._held[last.id]
+        arrived = ClusterPage.of(last, store._layout)
+        before = held()
+        await store._calls.call(
+            "begin", store._attempts.entry_key(mine), *mine.words, 3,
+            last.id.to_bytes(8, "big"), arrived.tag, 1000, arrived.body,
+        )  # fmt: skip
+        assert held() == before
 
 
 # What is left
@@ -245,33 +224,23 @@ async def a_crawl(store: RedisClusterStore) -> list[Page]:
     return kept
 
 
-def test_nothing_is_left_of_what_is_forgotten():
-    async def scenario(uri: str) -> None:
-        async with store_of(uri, BOTH) as store:
-            for each in await a_crawl(store):
-                await store.forget(each.id)
-            await quiet(store)
-            assert held() == {}
-            stats = await store.stats()
-            assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
-
-    with empty() as uri:
-        asyncio.run(scenario(uri))
+async def test_nothing_is_left_of_what_is_forgotten(uri):
+    async with store_of(uri, BOTH) as store:
+        for each in await a_crawl(store):
+            await store.forget(each.id)
+        await quiet(store)
+        assert held() == {}
+        assert await counts(store) == (0, 0, 0)
 
 
-def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch):
+async def test_nothing_is_left_of_what_was_not_seen_for_long(monkeypatch, uri):
     monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 0.001)
-
-    async def scenario(uri: str) -> None:
-        async with store_of(uri, BOTH, retention=3.0) as store:
-            for each in await a_crawl(store):
-                await store.confirm(each.id)
-            async with asyncio.timeout(60):
-                while (await store.stats()).pages or held():  # noqa: ASYNC110
-                    await asyncio.sleep(0.3)
-
-    with empty() as uri:
-        asyncio.run(scenario(uri))
+    async with store_of(uri, BOTH, retention=3.0) as store:
+        for each in await a_crawl(store):
+            await store.confirm(each.id)
+        async with asyncio.timeout(60):
+            while (await store.stats()).pages or held():  # noqa: ASYNC110
+                await asyncio.sleep(0.3)
 
 
 LIKE = {
@@ -338,21 +307,16 @@ class Mourners:
         *(pytest.param(story, True, marks=pytest.mark.stress) for story in LIKE if story != "new"),
     ],
 )
-def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
-    story, executes_last, monkeypatch
+async def test_whatever_call_is_the_last_one_pages_like_it_are_judged_rightly(
+    story, executes_last, uri, monkeypatch
 ):
     """And what the dead crawler left is cleared away by those that meet it."""
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.05)
-
-    async def scenario(uri: str) -> None:
-        mourners = Mourners(uri, story, executes_last=executes_last)
-        async with mourners.alive:
-            last = 1
-            while await mourners.play(last, monkeypatch):
-                last += 1
-            assert last > 10
-            # Pointers of pages that never came again; the end of their leases is the sweep's.
-            assert set(held()) <= {"page", "t1"}
-
-    with empty() as uri:
-        asyncio.run(scenario(uri))
+    mourners = Mourners(uri, story, executes_last=executes_last)
+    async with mourners.alive:
+        last = 1
+        while await mourners.play(last, monkeypatch):
+            last += 1
+        assert last > 10
+        # Pointers of pages that never came again; the end of their leases is the sweep's.
+        assert set(held()) <= {"page", "t1"}

@@ -1,7 +1,5 @@
 """Candidates that are repeated or refused, and what is asked about them, on every store."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

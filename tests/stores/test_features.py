@@ -1,8 +1,5 @@
 """Candidates by min-wise features, on every store, and what of a page a store is opened for."""
 
-from __future__ import annotations
-
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -152,30 +149,27 @@ async def test_what_a_store_was_not_opened_for_counts_for_nothing(store):
     assert await outcome(store, other) == (Decision.NEW, None)
 
 
-def test_features_evidence_and_notices_survive_where_entries_do(place):
-    async def scenario() -> None:
-        plain = page(1, FAR[0], features=(1, 2, 3), **like("3" * 16))
-        other = page(2, FAR[1], features=(4, 5, 6), **like(ZEROS))
-        short = page(4, FAR[3], exact=True, evidence=Evidence(title=1).pack(SIZES))
-        pages = (plain, other, short)
-        async with open_store(place.uri, matching=CONFIRMED) as store:
-            for each in pages:
-                assert await outcome(store, each) == (Decision.NEW, None)
-                await store.confirm(each.id)
-            await store.exchange("a topic", "a", b"1")
-            await store.exchange("a topic", "b", b"2")
-        async with open_store(place.uri, matching=CONFIRMED) as store:
-            asking = Asking(store, everything)
-            assert sorted(await store.exchange("a topic", "a", b"3")) == [b"2", b"3"]
-            for each in pages:
-                assert await outcome(asking, replace(each, id=10)) == (Decision.DUPLICATE, each.id)
-                assert [known.evidence for known in asking.asked] == [each.evidence]
-            again = replace(other, id=12, fingerprint=FAR[4], features=(0, 5, 0))
-            assert await outcome(asking, again) == (Decision.DUPLICATE, 2)
-        for matching in (None, BY_BOTH, replace(CONFIRMED, named_bits=128)):
-            with pytest.raises(StoreMismatchError):
-                await open_store(place.uri, matching=matching).open()
-
+async def test_features_evidence_and_notices_survive_where_entries_do(place):
     if not place.survives:
         pytest.skip("nothing survives there")
-    asyncio.run(scenario())
+    plain = page(1, FAR[0], features=(1, 2, 3), **like("3" * 16))
+    other = page(2, FAR[1], features=(4, 5, 6), **like(ZEROS))
+    short = page(4, FAR[3], exact=True, evidence=Evidence(title=1).pack(SIZES))
+    pages = (plain, other, short)
+    async with open_store(place.uri, matching=CONFIRMED) as store:
+        for each in pages:
+            assert await outcome(store, each) == (Decision.NEW, None)
+            await store.confirm(each.id)
+        await store.exchange("a topic", "a", b"1")
+        await store.exchange("a topic", "b", b"2")
+    async with open_store(place.uri, matching=CONFIRMED) as store:
+        asking = Asking(store, everything)
+        assert sorted(await store.exchange("a topic", "a", b"3")) == [b"2", b"3"]
+        for each in pages:
+            assert await outcome(asking, replace(each, id=10)) == (Decision.DUPLICATE, each.id)
+            assert [known.evidence for known in asking.asked] == [each.evidence]
+        again = replace(other, id=12, fingerprint=FAR[4], features=(0, 5, 0))
+        assert await outcome(asking, again) == (Decision.DUPLICATE, 2)
+    for matching in (None, BY_BOTH, replace(CONFIRMED, named_bits=128)):
+        with pytest.raises(StoreMismatchError):
+            await open_store(place.uri, matching=matching).open()

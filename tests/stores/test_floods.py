@@ -1,7 +1,5 @@
 """Many equal pages at once: a login wall, a soft 404. They cost as much as they are many."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +7,7 @@ from dataclasses import replace
 import pytest
 from matching_pages import own_evidence
 from redis_servers import shared_cluster
-from store_registry import PLACES, page
+from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, Store, open_store
 from scrapy_neardup.stores.redis.cluster.turns import WIDTH, Turns
@@ -50,32 +48,30 @@ def judged() -> int:
     return sum(each.get("cmdstat_evalsha", {"calls": 0})["calls"] for each in stats)
 
 
-@pytest.mark.parametrize("name", sorted(PLACES))
-def test_two_thousand_equal_pages_at_once(name):
-    with PLACES[name]() as place:
-        store = open_store(place.uri, matching=MATCHING)
-        check(asyncio.run(flooded([store], 2000)))
+async def test_two_thousand_equal_pages_at_once(place):
+    store = open_store(place.uri, matching=MATCHING)
+    check(await flooded([store], 2000))
 
 
-def test_on_a_cluster_an_equal_page_costs_three_calls_beside_the_first():
-    with PLACES["redis-cluster"]() as place:
-        costs = []
-        for count in (100, 400):
-            store = open_store(place.uri, matching=MATCHING, namespace=f"{count}")
-            before = judged()
-            check(asyncio.run(flooded([store], count)))
-            costs.append(judged() - before)
+@on("redis-cluster")
+async def test_on_a_cluster_an_equal_page_costs_three_calls_beside_the_first(place):
+    costs = []
+    for count in (100, 400):
+        store = open_store(place.uri, matching=MATCHING, namespace=f"{count}")
+        before = judged()
+        check(await flooded([store], count))
+        costs.append(judged() - before)
     # Whatever a lost turn or the background adds.
     assert costs[1] - costs[0] < 4 * 300
 
 
-def test_crawlers_of_one_cluster_share_a_flood():
-    with PLACES["redis-cluster"]() as place:
-        stores = [open_store(place.uri, matching=MATCHING) for _ in range(12)]
-        before = judged()
-        check(asyncio.run(flooded(stores, 600)))
-        # Each crawler's first page meets those of the others.
-        assert judged() - before < 600 * 4 + 12 * 200
+@on("redis-cluster")
+async def test_crawlers_of_one_cluster_share_a_flood(place):
+    stores = [open_store(place.uri, matching=MATCHING) for _ in range(12)]
+    before = judged()
+    check(await flooded(stores, 600))
+    # Each crawler's first page meets those of the others.
+    assert judged() - before < 600 * 4 + 12 * 200
 
 
 def near(number: int) -> Page:
@@ -84,7 +80,8 @@ def near(number: int) -> Page:
 
 
 @pytest.mark.parametrize("crawlers", [1, 4])
-def test_on_a_cluster_near_pages_cost_no_more_the_more_they_are(crawlers):
+@on("redis-cluster")
+async def test_on_a_cluster_near_pages_cost_no_more_the_more_they_are(crawlers, place):
     async def scenario(uri: str, count: int) -> float:
         namespace = f"{count}"
         stores = [open_store(uri, matching=MATCHING, namespace=namespace) for _ in range(crawlers)]
@@ -97,50 +94,40 @@ def test_on_a_cluster_near_pages_cost_no_more_the_more_they_are(crawlers):
             await store.close()
         return (judged() - before) / count
 
-    with PLACES["redis-cluster"]() as place:
-        few, many = (asyncio.run(scenario(place.uri, count)) for count in (16, 60))
+    few, many = [await scenario(place.uri, count) for count in (16, 60)]
     assert many < 1.5 * few
 
 
-def test_an_entry_that_is_forgotten_in_a_flood_is_made_anew():
-    async def scenario(uri: str) -> Counter[Decision]:
-        async with open_store(uri, matching=MATCHING) as store:
+@on("redis-cluster")
+async def test_an_entry_that_is_forgotten_in_a_flood_is_made_anew(place):
+    async with open_store(place.uri, matching=MATCHING) as store:
 
-            async def forgets(number: int) -> Decision:
-                verdict = await store.check_and_add(equal(number))
-                if verdict.decision is Decision.NEW and number < 60:
-                    await store.forget(number)
-                return verdict.decision
+        async def forgets(number: int) -> Decision:
+            verdict = await store.check_and_add(equal(number))
+            if verdict.decision is Decision.NEW and number < 60:
+                await store.forget(number)
+            return verdict.decision
 
-            return Counter(await asyncio.gather(*map(forgets, range(1, 101))))
-
-    with PLACES["redis-cluster"]() as place:
-        counts = asyncio.run(scenario(place.uri))
+        counts = Counter(await asyncio.gather(*map(forgets, range(1, 101))))
     assert counts[Decision.NEW] > 1
     assert counts.total() == counts[Decision.NEW] + counts[Decision.DUPLICATE] == 100
 
 
-def test_the_first_goes_alone_and_some_together_afterwards():
-    async def scenario() -> list[int]:
-        turns = Turns(lambda page, other: False)
-        seen, now = [], 0
+async def test_the_first_goes_alone_and_some_together_afterwards():
+    turns, seen, under_way = Turns(lambda page, other: False), [], set()
 
-        async def go() -> None:
-            nonlocal now
-            async with turns.of("key", None):
-                now += 1
-                seen.append(now)
-                await asyncio.sleep(0.001)
-                now -= 1
+    async def go(number: int) -> None:
+        async with turns.of("key", None):
+            under_way.add(number)
+            seen.append(len(under_way))
+            await asyncio.sleep(0.001)
+            under_way.remove(number)
 
-        others = [asyncio.create_task(go()) for _ in range(50)]
-        await asyncio.sleep(0)
-        others[20].cancel()  # who gives up keeps nobody waiting
-        await asyncio.gather(*others, return_exceptions=True)
-        assert not turns._turns
-        return seen
-
-    seen = asyncio.run(scenario())
+    others = [asyncio.create_task(go(number)) for number in range(50)]
+    await asyncio.sleep(0)
+    others[20].cancel()  # who gives up keeps nobody waiting
+    await asyncio.gather(*others, return_exceptions=True)
+    assert not turns._turns
     assert seen[:2] == [1, 1]
     assert max(seen) == WIDTH
     assert len(seen) == 49

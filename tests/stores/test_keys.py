@@ -1,13 +1,9 @@
 """The key of a namespace: what it makes of a page, who has it, and what it keeps off."""
 
-from __future__ import annotations
-
-import asyncio
 from hashlib import blake2b
 
 import pytest
 from forged_pages import forged, random_words
-from redis_servers import RedisServer
 from store_registry import PLACES, page
 
 from scrapy_neardup.analysis import Analyser
@@ -59,7 +55,7 @@ async def judged(uri, hash_key, *texts):
 
 
 @pytest.mark.parametrize("name", sorted(PLACES))
-def test_a_page_forged_with_the_public_key_is_no_copy_in_a_store_with_its_own(name):
+async def test_a_page_forged_with_the_public_key_is_no_copy_in_a_store_with_its_own(name):
     victim = " ".join(random_words(700, 7))
     content = Analyser(PARAMETERS).read(parse_html(HTML.format(victim)))
     fingerprint = Analyser(PARAMETERS).page(content, page_id=1, url=None).fingerprint
@@ -68,7 +64,7 @@ def test_a_page_forged_with_the_public_key_is_no_copy_in_a_store_with_its_own(na
     known, own = [Decision.NEW, Decision.DUPLICATE], [Decision.NEW, Decision.NEW]
     for hash_key, decisions in ((PUBLIC_KEY, known), (None, own), (b"secret", own)):
         with PLACES[name]() as place:
-            assert asyncio.run(judged(place.uri, hash_key, forgery, victim)) == decisions
+            assert await judged(place.uri, hash_key, forgery, victim) == decisions
 
 
 def test_no_host_name_is_found_with_the_tag_of_another_host():
@@ -90,23 +86,20 @@ def test_no_host_name_is_found_with_the_tag_of_another_host():
     assert public.mask != own.mask
 
 
-def test_a_namespace_has_its_own_key_and_keeps_it(place):
-    async def scenario():
-        keys = [await key_of(place.uri, namespace=name) for name in ("a", "a", "b")]
-        assert keys[0] == keys[1] != keys[2]
-        assert len(keys[0]) == 16
-
-    asyncio.run(scenario())
+async def test_a_namespace_has_its_own_key_and_keeps_it(place):
+    keys = [await key_of(place.uri, namespace=name) for name in ("a", "a", "b")]
+    assert keys[0] == keys[1] != keys[2]
+    assert len(keys[0]) == 16
 
 
-def test_crawlers_of_a_namespace_share_its_key():
-    async def scenario(uri):
-        async with open_store(uri, hash_key=None) as one, open_store(uri, hash_key=None) as two:
-            assert one.key == two.key
-
+async def test_crawlers_of_a_namespace_share_its_key():
     for name in ("redis", "redis-cluster"):
         with PLACES[name]() as place:
-            asyncio.run(scenario(place.uri))
+            async with (
+                open_store(place.uri, hash_key=None) as one,
+                open_store(place.uri, hash_key=None) as two,
+            ):
+                assert one.key == two.key
 
 
 @pytest.mark.parametrize(
@@ -120,61 +113,48 @@ def test_crawlers_of_a_namespace_share_its_key():
         (b"secret", None, "another key"),
     ],
 )
-def test_another_key_is_refused(place, made, wanted, said):
-    async def scenario():
-        key = await key_of(place.uri, made)
-        with pytest.raises(StoreMismatchError) as raised:
-            await key_of(place.uri, wanted)
-        assert f"was made with {said}" in str(raised.value)
-        assert "Set NEARDUP_HASH_KEY as it was then" in str(raised.value)
-        assert key.hex() not in str(raised.value)
-        assert "secret" not in str(raised.value)
-        assert await key_of(place.uri, made) == key
-
-    asyncio.run(scenario())
+async def test_another_key_is_refused(place, made, wanted, said):
+    key = await key_of(place.uri, made)
+    with pytest.raises(StoreMismatchError) as raised:
+        await key_of(place.uri, wanted)
+    assert f"was made with {said}" in str(raised.value)
+    assert "Set NEARDUP_HASH_KEY as it was then" in str(raised.value)
+    assert key.hex() not in str(raised.value)
+    assert "secret" not in str(raised.value)
+    assert await key_of(place.uri, made) == key
 
 
-def test_a_store_made_with_the_public_key_is_read_with_it(place):
-    async def scenario():
-        assert await key_of(place.uri, PUBLIC_KEY) == PUBLIC_KEY
-        assert await key_of(place.uri) == PUBLIC_KEY
-
-    asyncio.run(scenario())
+async def test_a_store_made_with_the_public_key_is_read_with_it(place):
+    assert await key_of(place.uri, PUBLIC_KEY) == PUBLIC_KEY
+    assert await key_of(place.uri) == PUBLIC_KEY
 
 
 @pytest.mark.parametrize(("made", "shown"), [(None, "own"), (PUBLIC_KEY, "public")])
-def test_a_key_is_not_shown(place, made, shown):
-    async def scenario():
-        key = await key_of(place.uri, made)
-        async with store_admin(place.uri) as admin:
-            report = await admin.report("default")
-        assert report.parameters["hash_key"] == shown
-        assert "key" not in report.parameters
-        assert key.hex() not in str(report)
-
-    asyncio.run(scenario())
+async def test_a_key_is_not_shown(place, made, shown):
+    key = await key_of(place.uri, made)
+    async with store_admin(place.uri) as admin:
+        report = await admin.report("default")
+    assert report.parameters["hash_key"] == shown
+    assert "key" not in report.parameters
+    assert key.hex() not in str(report)
 
 
-def test_a_server_that_was_emptied_gets_the_key_again():
-    async def scenario(server):
-        async with open_store(server.uri, hash_key=None) as store:
-            await store.check_and_add(page(1, 1))
-            server.client().flushall()
-            assert (await store.check_and_add(page(1, 1))).decision is Decision.NEW
-            assert await key_of(server.uri) == store.key
-            server.client().flushall()
-            await key_of(server.uri)  # another crawl comes first
-            with pytest.raises(StoreMismatchError, match="a key of its own"):
-                await store.check_and_add(page(2, 2**40))
-
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
+async def test_a_server_that_was_emptied_gets_the_key_again(server):
+    async with open_store(server.uri, hash_key=None) as store:
+        await store.check_and_add(page(1, 1))
+        server.client().flushall()
+        assert (await store.check_and_add(page(1, 1))).decision is Decision.NEW
+        assert await key_of(server.uri) == store.key
+        server.client().flushall()
+        await key_of(server.uri)  # another crawl comes first
+        with pytest.raises(StoreMismatchError, match="a key of its own"):
+            await store.check_and_add(page(2, 2**40))
 
 
-def test_stores_in_memory_have_a_key_each():
-    keys = {asyncio.run(key_of("memory:")) for _ in range(3)}
+async def test_stores_in_memory_have_a_key_each():
+    keys = {await key_of("memory:") for _ in range(3)}
     assert len(keys) == 3
-    assert asyncio.run(key_of("memory:", b"secret")) == b"secret"
+    assert await key_of("memory:", b"secret") == b"secret"
 
 
 def test_a_schema_of_another_key_is_refused():

@@ -1,8 +1,5 @@
 """A store over a packed base: what the base knows, and what goes to the store."""
 
-from __future__ import annotations
-
-import asyncio
 from collections import Counter
 from dataclasses import replace
 
@@ -37,65 +34,52 @@ def over(base, store: Store) -> LayeredStore:
     return LayeredStore(store, known)
 
 
-def test_the_base_is_asked_first_and_nothing_is_counted_there(base):
-    async def scenario() -> None:
-        async with over(base, open_store("memory:")) as store:
-            verdict = await store.check_and_add(page(7, 0b11, url="https://a.example/again"))
-            assert (verdict.decision, verdict.match.distance) == (Decision.SEEN, 2)
-            assert verdict.match.url == "https://a.example/again"
-            verdict = await store.check_and_add(page(1, 0b1))
-            assert (verdict.reason, verdict.match.url) == (Reason.NEAR, "https://a.example/7")
-            # The nearest, and of two the smallest page id; an exact page wants an equal one.
-            assert await outcome(store, page(1, 0b111)) == (Decision.DUPLICATE, 5)
-            assert await outcome(store, page(1, 0b11)) == (Decision.DUPLICATE, 5)
-            assert await outcome(store, page(1, 0, exact=True)) == (Decision.DUPLICATE, 7)
-            assert await outcome(store, page(2, 0b1, exact=True)) == (Decision.NEW, None)
-            stats = await store.stats()
-            assert (stats.pages, stats.dropped) == (1, 0)
-
-    asyncio.run(scenario())
+async def test_the_base_is_asked_first_and_nothing_is_counted_there(base):
+    async with over(base, open_store("memory:")) as store:
+        verdict = await store.check_and_add(page(7, 0b11, url="https://a.example/again"))
+        assert (verdict.decision, verdict.match.distance) == (Decision.SEEN, 2)
+        assert verdict.match.url == "https://a.example/again"
+        verdict = await store.check_and_add(page(1, 0b1))
+        assert (verdict.reason, verdict.match.url) == (Reason.NEAR, "https://a.example/7")
+        # The nearest, and of two the smallest page id; an exact page wants an equal one.
+        assert await outcome(store, page(1, 0b111)) == (Decision.DUPLICATE, 5)
+        assert await outcome(store, page(1, 0b11)) == (Decision.DUPLICATE, 5)
+        assert await outcome(store, page(1, 0, exact=True)) == (Decision.DUPLICATE, 7)
+        assert await outcome(store, page(2, 0b1, exact=True)) == (Decision.NEW, None)
+        stats = await store.stats()
+        assert (stats.pages, stats.dropped) == (1, 0)
 
 
-def test_what_the_base_does_not_know_is_the_stores(base):
-    async def scenario() -> None:
-        async with over(base, open_store("memory:")) as store:
-            # A page of the base that has changed has an entry of its own.
-            assert await outcome(store, page(7, EVERYTHING)) == (Decision.NEW, None)
-            assert await outcome(store, page(1, EVERYTHING - 1)) == (Decision.DUPLICATE, 7)
-            assert await store.forget(7) == 1
-            assert await outcome(store, page(1, EVERYTHING - 1)) == (Decision.NEW, None)
-            await store.confirm(1)
-            assert await store.forget(1) == 0
-            assert (await store.stats()).pages == 1
-
-    asyncio.run(scenario())
+async def test_what_the_base_does_not_know_is_the_stores(base):
+    async with over(base, open_store("memory:")) as store:
+        # A page of the base that has changed has an entry of its own.
+        assert await outcome(store, page(7, EVERYTHING)) == (Decision.NEW, None)
+        assert await outcome(store, page(1, EVERYTHING - 1)) == (Decision.DUPLICATE, 7)
+        assert await store.forget(7) == 1
+        assert await outcome(store, page(1, EVERYTHING - 1)) == (Decision.NEW, None)
+        await store.confirm(1)
+        assert await store.forget(1) == 0
+        assert (await store.stats()).pages == 1
 
 
-def test_the_notice_board_is_the_stores(base):
-    async def scenario() -> None:
-        async with open_store("memory:") as below:
-            store = over(base, below)
-            assert await below.exchange("topic", "one", b"1") == [b"1"]
-            assert sorted(await store.exchange("topic", "two", b"2")) == [b"1", b"2"]
-            assert sorted(await below.exchange("topic", "one", b"3")) == [b"2", b"3"]
-
-    asyncio.run(scenario())
+async def test_the_notice_board_is_the_stores(base):
+    async with open_store("memory:") as below:
+        store = over(base, below)
+        assert await below.exchange("topic", "one", b"1") == [b"1"]
+        assert sorted(await store.exchange("topic", "two", b"2")) == [b"1", b"2"]
+        assert sorted(await below.exchange("topic", "one", b"3")) == [b"2", b"3"]
 
 
-def test_pages_of_the_base_and_then_of_the_store_are_asked_about():
+async def test_pages_of_the_base_and_then_of_the_store_are_asked_about():
     kept = page(1, 1, features=(5, 6, 9), **like(ZEROS))
     other = page(2, EVERYTHING, features=(5, 7, 9), **like("1" * 16))
-
-    async def scenario() -> None:
-        async with open_store("memory:", matching=CONFIRMED) as below:
-            store = Asking(LayeredStore(below, base_of([kept], CONFIRMED)), nothing)
-            assert await outcome(store, other) == (Decision.NEW, None)
-            assert [each.evidence for each in store.asked] == [kept.evidence]
-            third = replace(other, id=3, **like("2" * 16))
-            assert await outcome(store, third) == (Decision.NEW, None)
-            assert [each.evidence for each in store.asked] == [kept.evidence, other.evidence]
-
-    asyncio.run(scenario())
+    async with open_store("memory:", matching=CONFIRMED) as below:
+        store = Asking(LayeredStore(below, base_of([kept], CONFIRMED)), nothing)
+        assert await outcome(store, other) == (Decision.NEW, None)
+        assert [each.evidence for each in store.asked] == [kept.evidence]
+        third = replace(other, id=3, **like("2" * 16))
+        assert await outcome(store, third) == (Decision.NEW, None)
+        assert [each.evidence for each in store.asked] == [kept.evidence, other.evidence]
 
 
 def of_scope(page: Page, scope: str) -> Page:
@@ -107,10 +91,9 @@ def of_scope(page: Page, scope: str) -> Page:
 
 @pytest.mark.parametrize("scope", ["all", "host"])
 @pytest.mark.parametrize("matching", [CONFIRMED, NEAR_CONFIRMED, TWICE_CONFIRMED, BY_FEATURES])
-def test_a_base_judges_as_a_store_that_holds_its_pages(matching, scope):
+async def test_a_base_judges_as_a_store_that_holds_its_pages(matching, scope):
     decisions = Counter()
-
-    async def scenario(seed: int) -> None:
+    for seed in range(4):
         site = Site(seed, matching)
         pages = [of_scope(site.page(), scope) for _ in range(70)]
         if not matching.sketch:  # nothing else tells a digest from a fingerprint
@@ -131,9 +114,6 @@ def test_a_base_judges_as_a_store_that_holds_its_pages(matching, scope):
             verdict = base.check(each, decide(each))
             decisions[wanted.decision] += 1
             assert verdict == (None if wanted.decision is Decision.NEW else wanted)
-
-    for seed in range(4):
-        asyncio.run(scenario(seed))
     assert len(decisions) >= (3 if scope == "all" else 2)
 
 

@@ -1,9 +1,5 @@
 """What is particular to ``memory:``."""
 
-from __future__ import annotations
-
-import asyncio
-
 import pytest
 from store_registry import page
 
@@ -17,16 +13,11 @@ def test_a_place_in_memory_is_an_error(uri):
         open_store(uri)
 
 
-def test_bytes_are_counted():
-    async def scenario() -> None:
-        async with open_store("memory:", expected_pages=1000) as store:
-            before = (await store.stats()).memory_bytes
-            for number in range(1000):
-                url = f"https://a.example/{number:080}"
-                await store.check_and_add(
-                    page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=url)
-                )
-            grown = (await store.stats()).memory_bytes - before
-            assert 1000 * (98 + 32) < grown < 1000 * 98 + 300_000
-
-    asyncio.run(scenario())
+async def test_bytes_are_counted():
+    async with open_store("memory:", expected_pages=1000) as store:
+        before = (await store.stats()).memory_bytes
+        for number in range(1000):
+            url = f"https://a.example/{number:080}"
+            await store.check_and_add(page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=url))
+        grown = (await store.stats()).memory_bytes - before
+        assert 1000 * (98 + 32) < grown < 1000 * 98 + 300_000

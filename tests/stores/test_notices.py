@@ -1,8 +1,5 @@
 """The notice board: who reads what, what stays where it has bounds, and what is written."""
 
-from __future__ import annotations
-
-import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -76,42 +73,32 @@ def written(path: Path) -> list[tuple[str, str, bytes]]:
         return connection.execute(query).fetchall()
 
 
-def test_a_file_holds_what_the_board_holds(tmp_path):
-    path = tmp_path / "pages.db"
-
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            for number in range(MAX_MEMBERS + 5):
-                await store.exchange("ü", str(number), bytes([number]))
-            await store.exchange("ü", "7", b"new")
-        expected = [("ü", str(n), bytes([n])) for n in range(5, MAX_MEMBERS + 5) if n != 7]
-        assert written(path) == [*expected, ("ü", "7", b"new")]
-        # Read in the order of posting: the next one to go is the fifth.
-        async with open_store(f"sqlite:{path}", namespace="other") as store:
-            assert await store.exchange("ü", "9", b"x") == [b"x"]
-        async with open_store(f"sqlite:{path}") as store:
-            values = await store.exchange("ü", "another", b"!")
-            assert len(values) == MAX_MEMBERS
-            assert bytes([5]) not in values
-        assert ("ü", "5", b"\5") not in written(path)
-        # Clearing another namespace leaves them.
-        async with sqlite_admin(f"sqlite:{path}") as admin:
-            await admin.clear("other")
-            assert ("ü", "9", b"x") not in written(path)
-            assert len(written(path)) == MAX_MEMBERS
-            await admin.clear("default")
-            assert written(path) == []
-
-    asyncio.run(scenario())
+async def test_a_file_holds_what_the_board_holds(path):
+    async with open_store(f"sqlite:{path}") as store:
+        for number in range(MAX_MEMBERS + 5):
+            await store.exchange("ü", str(number), bytes([number]))
+        await store.exchange("ü", "7", b"new")
+    expected = [("ü", str(n), bytes([n])) for n in range(5, MAX_MEMBERS + 5) if n != 7]
+    assert written(path) == [*expected, ("ü", "7", b"new")]
+    # Read in the order of posting: the next one to go is the fifth.
+    async with open_store(f"sqlite:{path}", namespace="other") as store:
+        assert await store.exchange("ü", "9", b"x") == [b"x"]
+    async with open_store(f"sqlite:{path}") as store:
+        values = await store.exchange("ü", "another", b"!")
+        assert len(values) == MAX_MEMBERS
+        assert bytes([5]) not in values
+    assert ("ü", "5", b"\5") not in written(path)
+    # Clearing another namespace leaves them.
+    async with sqlite_admin(f"sqlite:{path}") as admin:
+        await admin.clear("other")
+        assert ("ü", "9", b"x") not in written(path)
+        assert len(written(path)) == MAX_MEMBERS
+        await admin.clear("default")
+        assert written(path) == []
 
 
-def test_a_file_where_nothing_was_posted_has_no_board(tmp_path):
-    path = tmp_path / "pages.db"
-
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}"):
-            pass
-
-    asyncio.run(scenario())
+async def test_a_file_where_nothing_was_posted_has_no_board(path):
+    async with open_store(f"sqlite:{path}"):
+        pass
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         written(path)

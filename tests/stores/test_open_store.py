@@ -1,12 +1,8 @@
 """Opening a store: which URIs and parameters are taken, and how others add a scheme."""
 
-from __future__ import annotations
-
-import asyncio
-
 import pytest
 from store_model import ModelStore
-from store_registry import PLACES, outcome, page
+from store_registry import on, outcome, page
 
 from scrapy_neardup.errors import ConfigurationError, StoreUnavailableError
 from scrapy_neardup.stores import SCHEMES, Store, StoreOptions, StoreStats, open_store
@@ -38,34 +34,30 @@ def test_the_scheme_may_be_written_in_capitals():
     assert isinstance(open_store("MEMORY:"), MemoryStore)
 
 
-@pytest.mark.parametrize("name", ["memory", "sqlite"])
-def test_an_embedded_store_must_be_open(name):
-    async def scenario(uri: str, survives: bool) -> None:
-        store = open_store(uri)
+@on("memory", "sqlite")
+async def test_an_embedded_store_must_be_open(place):
+    store = open_store(place.uri)
+    await store.close()
+    for number in range(2):
+        for call in (
+            store.check_and_add(page(1, 2)),
+            store.confirm(1),
+            store.forget(1),
+            store.stats(),
+        ):
+            with pytest.raises(StoreUnavailableError, match=r"(memory|pages\.db) isn't open"):
+                await call
+        await store.open()
+        expected = Decision.SEEN if place.survives and number else Decision.NEW
+        assert (await store.check_and_add(page(1, 2))).decision is expected
+        await store.open()
+        assert (await store.stats()).pages == 1
+        await store.confirm(1)
         await store.close()
-        for number in range(2):
-            for call in (
-                store.check_and_add(page(1, 2)),
-                store.confirm(1),
-                store.forget(1),
-                store.stats(),
-            ):
-                with pytest.raises(StoreUnavailableError, match=r"(memory|pages\.db) isn't open"):
-                    await call
-            await store.open()
-            expected = Decision.SEEN if survives and number else Decision.NEW
-            assert (await store.check_and_add(page(1, 2))).decision is expected
-            await store.open()
-            assert (await store.stats()).pages == 1
-            await store.confirm(1)
-            await store.close()
-            await store.close()
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri, place.survives))
+        await store.close()
 
 
-def test_others_can_add_a_store(monkeypatch):
+async def test_others_can_add_a_store(monkeypatch):
     class ListStore(Store):
         """The model behind the interface."""
 
@@ -91,15 +83,12 @@ def test_others_can_add_a_store(monkeypatch):
             pages, pending, dropped = self.model.counts()
             return StoreStats(pages=pages, pending=pending, dropped=dropped, overflowed=0)
 
-    async def scenario() -> None:
-        async with open_store("list:whatever//?", max_distance=2) as store:
-            assert store.uri == "list:whatever//?"
-            assert await outcome(store, page(1, 0b000)) == (Decision.NEW, None)
-            assert await outcome(store, page(2, 0b011)) == (Decision.DUPLICATE, 1)
-            assert await outcome(store, page(3, 0b111)) == (Decision.NEW, None)
-            await store.confirm(1)
-            assert await store.forget(1) == 0
-            assert (await store.stats()).pages == 2
-
     monkeypatch.setitem(SCHEMES, "list", ListStore)
-    asyncio.run(scenario())
+    async with open_store("list:whatever//?", max_distance=2) as store:
+        assert store.uri == "list:whatever//?"
+        assert await outcome(store, page(1, 0b000)) == (Decision.NEW, None)
+        assert await outcome(store, page(2, 0b011)) == (Decision.DUPLICATE, 1)
+        assert await outcome(store, page(3, 0b111)) == (Decision.NEW, None)
+        await store.confirm(1)
+        assert await store.forget(1) == 0
+        assert (await store.stats()).pages == 2

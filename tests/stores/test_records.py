@@ -1,7 +1,5 @@
 """Partitions, and the record of an entry."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Loops beside the crawl end when they are told to, whatever a step does with a cancellation."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 
@@ -12,110 +10,92 @@ from scrapy_neardup.stores.redis import store as redis_background
 from scrapy_neardup.stores.redis.store import Background
 
 
-def test_a_step_that_swallows_a_cancellation_is_the_last_one():
-    async def scenario() -> None:
-        steps = 0
-        under_way = asyncio.Event()
+async def test_a_step_that_swallows_a_cancellation_is_the_last_one():
+    steps = 0
+    under_way = asyncio.Event()
 
-        async def step() -> None:
-            nonlocal steps
-            steps += 1
-            under_way.set()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(60)
+    async def step() -> None:
+        nonlocal steps
+        steps += 1
+        under_way.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
 
-        background = Background()
-        background.start(step, 0.001)
-        await under_way.wait()
-        await asyncio.wait_for(background.close(), 30)
-        assert steps == 1
-
-    asyncio.run(scenario())
+    background = Background()
+    background.start(step, 0.001)
+    await under_way.wait()
+    await asyncio.wait_for(background.close(), 30)
+    assert steps == 1
 
 
-def test_a_step_that_does_not_end_is_not_waited_for(monkeypatch):
-    async def scenario() -> None:
-        under_way, allowed = asyncio.Event(), asyncio.Event()
-
-        async def step() -> None:
-            under_way.set()
-            while not allowed.is_set():
-                with contextlib.suppress(asyncio.CancelledError):
-                    await allowed.wait()
-
-        background = Background()
-        background.start(step, 0.001)
-        await under_way.wait()
-        await asyncio.wait_for(background.close(), 30)
-        allowed.set()
-
+async def test_a_step_that_does_not_end_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(redis_background, "MAX_END", 0.05)
-    asyncio.run(scenario())
+    under_way, allowed = asyncio.Event(), asyncio.Event()
+
+    async def step() -> None:
+        under_way.set()
+        while not allowed.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await allowed.wait()
+
+    background = Background()
+    background.start(step, 0.001)
+    await under_way.wait()
+    await asyncio.wait_for(background.close(), 30)
+    allowed.set()
 
 
 @pytest.mark.parametrize("started", [False, True])
-def test_it_ends_between_two_steps(started):
-    async def scenario() -> None:
-        background = Background()
-        if started:
-            background.start(lambda: asyncio.sleep(0), 3600)
-        await asyncio.wait_for(background.close(), 30)
-
-    asyncio.run(scenario())
+async def test_it_ends_between_two_steps(started):
+    background = Background()
+    if started:
+        background.start(lambda: asyncio.sleep(0), 3600)
+    await asyncio.wait_for(background.close(), 30)
 
 
-def test_steps_go_on_while_the_server_is_away():
-    async def scenario() -> None:
-        steps = 0
-        enough = asyncio.Event()
+async def test_steps_go_on_while_the_server_is_away():
+    steps = 0
+    enough = asyncio.Event()
 
-        async def step() -> None:
-            nonlocal steps
-            steps += 1
-            if steps == 3:
-                enough.set()
-            raise StoreUnavailableError("away")
+    async def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 3:
+            enough.set()
+        raise StoreUnavailableError("away")
 
-        background = Background()
-        background.start(step, 0.001)
-        await asyncio.wait_for(enough.wait(), 30)
-        await background.close()
-
-    asyncio.run(scenario())
+    background = Background()
+    background.start(step, 0.001)
+    await asyncio.wait_for(enough.wait(), 30)
+    await background.close()
 
 
-def test_jobs_are_ended_by_close_and_left_undone_without_a_server():
-    async def scenario() -> None:
-        done = []
+async def test_jobs_are_ended_by_close_and_left_undone_without_a_server():
+    done = []
 
-        async def job(name: str, error: Exception | None = None) -> None:
-            await asyncio.sleep(0.01)
-            if error:
-                raise error
-            done.append(name)
+    async def job(name: str, error: Exception | None = None) -> None:
+        await asyncio.sleep(0.01)
+        if error:
+            raise error
+        done.append(name)
 
-        background = Background()
-        background.soon(job("one"))
-        background.soon(job("two", StoreUnavailableError("away")))
-        background.soon(job("three"))
-        await background.close()
-        assert done == ["one", "three"]
-
-    asyncio.run(scenario())
+    background = Background()
+    background.soon(job("one"))
+    background.soon(job("two", StoreUnavailableError("away")))
+    background.soon(job("three"))
+    await background.close()
+    assert done == ["one", "three"]
 
 
-def test_a_step_that_is_refused_is_taken_again():
-    async def scenario() -> None:
-        taken = asyncio.Queue()
+async def test_a_step_that_is_refused_is_taken_again():
+    taken = asyncio.Queue()
 
-        async def step() -> None:
-            await taken.put(None)
-            raise StoreError("this user may not")
+    async def step() -> None:
+        await taken.put(None)
+        raise StoreError("this user may not")
 
-        background = Background()
-        background.start(step, 0.001)
-        for _ in range(3):
-            await asyncio.wait_for(taken.get(), 30)
-        await background.close()
-
-    asyncio.run(scenario())
+    background = Background()
+    background.start(step, 0.001)
+    for _ in range(3):
+        await asyncio.wait_for(taken.get(), 30)
+    await background.close()

@@ -3,8 +3,6 @@
 ``python -m pytest -m stress tests/stores/test_redis_cluster.py`` runs the long ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -99,9 +97,9 @@ def test_a_long_storm(name, record_property):
     "matching", [Matching(), pytest.param(CONFIRMED, marks=pytest.mark.stress)], ids=str
 )
 @pytest.mark.parametrize("control", [ProbeThenAdd, DropIfAnythingWasSeen, NeverWound])
-def test_the_judge_finds_what_simple_protocols_do_wrong(control, matching):
+async def test_the_judge_finds_what_simple_protocols_do_wrong(control, matching):
     storm = replace(WEATHER["plain"][0], matching=matching)
-    assert judge(storm, asyncio.run(rage(shared_cluster().uri, storm, control, FOUR))).wrong
+    assert judge(storm, await rage(shared_cluster().uri, storm, control, FOUR)).wrong
 
 
 @contextmanager
@@ -152,8 +150,8 @@ def test_scripts_flushed_in_a_storm():
         check(Storm(seed=8, pages=80, matching=BY_FEATURES), FOUR, cluster)
 
 
-def test_a_master_is_killed_and_its_replica_takes_over():
-    async def scenario(cluster: RedisCluster) -> None:
+async def test_a_master_is_killed_and_its_replica_takes_over():
+    with running_cluster(masters=3, replicas=3) as cluster:
         async with open_store(cluster.uri) as store:
             prints = [n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 61)]
             for number, one in enumerate(prints[:30]):
@@ -178,11 +176,8 @@ def test_a_master_is_killed_and_its_replica_takes_over():
                 verdict = await store.check_and_add(page(number + 100, one ^ 1))
                 assert verdict.decision is Decision.DUPLICATE
 
-    with running_cluster(masters=3, replicas=3) as cluster:
-        asyncio.run(scenario(cluster))
 
-
-def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_all():
+async def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_all():
     """redis-py closes them all where it reads the map of slots again."""
     cluster = shared_cluster()
 
@@ -194,97 +189,85 @@ def test_connections_that_are_closed_under_load_are_made_anew_and_that_is_all():
         stats = [node.client().info("stats") for node in cluster.masters]
         return sum(each["total_connections_received"] for each in stats)
 
-    async def scenario(uri: str) -> tuple[int, int]:
-        async with open_store(uri, namespace="reset") as store:
-            fingerprints = iter(n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 801))
+    async with open_store(cluster.uri, namespace="reset") as store:
+        fingerprints = iter(n * 0x9E3779B97F4A7C15 % 2**64 for n in range(1, 801))
 
-            async def judge_all() -> None:
-                for one in fingerprints:
-                    with suppress(StoreUnavailableError):  # a call that was under way
-                        await store.check_and_add(page(one, one))
+        async def judge_all() -> None:
+            for one in fingerprints:
+                with suppress(StoreUnavailableError):  # a call that was under way
+                    await store.check_and_add(page(one, one))
 
-            judging = asyncio.gather(*(judge_all() for _ in range(64)))
-            await asyncio.sleep(0.3)
-            before = moved(), connected()
-            await store._client.aclose()
-            try:  # redis-py 5 may go on to close, for each call that fails, those of all others
-                await asyncio.wait_for(judging, 100)
-            except TimeoutError:
-                pytest.fail(f"not over after 100 s, {connected() - before[1]:,} connections")
-            return moved() - before[0], connected() - before[1]
-
-    answered_moved, connections = asyncio.run(scenario(cluster.uri))
+        judging = asyncio.gather(*(judge_all() for _ in range(64)))
+        await asyncio.sleep(0.3)
+        before = moved(), connected()
+        await store._client.aclose()
+        try:  # redis-py 5 may go on to close, for each call that fails, those of all others
+            await asyncio.wait_for(judging, 100)
+        except TimeoutError:
+            pytest.fail(f"not over after 100 s, {connected() - before[1]:,} connections")
+        answered_moved, connections = moved() - before[0], connected() - before[1]
     # As many as calls can be under way, and connections be open, a few times over.
     assert answered_moved < 200
     assert connections < 600
 
 
-def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, namespace="cancelled") as store:
-            for number in range(40):
-                call = asyncio.create_task(store.check_and_add(page(number, 2**63 + number)))
-                await asyncio.sleep(0.0005 * (number % 10))
-                call.cancel()
-                await asyncio.gather(call, return_exceptions=True)
-            store._held.clear()
-            await asyncio.sleep(0.6)
-            verdict = await store.check_and_add(page(1000, 2**63))
-            assert verdict.decision is Decision.NEW
-            assert (await store.check_and_add(page(1001, 2**63))).decision is Decision.DUPLICATE
-
+async def test_whoever_gives_up_leaves_what_lapses(monkeypatch):
     monkeypatch.setattr(protocol, "ATTEMPT_LEASE", 0.3)
     monkeypatch.setattr(shared, "LEASE", 0.5)
-    asyncio.run(scenario(shared_cluster().uri))
+    async with open_store(shared_cluster().uri, namespace="cancelled") as store:
+        for number in range(40):
+            call = asyncio.create_task(store.check_and_add(page(number, 2**63 + number)))
+            await asyncio.sleep(0.0005 * (number % 10))
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+        store._held.clear()
+        await asyncio.sleep(0.6)
+        verdict = await store.check_and_add(page(1000, 2**63))
+        assert verdict.decision is Decision.NEW
+        assert (await store.check_and_add(page(1001, 2**63))).decision is Decision.DUPLICATE
 
 
-def test_to_wound_ends_what_is_pending_and_nothing_that_is_kept():
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, namespace="wounded") as store:
-            attempts = store._attempts
-            for number, commits, looks in (
-                (1, False, [b"pending", b"gone", b"gone"]),
-                (2, True, [b"kept", b"kept", b"kept"]),
-            ):
-                arrived = ClusterPage.of(page(number, number * GOLDEN % 2**64), FOUR)
-                one = Attempt.new(arrived.key)
-                assert (await attempts.claim(one, arrived, 60)).granted
-                if commits:
-                    assert await attempts.commit(one, 60)
-                for wound, state in zip((False, True, False), looks, strict=True):
-                    entry = await attempts.look_at(one, wound=wound, body=False)
-                    assert entry.state == state
-                assert await attempts.commit(one, 60) is commits
-
-    asyncio.run(scenario(shared_cluster().uri))
+async def test_to_wound_ends_what_is_pending_and_nothing_that_is_kept():
+    async with open_store(shared_cluster().uri, namespace="wounded") as store:
+        attempts = store._attempts
+        for number, commits, looks in (
+            (1, False, [b"pending", b"gone", b"gone"]),
+            (2, True, [b"kept", b"kept", b"kept"]),
+        ):
+            arrived = ClusterPage.of(page(number, number * GOLDEN % 2**64), FOUR)
+            one = Attempt.new(arrived.key)
+            assert (await attempts.claim(one, arrived, 60)).granted
+            if commits:
+                assert await attempts.commit(one, 60)
+            for wound, state in zip((False, True, False), looks, strict=True):
+                entry = await attempts.look_at(one, wound=wound, body=False)
+                assert entry.state == state
+            assert await attempts.commit(one, 60) is commits
 
 
-def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
+async def test_a_renewal_that_fails_keeps_no_other_from_its_own(monkeypatch):
     class Failing(ClusterCalls):
         async def call(self, verb, key, *arguments):
             if verb == "settle" and arguments[0] == GOLDEN.to_bytes(8, "big"):
                 raise StoreUnavailableError("its master is away")
             return await super().call(verb, key, *arguments)
 
-    async def scenario(uri: str) -> list[Decision]:
-        async with open_store(uri, namespace="renewed") as store:
-            for number in range(1, 6):
-                verdict = await store.check_and_add(page(number, number * GOLDEN % 2**64))
-                assert verdict.decision is Decision.NEW
-            await asyncio.sleep(2)
-            await store._renew()
-            await asyncio.sleep(2)
-            others = [page(number + 100, number * GOLDEN % 2**64) for number in range(1, 6)]
-            return [(await store.check_and_add(each)).decision for each in others]
-
     monkeypatch.setattr(shared, "LEASE", 3.0)
     monkeypatch.setattr(RedisClusterStore, "calls_class", Failing)
-    lapsed, *renewed = asyncio.run(scenario(shared_cluster().uri))
+    async with open_store(shared_cluster().uri, namespace="renewed") as store:
+        for number in range(1, 6):
+            verdict = await store.check_and_add(page(number, number * GOLDEN % 2**64))
+            assert verdict.decision is Decision.NEW
+        await asyncio.sleep(2)
+        await store._renew()
+        await asyncio.sleep(2)
+        others = [page(number + 100, number * GOLDEN % 2**64) for number in range(1, 6)]
+        lapsed, *renewed = [(await store.check_and_add(each)).decision for each in others]
     assert lapsed is Decision.NEW
     assert set(renewed) == {Decision.DUPLICATE}
 
 
-def test_leases_are_renewed_together(monkeypatch):
+async def test_leases_are_renewed_together(monkeypatch):
     """One after the other they would take as many round trips as a crawler has pages."""
     under_way, most = 0, 0
 
@@ -297,41 +280,34 @@ def test_leases_are_renewed_together(monkeypatch):
             under_way -= 1
             return reply
 
-    async def scenario(uri: str) -> None:
-        nonlocal most
-        async with open_store(uri, namespace="together") as store:
-            for number in range(1, 13):
-                await store.check_and_add(page(number, number * GOLDEN % 2**64))
-            most = 0
-            await store._renew()
-
     monkeypatch.setattr(RedisClusterStore, "calls_class", Counting)
-    asyncio.run(scenario(shared_cluster().uri))
+    async with open_store(shared_cluster().uri, namespace="together") as store:
+        for number in range(1, 13):
+            await store.check_and_add(page(number, number * GOLDEN % 2**64))
+        most = 0
+        await store._renew()
     assert most >= 12
 
 
-def test_closed_while_calls_are_under_way():
-    async def scenario(uri: str) -> None:
-        store = open_store(uri, namespace="closed")
-        await store.open()
-        calls = [
-            asyncio.create_task(store.check_and_add(page(n, n << 40 | n << 20))) for n in range(60)
-        ]
-        for _ in range(3):  # they have been sent, and none was answered
-            await asyncio.sleep(0)
-        await store.close()
-        results = await asyncio.gather(*calls, return_exceptions=True)
-        failures = [result for result in results if isinstance(result, Exception)]
-        assert failures
-        assert {type(failure) for failure in failures} == {StoreUnavailableError}
-        with pytest.raises(StoreUnavailableError, match="closed"):
-            await store.check_and_add(page(1, 1))
-
-    asyncio.run(scenario(shared_cluster().uri))
+async def test_closed_while_calls_are_under_way():
+    store = open_store(shared_cluster().uri, namespace="closed")
+    await store.open()
+    calls = [
+        asyncio.create_task(store.check_and_add(page(n, n << 40 | n << 20))) for n in range(60)
+    ]
+    for _ in range(3):  # they have been sent, and none was answered
+        await asyncio.sleep(0)
+    await store.close()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    failures = [result for result in results if isinstance(result, Exception)]
+    assert failures
+    assert {type(failure) for failure in failures} == {StoreUnavailableError}
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        await store.check_and_add(page(1, 1))
 
 
 @pytest.mark.parametrize("error", [AttributeError("no writer"), ConnectionResetError("gone")])
-def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_store(error):
+async def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_store(error):
     """redis-py itself fails where a connection goes while it is being set up."""
 
     class Client:
@@ -340,10 +316,10 @@ def test_whatever_a_client_raises_while_a_node_goes_is_a_failure_of_the_store(er
 
     calls = ClusterCalls(Client(), "redis+cluster://a.example", {"look": ""}, None)
     with pytest.raises(StoreUnavailableError, match=str(error)):
-        asyncio.run(calls.call("look", "key"))
+        await calls.call("look", "key")
 
 
-def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed():
+async def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed():
     """redis-py 5 makes its nodes anew when it is reset, and forgets those that calls still use."""
 
     class Node:
@@ -368,15 +344,12 @@ def test_what_a_node_has_opened_that_is_no_longer_the_client_s_is_closed():
             assert node_name == Node.name
             return self.node
 
-    async def scenario() -> None:
-        calls = ClusterCalls(client, "redis+cluster://a.example", {"look": ""}, None)
-        for _ in range(2):
-            two = asyncio.gather(calls.call("look", "one"), calls.call("look", "other"))
-            assert await two == [b"done", b"done"]
-
     oldest, client, newest = Node(), Client(), Node()
     middle = client.node
     used, closed = [], []
-    asyncio.run(scenario())
+    calls = ClusterCalls(client, "redis+cluster://a.example", {"look": ""}, None)
+    for _ in range(2):
+        two = asyncio.gather(calls.call("look", "one"), calls.call("look", "other"))
+        assert await two == [b"done", b"done"]
     assert used == [middle, newest]
     assert closed == [middle]

@@ -1,7 +1,5 @@
 """The Lua side: permutations bit by bit, and every verdict as brute force gives it."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 
@@ -116,7 +114,7 @@ async def judge_all(uri: str, layout: Layout, prints: list[int]) -> list[tuple[i
 
 @on_every_binary
 @pytest.mark.parametrize("pages", [2_000, pytest.param(40_000, marks=pytest.mark.stress)])
-def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
+async def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
     monkeypatch.setattr(calls, "_UNDER_WAY", 1)
     prints = collection(pages)
     wanted = brute_force(prints)
@@ -126,27 +124,24 @@ def test_every_verdict_is_that_of_brute_force(pages, binary, monkeypatch):
             Layout(K, 3, split=4, parts=2),
             Layout(K, 5, split=4),
         ):
-            answers = asyncio.run(judge_all(server.uri, layout, prints))
+            answers = await judge_all(server.uri, layout, prints)
             assert answers == wanted
         # Buckets were split again and again: that is what the threshold is for.
         fields = server.client().hkeys("nd:exact-10:t1:00")
         assert max(field[0] for field in fields) >= 5
 
 
-def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
-    async def scenario(uri: str) -> None:
-        options = StoreOptions(namespace="full")
-        async with RedisStore(uri, options, layout=Layout(K, 4, cap=40)) as store:
-            await check_full_buckets(store, 40)
-
+async def test_a_page_whose_buckets_are_full_is_kept_and_not_remembered():
     shared_server().client().flushall()
-    asyncio.run(scenario(shared_server().uri))
+    options = StoreOptions(namespace="full")
+    async with RedisStore(shared_server().uri, options, layout=Layout(K, 4, cap=40)) as store:
+        await check_full_buckets(store, 40)
 
 
-def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
+async def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
     """Without features nothing else leads to them, and none of them is left in the end."""
-
-    async def scenario(server: RedisServer) -> None:
+    with PLACES["redis"]():
+        server = shared_server()
         async with RedisStore(server.uri, StoreOptions(namespace="shell")) as store:
             ids = [random.Random(n).getrandbits(64) for n in range(MAX_COMPARED + 20)]
             shells = [page(one, 7) for one in ids]
@@ -164,6 +159,3 @@ def test_pages_beyond_a_crowd_are_known_by_themselves_alone():
             b"nd:shell:schema",
             b"nd:shell:counters",
         }
-
-    with PLACES["redis"]():
-        asyncio.run(scenario(shared_server()))

@@ -1,21 +1,12 @@
 """What goes wrong between us and Redis mid-crawl: with a real server, and it heals by itself."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 
 import pytest
 import redis
-from redis_servers import (
-    SLOTS,
-    RedisCluster,
-    RedisServer,
-    running_cluster,
-    shared_cluster,
-    shared_server,
-)
-from store_registry import PLACES, SOMETHING, decision, healed, page
+from redis_servers import SLOTS, RedisServer, running_cluster, shared_cluster, shared_server
+from store_registry import SOMETHING, decision, healed, on, page
 
 from scrapy_neardup.errors import StoreMismatchError, StoreUnavailableError
 from scrapy_neardup.stores import open_store
@@ -26,55 +17,45 @@ from scrapy_neardup.verdict import Decision, Verdict
 PATIENCE = "?socket_timeout=0.5"
 
 
-def test_killed_and_started_again():
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri) as store:
-            assert await decision(store, 1) is Decision.NEW
-            server.stop(9)
-            with pytest.raises(StoreUnavailableError, match=str(server.port)):
-                await decision(store, 2)
-            server.start()
-            # It came back empty and without scripts.
-            assert await decision(store, 3) is Decision.NEW
-            assert await decision(store, 4) is Decision.DUPLICATE
-            # Restarted between two calls: the dead connection isn't used.
-            server.stop()
-            server.start()
-            await asyncio.sleep(0.05)
-            assert await decision(store, 5) is Decision.NEW
-
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
+async def test_killed_and_started_again(server):
+    async with open_store(server.uri) as store:
+        assert await decision(store, 1) is Decision.NEW
+        server.stop(9)
+        with pytest.raises(StoreUnavailableError, match=str(server.port)):
+            await decision(store, 2)
+        server.start()
+        # It came back empty and without scripts.
+        assert await decision(store, 3) is Decision.NEW
+        assert await decision(store, 4) is Decision.DUPLICATE
+        # Restarted between two calls: the dead connection isn't used.
+        server.stop()
+        server.start()
+        await asyncio.sleep(0.05)
+        assert await decision(store, 5) is Decision.NEW
 
 
-def test_scripts_flushed():
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri) as store:
-            server.client().script_flush()
-            verdicts = await asyncio.gather(*(decision(store, n) for n in range(100)))
-            assert verdicts.count(Decision.NEW) == 1
-            assert verdicts.count(Decision.DUPLICATE) == 99
-
+async def test_scripts_flushed():
     shared_server().client().flushall()
-    asyncio.run(scenario(shared_server()))
+    server = shared_server()
+    async with open_store(server.uri) as store:
+        server.client().script_flush()
+        verdicts = await asyncio.gather(*(decision(store, n) for n in range(100)))
+        assert verdicts.count(Decision.NEW) == 1
+        assert verdicts.count(Decision.DUPLICATE) == 99
 
 
-def test_a_server_that_stands_still():
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri + PATIENCE) as store:
-            server.pause()
-            calls = (decision(store, n) for n in range(3))
-            results = await asyncio.gather(*calls, return_exceptions=True)
-            assert {type(result) for result in results} == {StoreUnavailableError}
-            server.resume()
-            assert await healed(lambda: decision(store, 5)) in {Decision.NEW, Decision.DUPLICATE}
-
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
+async def test_a_server_that_stands_still(server):
+    async with open_store(server.uri + PATIENCE) as store:
+        server.pause()
+        calls = (decision(store, n) for n in range(3))
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(result) for result in results} == {StoreUnavailableError}
+        server.resume()
+        assert await healed(lambda: decision(store, 5)) in {Decision.NEW, Decision.DUPLICATE}
 
 
-def test_a_replica_takes_no_pages():
-    async def scenario(server: RedisServer, master: RedisServer) -> None:
+async def test_a_replica_takes_no_pages():
+    with RedisServer() as server, RedisServer() as master:
         async with open_store(server.uri) as store:
             server.client().replicaof("127.0.0.1", master.port)
             with pytest.raises(StoreUnavailableError, match="read-only replica"):
@@ -82,28 +63,25 @@ def test_a_replica_takes_no_pages():
             server.client().replicaof("NO", "ONE")
             assert await healed(lambda: decision(store, 2)) is Decision.NEW
 
-    with RedisServer() as server, RedisServer() as master:
-        asyncio.run(scenario(server, master))
+
+async def test_a_full_server(server):
+    client = server.client()
+    async with open_store(server.uri) as store:
+        assert await decision(store, 1) is Decision.NEW
+        client.config_set("maxmemory", "1")
+        with pytest.raises(StoreUnavailableError, match="is full"):
+            await decision(store, 2, ~SOMETHING & 2**64 - 1)
+        client.config_set("maxmemory", "0")
+        assert await decision(store, 2) is Decision.DUPLICATE
+        assert (await store.stats()).pages == 1
 
 
-def test_a_full_server():
-    async def scenario(server: RedisServer) -> None:
-        client = server.client()
-        async with open_store(server.uri) as store:
-            assert await decision(store, 1) is Decision.NEW
-            client.config_set("maxmemory", "1")
-            with pytest.raises(StoreUnavailableError, match="is full"):
-                await decision(store, 2, ~SOMETHING & 2**64 - 1)
-            client.config_set("maxmemory", "0")
-            assert await decision(store, 2) is Decision.DUPLICATE
-            assert (await store.stats()).pages == 1
+async def test_a_script_of_others_runs_for_ever():
+    def run_for_ever() -> None:
+        with pytest.raises(redis.ResponseError):
+            server.client(socket_timeout=30).eval("while true do end", 0)
 
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
-
-
-def test_a_script_of_others_runs_for_ever():
-    async def scenario(server: RedisServer) -> None:
+    with RedisServer("--lua-time-limit", "50") as server:
         async with open_store(server.uri) as store:
             busy = threading.Thread(target=run_for_ever)
             busy.start()
@@ -114,56 +92,40 @@ def test_a_script_of_others_runs_for_ever():
             busy.join()
             assert await healed(lambda: decision(store, 2)) is Decision.NEW
 
-    def run_for_ever() -> None:
-        with pytest.raises(redis.ResponseError):
-            server.client(socket_timeout=30).eval("while true do end", 0)
 
-    with RedisServer("--lua-time-limit", "50") as server:
-        asyncio.run(scenario(server))
-
-
-def test_callers_that_give_up_disturb_nobody():
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri) as store:
-            calls = [asyncio.create_task(decision(store, n)) for n in range(300)]
-            await asyncio.sleep(0)
-            for call in calls[::3]:
-                call.cancel()
-            results = await asyncio.gather(*calls, return_exceptions=True)
-            left = [result for n, result in enumerate(results) if n % 3]
-            assert set(left) <= {Decision.NEW, Decision.DUPLICATE}
-            assert await decision(store, 1000) is Decision.DUPLICATE
-
+async def test_callers_that_give_up_disturb_nobody():
     shared_server().client().flushall()
-    asyncio.run(scenario(shared_server()))
+    async with open_store(shared_server().uri) as store:
+        calls = [asyncio.create_task(decision(store, n)) for n in range(300)]
+        await asyncio.sleep(0)
+        for call in calls[::3]:
+            call.cancel()
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        left = [result for n, result in enumerate(results) if n % 3]
+        assert set(left) <= {Decision.NEW, Decision.DUPLICATE}
+        assert await decision(store, 1000) is Decision.DUPLICATE
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_closed_while_calls_wait(paused):
-    async def scenario(server: RedisServer) -> None:
-        store = open_store(server.uri + PATIENCE)
-        await store.open()
-        if paused:
-            server.pause()
-        calls = [asyncio.create_task(decision(store, n)) for n in range(300)]
-        await asyncio.sleep(0)
-        await store.close()
-        results = await asyncio.gather(*calls, return_exceptions=True)
-        assert all(isinstance(result, StoreUnavailableError | Decision) for result in results), (
-            results
-        )
-        with pytest.raises(StoreUnavailableError, match="closed"):
-            await decision(store, 1)
-
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
+async def test_closed_while_calls_wait(paused, server):
+    store = open_store(server.uri + PATIENCE)
+    await store.open()
+    if paused:
+        server.pause()
+    calls = [asyncio.create_task(decision(store, n)) for n in range(300)]
+    await asyncio.sleep(0)
+    await store.close()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert all(isinstance(result, StoreUnavailableError | Decision) for result in results), results
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        await decision(store, 1)
 
 
 # Emptied
 
 
 @pytest.mark.parametrize("flushed", [False, True])
-def test_an_emptied_server_gets_the_record_again_or_refuses(flushed):
+async def test_an_emptied_server_gets_the_record_again_or_refuses(flushed, server):
     """Whoever comes first afterwards decides what the namespace is made with."""
 
     def empty(server: RedisServer) -> None:
@@ -173,59 +135,48 @@ def test_an_emptied_server_gets_the_record_again_or_refuses(flushed):
             server.stop(9)
             server.start()
 
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri, max_distance=3) as store:
-            assert await decision(store, 1) is Decision.NEW
-            empty(server)
-            verdicts = await asyncio.gather(*(decision(store, n) for n in range(50)))
-            assert verdicts.count(Decision.NEW) == 1
-            with pytest.raises(StoreMismatchError, match="max_distance is 3 there and 2 here"):
-                async with open_store(server.uri, max_distance=2):
-                    pass
-
-            empty(server)
-            async with open_store(server.uri, max_distance=2) as other:
-                assert await decision(other, 100) is Decision.NEW
-                with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
-                    await decision(store, 3, ~SOMETHING & 2**64 - 1)
-                assert (await other.stats()).pages == 1
-
-    async def other_tables(server: RedisServer) -> None:
-        async with open_store(server.uri, expected_pages=1000) as store:
-            empty(server)
-            async with open_store(server.uri, expected_pages=10**8) as other:
-                for number in range(20):
-                    one, two = (store, other) if number % 2 else (other, store)
-                    fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-                    assert await decision(one, number, fingerprint) is Decision.NEW
-                    assert await decision(two, number + 100, fingerprint ^ 7) is Decision.DUPLICATE
-
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
+    async with open_store(server.uri, max_distance=3) as store:
+        assert await decision(store, 1) is Decision.NEW
         empty(server)
-        asyncio.run(other_tables(server))
+        verdicts = await asyncio.gather(*(decision(store, n) for n in range(50)))
+        assert verdicts.count(Decision.NEW) == 1
+        with pytest.raises(StoreMismatchError, match="max_distance is 3 there and 2 here"):
+            async with open_store(server.uri, max_distance=2):
+                pass
+
+        empty(server)
+        async with open_store(server.uri, max_distance=2) as other:
+            assert await decision(other, 100) is Decision.NEW
+            with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+                await decision(store, 3, ~SOMETHING & 2**64 - 1)
+            assert (await other.stats()).pages == 1
+    empty(server)
+    async with open_store(server.uri, expected_pages=1000) as store:
+        empty(server)
+        async with open_store(server.uri, expected_pages=10**8) as other:
+            for number in range(20):
+                one, two = (store, other) if number % 2 else (other, store)
+                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+                assert await decision(one, number, fingerprint) is Decision.NEW
+                assert await decision(two, number + 100, fingerprint ^ 7) is Decision.DUPLICATE
 
 
-def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypatch):
+@on("redis-cluster")
+async def test_an_emptied_cluster_refuses_whoever_had_other_parameters(monkeypatch, place):
     # A sweep would write the record again.
     monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 3600.0)
-
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, max_distance=3) as store:
-            assert await decision(store, 1) is Decision.NEW
-            for node in shared_cluster().masters:
-                node.client().flushall()
-                node.client().script_flush()  # as after a restart
-            async with open_store(uri, max_distance=2) as other:
-                assert await decision(other, 1) is Decision.NEW
-                with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
-                    await decision(store, 2)
-
-    with PLACES["redis-cluster"]() as place:
-        asyncio.run(scenario(place.uri))
+    async with open_store(place.uri, max_distance=3) as store:
+        assert await decision(store, 1) is Decision.NEW
+        for node in shared_cluster().masters:
+            node.client().flushall()
+            node.client().script_flush()  # as after a restart
+        async with open_store(place.uri, max_distance=2) as other:
+            assert await decision(other, 1) is Decision.NEW
+            with pytest.raises(StoreMismatchError, match="max_distance is 2 there and 3 here"):
+                await decision(store, 2)
 
 
-def test_behind_a_slow_reply_no_call_waits(monkeypatch):
+async def test_behind_a_slow_reply_no_call_waits(monkeypatch):
     """Of forty calls in half a second, with replies of a second, none waits for two of them."""
     execute = PatientRedis.execute_command
 
@@ -234,29 +185,25 @@ def test_behind_a_slow_reply_no_call_waits(monkeypatch):
             await asyncio.sleep(1)
         return await execute(self, *arguments, **options)
 
-    async def scenario(server: RedisServer) -> None:
-        async with open_store(server.uri) as store:
-            monkeypatch.setattr(PatientRedis, "execute_command", slow)
-            clock, seconds = asyncio.get_running_loop().time, []
-
-            async def judge(number: int) -> None:
-                await asyncio.sleep(number / 80)
-                start = clock()
-                await store.check_and_add(page(number, number * 0x9E3779B97F4A7C15 % 2**64))
-                seconds.append(clock() - start)
-
-            await asyncio.gather(*map(judge, range(40)))
-            assert max(seconds) < 1.5
-            monkeypatch.undo()
-
     shared_server().client().flushall()
-    asyncio.run(scenario(shared_server()))
+    async with open_store(shared_server().uri) as store:
+        monkeypatch.setattr(PatientRedis, "execute_command", slow)
+        clock, seconds = asyncio.get_running_loop().time, []
+
+        async def judge(number: int) -> None:
+            await asyncio.sleep(number / 80)
+            start = clock()
+            await store.check_and_add(page(number, number * 0x9E3779B97F4A7C15 % 2**64))
+            seconds.append(clock() - start)
+
+        await asyncio.gather(*map(judge, range(40)))
+        assert max(seconds) < 1.5
+        monkeypatch.undo()
 
 
-def test_a_master_that_is_reset():
+async def test_a_master_that_is_reset():
     """``CLUSTER RESET`` takes a master's slots: calls fail until it has them again."""
-
-    async def scenario(cluster: RedisCluster) -> None:
+    with running_cluster() as cluster:
         first, *others = cluster.masters
         async with open_store(cluster.uri + PATIENCE) as store:
             kept = [number * 0x9E3779B97F4A7C15 % 2**64 for number in range(1, 30)]
@@ -279,6 +226,3 @@ def test_a_master_that_is_reset():
             # What it had is kept once more; what others have is known.
             again = [(await store.check_and_add(page(one + 2, one))).decision for one in kept]
             assert set(again) == {Decision.DUPLICATE}
-
-    with running_cluster() as cluster:
-        asyncio.run(scenario(cluster))

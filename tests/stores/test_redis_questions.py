@@ -1,15 +1,12 @@
 """What one Redis asks about a page, in how many calls, and what changes while an answer is due."""
 
-from __future__ import annotations
-
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 from deciders import DecideFor, everything, nothing
 from matching_pages import like
-from store_registry import PLACES, page
+from store_registry import on, page
 
 from scrapy_neardup.stores import Matching, StoreOptions
 from scrapy_neardup.stores.base import MAX_COMPARED
@@ -47,18 +44,10 @@ def only(*page_ids: int) -> DecideFor:
     return lambda _page: lambda candidate: Decided(candidate.page_id in page_ids, "only")
 
 
-def on_one_redis(scenario, options: StoreOptions = OPTIONS) -> None:
-    async def play(uri: str) -> None:
-        async with Watched(uri, options) as store:
-            await scenario(store)
-
-    with PLACES["redis"]() as place:
-        asyncio.run(play(place.uri))
-
-
 @pytest.mark.parametrize("options", [OPTIONS, StoreOptions()], ids=["best", "paper"])
-def test_how_many_calls_a_page_takes(options):
-    async def scenario(store: Watched) -> None:
+@on("redis")
+async def test_how_many_calls_a_page_takes(options, place):
+    async with Watched(place.uri, options) as store:
         base = BASE if options is OPTIONS else page(1, 0)
         assert await store.judged(base, nothing) == (Reason.UNMATCHED, 1)
         assert await store.judged(replace(base, id=2), everything) == (Reason.NEAR, 1)
@@ -70,11 +59,10 @@ def test_how_many_calls_a_page_takes(options):
         assert await store.judged(replace(base, id=3), only(1)) == (Reason.NEAR, 3)
         assert (await store.stats()).dropped == 2
 
-    on_one_redis(scenario, options)
 
-
-def test_candidates_come_in_order_and_a_few_at_a_time():
-    async def scenario(store: Watched) -> None:
+@on("redis")
+async def test_candidates_come_in_order_and_a_few_at_a_time(place):
+    async with Watched(place.uri, OPTIONS) as store:
         for number in range(MAX_COMPARED + 8):
             distance = number % 4
             one = replace(BASE, id=number, fingerprint=(1 << distance) - 1)
@@ -92,11 +80,10 @@ def test_candidates_come_in_order_and_a_few_at_a_time():
         assert len(set(order)) == MAX_COMPARED
         assert store.probes <= 3 + (MAX_COMPARED - MAX_ASKED) // MAX_ASKED_NEXT
 
-    on_one_redis(scenario)
 
-
-def test_who_refused_is_counted_nowhere():
-    async def scenario(store: Watched) -> None:
+@on("redis")
+async def test_who_refused_is_counted_nowhere(place):
+    async with Watched(place.uri, OPTIONS) as store:
         await store.check_and_add(BASE)
         assert await store.judged(replace(BASE, id=2), nothing) == (Reason.UNMATCHED, 2)
         assert (await store.stats()).dropped == 0
@@ -106,11 +93,10 @@ def test_who_refused_is_counted_nowhere():
         assert await store.forget(1) == 0
         assert await store.forget(2) == 1
 
-    on_one_redis(scenario)
 
-
-def test_a_candidate_that_has_changed_meanwhile_is_asked_about_again():
-    async def scenario(store: Watched) -> None:
+@on("redis")
+async def test_a_candidate_that_has_changed_meanwhile_is_asked_about_again(place):
+    async with Watched(place.uri, OPTIONS) as store:
         other = replace(BASE, id=2, **like("2" * 16))
         await store.check_and_add(BASE)
         asked: list[Candidate] = []
@@ -125,11 +111,10 @@ def test_a_candidate_that_has_changed_meanwhile_is_asked_about_again():
         assert [each.evidence for each in asked] == [BASE.evidence, other.evidence]
         assert (verdict.reason, verdict.match.page_id, verdict.match.count) == (Reason.NEAR, 1, 1)
 
-    on_one_redis(scenario)
 
-
-def test_a_page_that_came_meanwhile_is_asked_about():
-    async def scenario(store: Watched) -> None:
+@on("redis")
+async def test_a_page_that_came_meanwhile_is_asked_about(place):
+    async with Watched(place.uri, OPTIONS) as store:
         await store.check_and_add(BASE)
         rival = replace(BASE, id=5)
         store.meanwhile = lambda: RedisStore.check_and_add(store, rival, nothing(rival))
@@ -137,11 +122,10 @@ def test_a_page_that_came_meanwhile_is_asked_about():
         assert verdict.match.page_id == 5
         assert (await store.stats()).pages == 2
 
-    on_one_redis(scenario)
 
-
-def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match():
-    async def scenario(store: Watched) -> None:
+@on("redis")
+async def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match(place):
+    async with Watched(place.uri, OPTIONS) as store:
         await store.check_and_add(BASE)
         await store.check_and_add(own := replace(BASE, id=2), nothing(BASE))
         store.meanwhile = lambda: store.forget(1)
@@ -151,5 +135,3 @@ def test_a_match_that_is_gone_when_it_is_to_be_counted_is_no_match():
 
         assert (await verdict_on(own)).reason is Reason.CHANGED
         assert (await store.stats()).pages == 1
-
-    on_one_redis(scenario)

@@ -1,7 +1,5 @@
 """The ways to reach a Redis, and what is said where one doesn't lead to a store."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import socket
@@ -37,17 +35,17 @@ async def fails_to_open(uri: str, kind: type[StoreError], *words: str) -> None:
 # Where it leads nowhere
 
 
-def test_nobody_there():
+async def test_nobody_there():
     port = free_port()
     uri = f"redis://user:secret@127.0.0.1:{port}/0"
-    asyncio.run(fails_to_open(uri, StoreUnavailableError, f"redis://127.0.0.1:{port}/0"))
+    await fails_to_open(uri, StoreUnavailableError, f"redis://127.0.0.1:{port}/0")
     cluster = f"redis+cluster://user:secret@127.0.0.1:{port}"
-    asyncio.run(fails_to_open(cluster, StoreUnavailableError, f"127.0.0.1:{port}"))
+    await fails_to_open(cluster, StoreUnavailableError, f"127.0.0.1:{port}")
     sentinel = f"redis+sentinel://user:secret@127.0.0.1:{port}/mymaster"
-    asyncio.run(fails_to_open(sentinel, StoreUnavailableError, "mymaster"))
+    await fails_to_open(sentinel, StoreUnavailableError, "mymaster")
 
 
-def test_something_else_listens_there():
+async def test_something_else_listens_there():
     def answer(listener: socket.socket) -> None:
         peer, _ = listener.accept()
         with peer:
@@ -58,25 +56,32 @@ def test_something_else_listens_there():
         server = threading.Thread(target=answer, args=(listener,))
         server.start()
         uri = f"redis://127.0.0.1:{listener.getsockname()[1]}"
-        asyncio.run(fails_to_open(uri, StoreUnavailableError, uri))
+        await fails_to_open(uri, StoreUnavailableError, uri)
         server.join()
 
 
-def test_a_node_of_a_cluster_is_no_single_redis():
+async def test_a_node_of_a_cluster_is_no_single_redis():
     with RedisServer("--cluster-enabled", "yes") as server:
-        asyncio.run(fails_to_open(server.uri, StoreError, "redis+cluster://"))
+        await fails_to_open(server.uri, StoreError, "redis+cluster://")
 
 
-def test_a_server_that_is_too_old(monkeypatch):
+async def test_a_server_that_is_too_old(monkeypatch):
     async def old(self, *_):
         return {"redis_version": "5.0.14"}
 
     monkeypatch.setattr(redis.asyncio.Redis, "info", old)
-    asyncio.run(fails_to_open(shared_server().uri, StoreError, "5.0.14", "6.2"))
+    await fails_to_open(shared_server().uri, StoreError, "5.0.14", "6.2")
 
 
-def test_passwords_and_users():
-    async def scenario(server: RedisServer) -> None:
+async def test_passwords_and_users():
+    async def fails_to_open_later(uri: str) -> None:
+        with pytest.raises(StoreError, match="refused user or password"):
+            async with open_store(uri) as store:
+                await decision(store, 1)
+
+    with RedisServer("--requirepass", "sec@ret") as server:
+        rules = ("on", ">other", "~nd:*", "+@all", "-@dangerous", "+info")
+        server.client(password="sec@ret").execute_command("ACL", "SETUSER", "crawler", *rules)
         place = f"127.0.0.1:{server.port}/0"
         await fails_to_open(f"redis://{place}", StoreError, "refused user or password")
         await fails_to_open(f"redis://:notsecret@{place}", StoreError, "refused")
@@ -88,26 +93,13 @@ def test_passwords_and_users():
         client.execute_command("ACL", "SETUSER", "crawler", "-evalsha")
         await fails_to_open_later(f"redis://crawler:other@{place}")
 
-    async def fails_to_open_later(uri: str) -> None:
-        with pytest.raises(StoreError, match="refused user or password"):
-            async with open_store(uri) as store:
-                await decision(store, 1)
 
-    with RedisServer("--requirepass", "sec@ret") as server:
-        rules = ("on", ">other", "~nd:*", "+@all", "-@dangerous", "+info")
-        server.client(password="sec@ret").execute_command("ACL", "SETUSER", "crawler", *rules)
-        asyncio.run(scenario(server))
-
-
-def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri):
-            pass
-
+async def test_an_eviction_policy_that_forgets_is_warned_of(caplog):
     options = ("--maxmemory", "100mb", "--maxmemory-policy")
     for policy in ("allkeys-lru", "noeviction"):
         with RedisServer(*options, policy) as server:
-            asyncio.run(scenario(server.uri))
+            async with open_store(server.uri):
+                pass
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "allkeys-lru" in caplog.text
 
@@ -131,51 +123,41 @@ def test_a_uri_that_cannot_be_read(uri):
 # Ways to reach it
 
 
-def test_database_numbers_are_apart():
-    async def scenario() -> None:
-        base = shared_server().uri.removesuffix("/0")
-        shared_server().client().flushall()
-        for number in (3, 4):
-            async with open_store(f"{base}/{number}") as store:
-                assert await decision(store, 1) is Decision.NEW
-                await store.confirm(1)
-
-    asyncio.run(scenario())
-
-
-def test_a_unix_socket(tmp_path_factory):
-    async def scenario(path: str) -> None:
-        async with open_store(f"unix://{path}?db=2") as store:
+async def test_database_numbers_are_apart():
+    base = shared_server().uri.removesuffix("/0")
+    shared_server().client().flushall()
+    for number in (3, 4):
+        async with open_store(f"{base}/{number}") as store:
             assert await decision(store, 1) is Decision.NEW
-
-    with RedisServer() as server:
-        path = f"{server.folder}/s"
-        server.stop()
-        server.options = ("--unixsocket", path)
-        server.start()
-        asyncio.run(scenario(path))
+            await store.confirm(1)
 
 
-def test_tls_with_a_certificate_of_our_own(tmp_path):
+async def test_a_unix_socket(tmp_path_factory, server):
+    path = f"{server.folder}/s"
+    server.stop()
+    server.options = ("--unixsocket", path)
+    server.start()
+    async with open_store(f"unix://{path}?db=2") as store:
+        assert await decision(store, 1) is Decision.NEW
+
+
+async def test_tls_with_a_certificate_of_our_own(tmp_path):
     binaries = [path for path in all_binaries() if speaks_tls(path)]
     if not binaries:
         pytest.skip("no server here was built with TLS")
     key, certificate = made_certificate(tmp_path)
 
-    async def scenario(port: int) -> None:
+    port = free_port()
+    options = ("--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file",
+               str(key), "--tls-auth-clients", "no", "--requirepass", "secret")  # fmt: skip
+    with RedisServer(*options, binary=binaries[0]):
         uri = f"rediss://:secret@127.0.0.1:{port}/0"
         await fails_to_open(uri, StoreUnavailableError, "ertificate")
         async with open_store(f"{uri}?ssl_ca_certs={certificate}") as store:
             assert await decision(store, 1) is Decision.NEW
 
-    port = free_port()
-    options = ("--tls-port", str(port), "--tls-cert-file", str(certificate), "--tls-key-file",
-               str(key), "--tls-auth-clients", "no", "--requirepass", "secret")  # fmt: skip
-    with RedisServer(*options, binary=binaries[0]):
-        asyncio.run(scenario(port))
 
-
-def test_tls_through_a_proxy(tmp_path):
+async def test_tls_through_a_proxy(tmp_path, server):
     """Where no server speaks TLS, a proxy does: connections, certificates and errors are ours."""
     key, certificate = made_certificate(tmp_path)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -193,20 +175,16 @@ def test_tls_through_a_proxy(tmp_path):
 
         await asyncio.gather(pump(reader, ours), pump(theirs, writer))
 
-    async def scenario(server: RedisServer) -> None:
-        proxy = await asyncio.start_server(partial(relay, server), "127.0.0.1", 0, ssl=context)
-        uri = f"rediss://127.0.0.1:{proxy.sockets[0].getsockname()[1]}/0"
-        await fails_to_open(uri, StoreUnavailableError, "ertificate")
-        trusting = f"{uri}?ssl_ca_certs={certificate}"
-        async with open_store(trusting) as one, open_store(trusting) as two:
-            verdicts = await asyncio.gather(*(decision(one, n) for n in range(100)))
-            assert verdicts.count(Decision.NEW) == 1
-            assert await decision(two, 1000) is Decision.DUPLICATE
-            await one.confirm(0)
-        proxy.close()
-
-    with RedisServer() as server:
-        asyncio.run(scenario(server))
+    proxy = await asyncio.start_server(partial(relay, server), "127.0.0.1", 0, ssl=context)
+    uri = f"rediss://127.0.0.1:{proxy.sockets[0].getsockname()[1]}/0"
+    await fails_to_open(uri, StoreUnavailableError, "ertificate")
+    trusting = f"{uri}?ssl_ca_certs={certificate}"
+    async with open_store(trusting) as one, open_store(trusting) as two:
+        verdicts = await asyncio.gather(*(decision(one, n) for n in range(100)))
+        assert verdicts.count(Decision.NEW) == 1
+        assert await decision(two, 1000) is Decision.DUPLICATE
+        await one.confirm(0)
+    proxy.close()
 
 
 def made_certificate(folder: Path) -> tuple[Path, Path]:
@@ -250,8 +228,8 @@ def sentinel_of(master: RedisServer):
         process.wait()
 
 
-def test_a_sentinel_names_the_master():
-    async def scenario(port: int) -> None:
+async def test_a_sentinel_names_the_master():
+    with RedisServer() as master, sentinel_of(master) as port:
         uri = f"redis+sentinel://127.0.0.1:{port},localhost:{port}/pages/1"
 
         async def judge() -> Decision:
@@ -261,14 +239,14 @@ def test_a_sentinel_names_the_master():
         assert await healed(judge) is Decision.NEW
         await fails_to_open(uri.replace("pages", "others"), StoreUnavailableError, "others")
 
-    with RedisServer() as master, sentinel_of(master) as port:
-        asyncio.run(scenario(port))
 
-
-def test_a_fail_over_that_a_sentinel_makes():
+async def test_a_fail_over_that_a_sentinel_makes():
     """What the replica had is known afterwards; in between calls fail, and none hangs."""
-
-    async def scenario(port: int, master: RedisServer) -> None:
+    with (
+        RedisServer() as master,
+        RedisServer("--replicaof", f"127.0.0.1 {master.port}"),
+        sentinel_of(master) as port,
+    ):
         store = open_store(f"redis+sentinel://127.0.0.1:{port}/pages/0")
         sentinel = redis.Redis(port=port)
         for _ in range(200):
@@ -284,10 +262,3 @@ def test_a_fail_over_that_a_sentinel_makes():
                 with pytest.raises(StoreUnavailableError):
                     await decision(store, 2)
             assert await healed(lambda: decision(store, 3)) is Decision.DUPLICATE
-
-    with (
-        RedisServer() as master,
-        RedisServer("--replicaof", f"127.0.0.1 {master.port}"),
-        sentinel_of(master) as port,
-    ):
-        asyncio.run(scenario(port, master))

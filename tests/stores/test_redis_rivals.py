@@ -1,7 +1,5 @@
 """What follows from looking at others in a cluster: values in, decisions out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

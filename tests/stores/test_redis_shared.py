@@ -1,12 +1,10 @@
 """What crawlers of one Redis, or one cluster, agree on: parameters, names, retention, leases."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 
 import pytest
-from store_registry import PLACES, SOMETHING, decision, keys, page
+from store_registry import SOMETHING, counts, decision, keys, on, page
 
 from scrapy_neardup.errors import StoreMismatchError
 from scrapy_neardup.stores import open_store
@@ -17,47 +15,39 @@ from scrapy_neardup.stores.redis.cluster import clusterstore as redis_cluster
 from scrapy_neardup.stores.redis.keyspace import prefix
 from scrapy_neardup.verdict import Decision
 
-on_both = pytest.mark.parametrize("name", ["redis", "redis-cluster"])
+on_both = on("redis", "redis-cluster")
 
 
 # Parameters
 
 
 @on_both
-def test_other_parameters_are_refused_and_both_are_shown(name):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, max_distance=3, schema={"hash": "blake2b-1", "shingle": 3}):
-            pass
-        for options, words in (
-            ({"max_distance": 2, "schema": {"hash": "blake2b-1", "shingle": 3}}, "3 there and 2"),
-            ({"schema": {"hash": "murmur-1", "shingle": 3}}, "blake2b-1 there and murmur-1"),
-            ({"schema": {"hash": "blake2b-1", "shingle": 3, "text": "main"}}, "absent there"),
-        ):
-            with pytest.raises(StoreMismatchError, match=words) as raised:
-                async with open_store(uri, **options):
-                    pass
-            assert "NEARDUP_NAMESPACE" in str(raised.value)
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
+async def test_other_parameters_are_refused_and_both_are_shown(place):
+    async with open_store(place.uri, max_distance=3, schema={"hash": "blake2b-1", "shingle": 3}):
+        pass
+    for options, words in (
+        ({"max_distance": 2, "schema": {"hash": "blake2b-1", "shingle": 3}}, "3 there and 2"),
+        ({"schema": {"hash": "murmur-1", "shingle": 3}}, "blake2b-1 there and murmur-1"),
+        ({"schema": {"hash": "blake2b-1", "shingle": 3, "text": "main"}}, "absent there"),
+    ):
+        with pytest.raises(StoreMismatchError, match=words) as raised:
+            async with open_store(place.uri, **options):
+                pass
+        assert "NEARDUP_NAMESPACE" in str(raised.value)
 
 
 @on_both
-def test_another_size_adopts_the_recorded_tables(name):
-    async def scenario(uri: str) -> None:
-        async with (
-            open_store(uri, expected_pages=1000) as small,
-            open_store(uri, expected_pages=10**8) as large,
-        ):
-            for number in range(40):
-                one, other = (small, large) if number % 2 else (large, small)
-                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-                assert await decision(one, number, fingerprint) is Decision.NEW
-                near = fingerprint ^ 1 << number ^ 1 << 63 - number
-                assert await decision(other, number + 100, near) is Decision.DUPLICATE
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
+async def test_another_size_adopts_the_recorded_tables(place):
+    async with (
+        open_store(place.uri, expected_pages=1000) as small,
+        open_store(place.uri, expected_pages=10**8) as large,
+    ):
+        for number in range(40):
+            one, other = (small, large) if number % 2 else (large, small)
+            fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+            assert await decision(one, number, fingerprint) is Decision.NEW
+            near = fingerprint ^ 1 << number ^ 1 << 63 - number
+            assert await decision(other, number + 100, near) is Decision.DUPLICATE
 
 
 # Names
@@ -68,153 +58,124 @@ NAMES = ("a", "a:t1", "a}", "{a", "a*", "a?", "[a]", "a\n", "a b", "名", "a%2F"
 
 
 @on_both
-def test_no_namespace_meets_another_or_breaks_out(name):
-    async def scenario(uri: str) -> None:
-        for namespace in NAMES:
-            async with open_store(uri, namespace=namespace) as store:
-                assert await decision(store, 1) is Decision.NEW
-                await store.confirm(1)
-        for namespace in NAMES:
-            async with open_store(uri, namespace=namespace) as store:
-                assert (await store.stats()).pages == 1
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
-        prefixes = {prefix(namespace).encode() for namespace in NAMES}
-        assert len(prefixes) == len(NAMES)
-        for key in keys(name):
-            bare = key.removeprefix(b"{").removesuffix(b"}")
-            assert sum(bare.startswith(each) for each in prefixes) == 1
-            assert not set(bare) & set(b"{}*?[]\\\n ")
+async def test_no_namespace_meets_another_or_breaks_out(place):
+    for namespace in NAMES:
+        async with open_store(place.uri, namespace=namespace) as store:
+            assert await decision(store, 1) is Decision.NEW
+            await store.confirm(1)
+    for namespace in NAMES:
+        async with open_store(place.uri, namespace=namespace) as store:
+            assert (await store.stats()).pages == 1
+    prefixes = {prefix(namespace).encode() for namespace in NAMES}
+    assert len(prefixes) == len(NAMES)
+    for key in keys(place.name):
+        bare = key.removeprefix(b"{").removesuffix(b"}")
+        assert sum(bare.startswith(each) for each in prefixes) == 1
+        assert not set(bare) & set(b"{}*?[]\\\n ")
 
 
 # URLs
 
 
 @on_both
-def test_urls_are_shown_where_some_crawlers_store_none(name):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri) as silent, open_store(uri) as telling:
-            await silent.check_and_add(page(1, 0))
-            await telling.check_and_add(page(2, SOMETHING, url="https://a.example/2"))
-            for number, fingerprint, url in ((3, 0, None), (4, SOMETHING, "https://a.example/2")):
-                repeated = (await silent.check_and_add(page(number, fingerprint))).match
-                assert repeated is not None
-                assert repeated.url == url
-        async with open_store(uri):  # that URLs are stored is no parameter
-            pass
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
+async def test_urls_are_shown_where_some_crawlers_store_none(place):
+    async with open_store(place.uri) as silent, open_store(place.uri) as telling:
+        await silent.check_and_add(page(1, 0))
+        await telling.check_and_add(page(2, SOMETHING, url="https://a.example/2"))
+        for number, fingerprint, url in ((3, 0, None), (4, SOMETHING, "https://a.example/2")):
+            repeated = (await silent.check_and_add(page(number, fingerprint))).match
+            assert repeated is not None
+            assert repeated.url == url
+    async with open_store(place.uri):  # that URLs are stored is no parameter
+        pass
 
 
 # Two fetches of one page
 
 
-@pytest.mark.parametrize(("name", "tells_apart"), [("redis", False), ("redis-cluster", True)])
+@on_both
 @pytest.mark.parametrize("verb", ["confirm", "forget"])
-def test_two_crawlers_that_fetch_one_page_with_two_contents(name, tells_apart, verb):
+async def test_two_crawlers_that_fetch_one_page_with_two_contents(place, verb):
     """Whether the first one's verb ends the entry of the other: see `Store.confirm`."""
-
-    async def scenario(uri: str) -> None:
-        async with open_store(uri) as first, open_store(uri) as second:
-            await first.check_and_add(page(1, 0))
-            assert await decision(second, 1) is Decision.NEW
-            assert await decision(first, 2) is Decision.DUPLICATE
-            await getattr(first, verb)(1)
-            stats = await first.stats()
-            if tells_apart:
-                assert (stats.pages, stats.pending) == (1, 1)
-                assert await second.forget(1) == 1
-            else:
-                assert (stats.pages, stats.pending) == (int(verb == "confirm"), 0)
-                assert await second.forget(1) == 0
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
+    async with open_store(place.uri) as first, open_store(place.uri) as second:
+        await first.check_and_add(page(1, 0))
+        assert await decision(second, 1) is Decision.NEW
+        assert await decision(first, 2) is Decision.DUPLICATE
+        await getattr(first, verb)(1)
+        stats = await first.stats()
+        if place.name == "redis-cluster":
+            assert (stats.pages, stats.pending) == (1, 1)
+            assert await second.forget(1) == 1
+        else:
+            assert (stats.pages, stats.pending) == (int(verb == "confirm"), 0)
+            assert await second.forget(1) == 0
 
 
 # Leases
 
 
-def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri) as dead, open_store(uri) as alive:
-            for number in range(5):
-                await decision(dead, number, SOMETHING * number % 2**64)
-            dead._held.clear()  # nobody renews them
-            assert await decision(alive, 10) is Decision.DUPLICATE
-            await asyncio.sleep(0.4)
-            assert await decision(alive, 10) is Decision.NEW
-            await decision(alive, 11, 2**64 - 1)
-            for number in (10, 11, 12, 13):
-                await alive.confirm(number)  # each clears away two
-            stats = await alive.stats()
-            assert (stats.pages, stats.pending) == (2, 0)
-
+@on("redis")
+async def test_the_pages_of_a_crawler_that_died_lapse_and_are_cleared_away(monkeypatch, place):
     monkeypatch.setattr(shared, "LEASE", 0.3)
-    with PLACES["redis"]() as place:
-        asyncio.run(scenario(place.uri))
+    async with open_store(place.uri) as dead, open_store(place.uri) as alive:
+        for number in range(5):
+            await decision(dead, number, SOMETHING * number % 2**64)
+        dead._held.clear()  # nobody renews them
+        assert await decision(alive, 10) is Decision.DUPLICATE
+        await asyncio.sleep(0.4)
+        assert await decision(alive, 10) is Decision.NEW
+        await decision(alive, 11, 2**64 - 1)
+        for number in (10, 11, 12, 13):
+            await alive.confirm(number)  # each clears away two
+        stats = await alive.stats()
+        assert (stats.pages, stats.pending) == (2, 0)
 
 
 @on_both
-def test_a_living_crawler_renews_its_leases(name, monkeypatch):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri) as store:
-            await decision(store, 1)
-            await asyncio.sleep(1.5)
-            assert await decision(store, 2) is Decision.DUPLICATE
-
+async def test_a_living_crawler_renews_its_leases(place, monkeypatch):
     monkeypatch.setattr(shared, "LEASE", 0.9)
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
+    async with open_store(place.uri) as store:
+        await decision(store, 1)
+        await asyncio.sleep(1.5)
+        assert await decision(store, 2) is Decision.DUPLICATE
 
 
 # Retention
 
 
 @on_both
-def test_the_memory_of_what_expired_comes_back(name, monkeypatch):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, retention=1) as store:
-            for number in range(200):
-                url = f"https://a.example/{number}"
-                fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
-                await store.check_and_add(page(number << 56 | number, fingerprint, url=url))
-                await store.confirm(number << 56 | number)
-            end = time.monotonic() + 30
-            while (await store.stats()).pages and time.monotonic() < end:  # noqa: ASYNC110
-                await asyncio.sleep(0.2)
-            stats = await store.stats()
-            assert (stats.pages, stats.pending, stats.dropped) == (0, 0, 0)
-
+async def test_the_memory_of_what_expired_comes_back(place, monkeypatch):
     monkeypatch.setattr(redis, "_SWEEP_PAUSE", 0.002)
     monkeypatch.setattr(redis_cluster, "_SWEEP_PAUSE", 0.002)
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
-        kinds = {key.decode().removeprefix("{").split(":")[2].rstrip("}") for key in keys(name)}
-        # In a cluster the counters and, for ten minutes, the tombstones stay.
-        left = {"redis": {"schema", "counters", "sweep"}, "redis-cluster": {"schema", "t1"}}
-        assert kinds <= left[name]
+    async with open_store(place.uri, retention=1) as store:
+        for number in range(200):
+            url = f"https://a.example/{number}"
+            fingerprint = number * 0x9E3779B97F4A7C15 % 2**64
+            await store.check_and_add(page(number << 56 | number, fingerprint, url=url))
+            await store.confirm(number << 56 | number)
+        end = time.monotonic() + 30
+        while (await store.stats()).pages and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
+        assert await counts(store) == (0, 0, 0)
+    kinds = {key.decode().removeprefix("{").split(":")[2].rstrip("}") for key in keys(place.name)}
+    # In a cluster the counters and, for ten minutes, the tombstones stay.
+    left = {"redis": {"schema", "counters", "sweep"}, "redis-cluster": {"schema", "t1"}}
+    assert kinds <= left[place.name]
 
 
 # Notices
 
 
 @on_both
-def test_of_many_topics_those_posted_to_last_stay(name, monkeypatch):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, namespace="notices") as store:
-            for topic in ("a:b", "notices", "}"):
-                await store.exchange(topic, "one", b"1")
-            assert len(await store.exchange("a:b", "two", b"2")) == 2
-            await store.exchange("c", "one", b"1")  # and the oldest is gone
-            for topic, members in (("}", 2), ("a:b", 2), ("notices", 1)):
-                assert len(await store.exchange(topic, "two", b"2")) == members
-
+async def test_of_many_topics_those_posted_to_last_stay(place, monkeypatch):
     monkeypatch.setattr(redis_notices, "MAX_TOPICS", 3)
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
-        names = {key.decode().strip("{}") for key in keys(name)}
-        left = ("schema", "notices", "notices:%7D", "notices:a%3Ab", "notices:notices")
-        assert names == {prefix("notices") + each for each in left}
+    async with open_store(place.uri, namespace="notices") as store:
+        for topic in ("a:b", "notices", "}"):
+            await store.exchange(topic, "one", b"1")
+        assert len(await store.exchange("a:b", "two", b"2")) == 2
+        await store.exchange("c", "one", b"1")  # and the oldest is gone
+        for topic, members in (("}", 2), ("a:b", 2), ("notices", 1)):
+            assert len(await store.exchange(topic, "two", b"2")) == members
+    names = {key.decode().strip("{}") for key in keys(place.name)}
+    left = ("schema", "notices", "notices:%7D", "notices:a%3Ab", "notices:notices")
+    assert names == {prefix("notices") + each for each in left}

@@ -1,11 +1,9 @@
 """What no page met for the retention time is forgotten, in every store."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
-from store_registry import PLACES, SOMETHING, decision, on_store, page
+from store_registry import SOMETHING, counts, decision, on, on_store, page
 
 from scrapy_neardup.stores import open_store
 from scrapy_neardup.verdict import Decision
@@ -37,55 +35,44 @@ def spread(number):
     return page(number, number * 0x9E3779B97F4A7C15 % 2**64, url=f"https://a.example/{number}")
 
 
-@pytest.mark.parametrize("name", ["memory", "sqlite"])
-def test_each_page_makes_room_for_four(name, clock):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, retention=60) as store:
-            for number in range(200):
-                await store.check_and_add(spread(number))
-                if number % 2:
-                    await store.confirm(number)
-            clock[0] += 61
-            for number in range(300, 360):
-                assert (await store.check_and_add(spread(number))).decision is Decision.NEW
-            stats = await store.stats()
-            assert (stats.pages, stats.pending, stats.dropped) == (60, 60, 0)
-
-    with PLACES[name]() as place:
-        asyncio.run(scenario(place.uri))
-
-
-def test_the_times_of_a_file_survive(clock):
-    async def scenario(uri: str) -> None:
-        for number, expected in ((1, Decision.NEW), (2, Decision.DUPLICATE), (1, Decision.SEEN)):
-            async with open_store(uri, retention=60) as store:
-                assert await decision(store, number) is expected
+@on("memory", "sqlite")
+async def test_each_page_makes_room_for_four(place, clock):
+    async with open_store(place.uri, retention=60) as store:
+        for number in range(200):
+            await store.check_and_add(spread(number))
+            if number % 2:
                 await store.confirm(number)
-            clock[0] += 50  # each visit starts the time anew
-        clock[0] += 11
-        async with open_store(uri) as store:  # to which nothing lapses
-            assert await decision(store, 2) is Decision.DUPLICATE
-        async with open_store(uri, retention=60) as store:
-            assert await decision(store, 2) is Decision.NEW
-            await store.confirm(2)
-        async with open_store(uri) as store:
-            assert (await store.stats()).pages == 1
-
-    with PLACES["sqlite"]() as place:
-        asyncio.run(scenario(place.uri))
+        clock[0] += 61
+        for number in range(300, 360):
+            assert (await store.check_and_add(spread(number))).decision is Decision.NEW
+        assert await counts(store) == (60, 60, 0)
 
 
-def test_a_changed_page_that_lapses_takes_its_old_entry_along(clock):
-    async def scenario(uri: str) -> None:
-        async with open_store(uri, retention=60) as store:
-            await decision(store, 1, 0)
-            await store.confirm(1)
-            assert await decision(store, 1, SOMETHING) is Decision.NEW  # replaces it, pending
-            clock[0] += 61
-            assert await decision(store, 2, SOMETHING) is Decision.NEW
-            await store.confirm(2)
-        async with open_store(uri) as store:
-            assert (await store.stats()).pages == 1
+@on("sqlite")
+async def test_the_times_of_a_file_survive(clock, place):
+    for number, expected in ((1, Decision.NEW), (2, Decision.DUPLICATE), (1, Decision.SEEN)):
+        async with open_store(place.uri, retention=60) as store:
+            assert await decision(store, number) is expected
+            await store.confirm(number)
+        clock[0] += 50  # each visit starts the time anew
+    clock[0] += 11
+    async with open_store(place.uri) as store:  # to which nothing lapses
+        assert await decision(store, 2) is Decision.DUPLICATE
+    async with open_store(place.uri, retention=60) as store:
+        assert await decision(store, 2) is Decision.NEW
+        await store.confirm(2)
+    async with open_store(place.uri) as store:
+        assert (await store.stats()).pages == 1
 
-    with PLACES["sqlite"]() as place:
-        asyncio.run(scenario(place.uri))
+
+@on("sqlite")
+async def test_a_changed_page_that_lapses_takes_its_old_entry_along(clock, place):
+    async with open_store(place.uri, retention=60) as store:
+        await decision(store, 1, 0)
+        await store.confirm(1)
+        assert await decision(store, 1, SOMETHING) is Decision.NEW  # replaces it, pending
+        clock[0] += 61
+        assert await decision(store, 2, SOMETHING) is Decision.NEW
+        await store.confirm(2)
+    async with open_store(place.uri) as store:
+        assert (await store.stats()).pages == 1

@@ -1,7 +1,5 @@
 """The compact multimap against a dict of sets."""
 
-from __future__ import annotations
-
 import random
 from array import array
 from collections import defaultdict
@@ -26,10 +24,7 @@ def check(rowmap: RowMap, column: array, rows: set[int]) -> None:
         assert set(found) == held
 
 
-@given(
-    st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), min_size=1, max_size=60),
-    st.data(),
-)
+@given(st.lists(st.integers(0, 3) | st.integers(0, 2**64 - 1), min_size=1, max_size=60), st.data())
 def test_any_sequence_of_calls(values, data):
     column = array("Q", values)
     rowmap = RowMap(column)

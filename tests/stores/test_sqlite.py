@@ -1,8 +1,5 @@
 """What is particular to ``sqlite:PATH``: where the file is, what it holds, who can read it."""
 
-from __future__ import annotations
-
-import asyncio
 import sqlite3
 from contextlib import closing
 
@@ -10,7 +7,7 @@ import pytest
 from hypothesis.stateful import rule
 from sqlite_files import add, kept, make
 from store_machine import StoreMachine, play
-from store_registry import EVERYTHING, page
+from store_registry import EVERYTHING, counts, page
 
 from scrapy_neardup.errors import ConfigurationError, StoreMismatchError
 from scrapy_neardup.stores import open_store
@@ -21,24 +18,24 @@ from scrapy_neardup.verdict import Decision
 
 
 @pytest.mark.parametrize("path", ["pages.db", "./pages.db", "a b/ü?#%20.db", "file:x"])
-def test_a_relative_path_starts_at_the_working_directory(path, tmp_path, monkeypatch):
+async def test_a_relative_path_starts_at_the_working_directory(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a b").mkdir()
-    make(f"sqlite:{path}")
+    await make(f"sqlite:{path}")
     assert (tmp_path / path).is_file()
     # Nothing else is left beside it.
     assert sum(each.is_file() for each in tmp_path.rglob("*")) == 1
 
 
-def test_an_absolute_path(tmp_path):
-    make(f"sqlite:{tmp_path}/pages.db")
+async def test_an_absolute_path(tmp_path):
+    await make(f"sqlite:{tmp_path}/pages.db")
     assert [each.name for each in tmp_path.iterdir()] == ["pages.db"]
 
 
-def test_home(tmp_path, monkeypatch):
+async def test_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    make("sqlite:~/pages.db")
+    await make("sqlite:~/pages.db")
     assert (tmp_path / "pages.db").is_file()
 
 
@@ -59,9 +56,8 @@ def test_what_is_no_path(uri, advice):
         open_store(uri)
 
 
-def test_the_file_says_whose_it_is(tmp_path):
-    path = tmp_path / "pages.db"
-    make(f"sqlite:{path}")
+async def test_the_file_says_whose_it_is(path):
+    await make(f"sqlite:{path}")
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA application_id").fetchone() == (0x4E647570,)
         assert connection.execute("PRAGMA user_version").fetchone() == (5,)
@@ -71,107 +67,79 @@ def test_the_file_says_whose_it_is(tmp_path):
 # What
 
 
-def test_what_was_confirmed_is_there_again(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_what_was_confirmed_is_there_again(path):
     url = "https://a.example/ü"
-
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            await add(store, page(1, 0, url=url), page(2, EVERYTHING, url=url))
-            await store.confirm(1)
-            await add(store, page(3, 1), page(4, 2), page(5, EVERYTHING))
-            await add(store, page(6, 0xFF, exact=True, scope="a.example"))
-            await store.confirm(6)
-        assert set(kept(path)) == {1, 6}
-        assert kept(path)[1] == (0, 2, url)
-        async with open_store(f"sqlite:{path}") as store:
-            stats = await store.stats()
-            assert (stats.pages, stats.pending, stats.dropped) == (2, 0, 2)
-            verdict = await store.check_and_add(page(7, 3, url=None))
-            assert (verdict.match.page_id, verdict.match.url) == (1, url)
-            # Nobody had processed page 2.
-            assert await add(store, page(8, EVERYTHING)) == [Decision.NEW]
-            assert await add(store, page(1, 1)) == [Decision.SEEN]
-            exact = page(9, 0xFF, exact=True, scope="a.example")
-            assert await add(store, exact) == [Decision.DUPLICATE]
-        # Counts of what was there before are brought up to date.
-        assert kept(path)[1] == (0, 3, url)
-
-    asyncio.run(scenario())
+    async with open_store(f"sqlite:{path}") as store:
+        await add(store, page(1, 0, url=url), page(2, EVERYTHING, url=url))
+        await store.confirm(1)
+        await add(store, page(3, 1), page(4, 2), page(5, EVERYTHING))
+        await add(store, page(6, 0xFF, exact=True, scope="a.example"))
+        await store.confirm(6)
+    assert set(kept(path)) == {1, 6}
+    assert kept(path)[1] == (0, 2, url)
+    async with open_store(f"sqlite:{path}") as store:
+        assert await counts(store) == (2, 0, 2)
+        verdict = await store.check_and_add(page(7, 3, url=None))
+        assert (verdict.match.page_id, verdict.match.url) == (1, url)
+        # Nobody had processed page 2.
+        assert await add(store, page(8, EVERYTHING)) == [Decision.NEW]
+        assert await add(store, page(1, 1)) == [Decision.SEEN]
+        exact = page(9, 0xFF, exact=True, scope="a.example")
+        assert await add(store, exact) == [Decision.DUPLICATE]
+    # Counts of what was there before are brought up to date.
+    assert kept(path)[1] == (0, 3, url)
 
 
-def test_a_replaced_entry_stays_until_the_new_one_is_confirmed(tmp_path):
-    path = tmp_path / "pages.db"
-
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            await add(store, page(1, 0, url="old"))
-            await store.confirm(1)
-            await add(store, page(2, 0))
-            # Replaced before it was written, and once more.
-            await add(store, page(1, EVERYTHING, url="new"), page(1, 0xFFFF << 20, url="newer"))
-        assert kept(path) == {1: (0, 1, "old")}
-        async with open_store(f"sqlite:{path}") as store:
-            assert await add(store, page(3, 0)) == [Decision.DUPLICATE]
-            await add(store, page(1, EVERYTHING, url="new"))
-            await store.confirm(1)
-        assert kept(path) == {1: (EVERYTHING, 0, "new")}
-
-    asyncio.run(scenario())
+async def test_a_replaced_entry_stays_until_the_new_one_is_confirmed(path):
+    async with open_store(f"sqlite:{path}") as store:
+        await add(store, page(1, 0, url="old"))
+        await store.confirm(1)
+        await add(store, page(2, 0))
+        # Replaced before it was written, and once more.
+        await add(store, page(1, EVERYTHING, url="new"), page(1, 0xFFFF << 20, url="newer"))
+    assert kept(path) == {1: (0, 1, "old")}
+    async with open_store(f"sqlite:{path}") as store:
+        assert await add(store, page(3, 0)) == [Decision.DUPLICATE]
+        await add(store, page(1, EVERYTHING, url="new"))
+        await store.confirm(1)
+    assert kept(path) == {1: (EVERYTHING, 0, "new")}
 
 
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("how", ["duplicate", "forget"])
-def test_a_withdrawn_entry_is_deleted(how, replace, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_withdrawn_entry_is_deleted(how, replace, path):
+    async with open_store(f"sqlite:{path}") as store:
+        await add(store, page(1, 0), page(2, EVERYTHING))
+        await store.confirm(1)
+        await store.confirm(2)
+    assert set(kept(path)) == {1, 2}
+    async with open_store(f"sqlite:{path}") as store:
+        if replace or how == "forget":
+            assert await add(store, page(2, 0xFFFF)) == [Decision.NEW]
+        if how == "forget":
+            await store.forget(2)
+        else:
+            assert await add(store, page(2, 1)) == [Decision.DUPLICATE]
+    assert set(kept(path)) == {1}
 
-    async def scenario() -> None:
+
+async def test_rows_are_used_again(path):
+    for edition in range(12):
         async with open_store(f"sqlite:{path}") as store:
-            await add(store, page(1, 0), page(2, EVERYTHING))
-            await store.confirm(1)
-            await store.confirm(2)
-        assert set(kept(path)) == {1, 2}
-        async with open_store(f"sqlite:{path}") as store:
-            if replace or how == "forget":
-                assert await add(store, page(2, 0xFFFF)) == [Decision.NEW]
-            if how == "forget":
-                await store.forget(2)
-            else:
-                assert await add(store, page(2, 1)) == [Decision.DUPLICATE]
-        assert set(kept(path)) == {1}
-
-    asyncio.run(scenario())
+            for number in range(50):
+                fingerprint = (number << 32) * 0x9E3779B1 + edition * 0x01010101
+                await add(store, page(number, fingerprint % 2**64, url=str(edition)))
+                await store.confirm(number)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM page").fetchone() == (50,)
+        assert connection.execute("SELECT max(place) & 0xffffffff FROM page").fetchone() < (120,)
+    assert {url for _, _, url in kept(path).values()} == {"11"}
 
 
-def test_rows_are_used_again(tmp_path):
-    path = tmp_path / "pages.db"
-
-    async def scenario() -> None:
-        for edition in range(12):
-            async with open_store(f"sqlite:{path}") as store:
-                for number in range(50):
-                    fingerprint = (number << 32) * 0x9E3779B1 + edition * 0x01010101
-                    await add(store, page(number, fingerprint % 2**64, url=str(edition)))
-                    await store.confirm(number)
-        with closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("SELECT count(*) FROM page").fetchone() == (50,)
-            assert connection.execute("SELECT max(place) & 0xffffffff FROM page").fetchone() < (
-                120,
-            )
-        assert {url for _, _, url in kept(path).values()} == {"11"}
-
-    asyncio.run(scenario())
-
-
-def test_the_url_of_another_page_that_took_the_row_is_not_given(tmp_path):
-    path = tmp_path / "pages.db"
-
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            await add(store, page(1, 5, url="https://a.example/"))
-            await store.confirm(1)
-
-    asyncio.run(scenario())
+async def test_the_url_of_another_page_that_took_the_row_is_not_given(path):
+    async with open_store(f"sqlite:{path}") as store:
+        await add(store, page(1, 5, url="https://a.example/"))
+        await store.confirm(1)
     file = SQLiteFile(path, "default", {"max_distance": 3})
     assert file.url(0, page_id=1) == "https://a.example/"
     assert file.url(0, page_id=2) is None
@@ -198,8 +166,7 @@ def test_every_sequence_of_calls_with_openings_agrees_with_the_model():
 # Made with the same parameters
 
 
-def test_other_parameters_are_refused_and_both_are_shown(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_other_parameters_are_refused_and_both_are_shown(path):
     made = {"shingle_size": 3, "hash": "a", "weights": "set"}
 
     async def opened(namespace: str = "news", k: int = 3, **schema: object) -> None:
@@ -208,34 +175,30 @@ def test_other_parameters_are_refused_and_both_are_shown(tmp_path):
             await add(store, page(1, 5))
             await store.confirm(1)
 
-    async def scenario() -> None:
-        await opened(**made)
-        before = path.read_bytes()
-        for k, schema, shown in (
-            (4, made, "max_distance was 3 and is 4"),
-            (3, made | {"shingle_size": 4}, "shingle_size was 3 and is 4"),
-            (3, made | {"hash": "b"}, "hash was 'a' and is 'b'"),
-            (3, made | {"more": 1}, "more was None and is 1"),
-            (3, {"shingle_size": 3, "hash": "a"}, "weights was 'set' and is None"),
-        ):
-            with pytest.raises(StoreMismatchError) as raised:
-                await opened(k=k, **schema)
-            assert shown in str(raised.value)
-            assert "'news'" in str(raised.value)
-            assert "NEARDUP_NAMESPACE or another file" in str(raised.value)
-            assert path.read_bytes() == before
-        await opened(namespace="shop", k=4, shingle_size=4)
-        await opened(**made)
-
-    asyncio.run(scenario())
+    await opened(**made)
+    before = path.read_bytes()
+    for k, schema, shown in (
+        (4, made, "max_distance was 3 and is 4"),
+        (3, made | {"shingle_size": 4}, "shingle_size was 3 and is 4"),
+        (3, made | {"hash": "b"}, "hash was 'a' and is 'b'"),
+        (3, made | {"more": 1}, "more was None and is 1"),
+        (3, {"shingle_size": 3, "hash": "a"}, "weights was 'set' and is None"),
+    ):
+        with pytest.raises(StoreMismatchError) as raised:
+            await opened(k=k, **schema)
+        assert shown in str(raised.value)
+        assert "'news'" in str(raised.value)
+        assert "NEARDUP_NAMESPACE or another file" in str(raised.value)
+        assert path.read_bytes() == before
+    await opened(namespace="shop", k=4, shingle_size=4)
+    await opened(**made)
 
 
-def test_another_format_is_refused(tmp_path):
-    path = tmp_path / "pages.db"
-    make(f"sqlite:{path}")
+async def test_another_format_is_refused(path):
+    await make(f"sqlite:{path}")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 1")
     before = path.read_bytes()
     with pytest.raises(StoreMismatchError, match=r"format 1, .* reads 5: name another file"):
-        make(f"sqlite:{path}")
+        await make(f"sqlite:{path}")
     assert path.read_bytes() == before

@@ -1,7 +1,5 @@
 """When changes are written to a file, and what pages see meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
@@ -24,40 +22,29 @@ async def until(condition) -> None:
     raise AssertionError("it never came true")
 
 
-def test_a_change_is_written_within_an_interval_without_further_calls(tmp_path):
-    path = tmp_path / "pages.db"
-
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            await add(store, page(1, 0, url="x"), page(2, EVERYTHING))
-            await store.confirm(1)
-            assert kept(path) == {}
-            await until(lambda: kept(path) == {1: (0, 0, "x")})
-            await add(store, page(3, 0))
-            await until(lambda: kept(path) == {1: (0, 1, "x")})
-
-    asyncio.run(scenario())
+async def test_a_change_is_written_within_an_interval_without_further_calls(path):
+    async with open_store(f"sqlite:{path}") as store:
+        await add(store, page(1, 0, url="x"), page(2, EVERYTHING))
+        await store.confirm(1)
+        assert kept(path) == {}
+        await until(lambda: kept(path) == {1: (0, 0, "x")})
+        await add(store, page(3, 0))
+        await until(lambda: kept(path) == {1: (0, 1, "x")})
 
 
-def test_many_changes_are_written_without_waiting_for_the_clock(tmp_path, monkeypatch):
+async def test_many_changes_are_written_without_waiting_for_the_clock(path, monkeypatch):
     monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 3600.0)
-    path = tmp_path / "pages.db"
     rows = write_behind.COMMIT_ROWS
-
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            for number in range(rows + rows // 2):
-                await add(store, page(number, number * 0x9E3779B97F4A7C15 % 2**64))
-                await store.confirm(number)
-            # Sequential calls never yield to the event loop for nothing.
-            assert len(kept(path)) == rows
-
-    asyncio.run(scenario())
+    async with open_store(f"sqlite:{path}") as store:
+        for number in range(rows + rows // 2):
+            await add(store, page(number, number * 0x9E3779B97F4A7C15 % 2**64))
+            await store.confirm(number)
+        # Sequential calls never yield to the event loop for nothing.
+        assert len(kept(path)) == rows
 
 
-def test_pages_go_on_while_a_transaction_is_under_way(tmp_path, monkeypatch):
+async def test_pages_go_on_while_a_transaction_is_under_way(path, monkeypatch):
     monkeypatch.setattr(write_behind, "COMMIT_ROWS", 5)
-    path = tmp_path / "pages.db"
 
     async def crawl(store: Store, first: int) -> None:
         for number in range(first, first + 60):
@@ -77,17 +64,14 @@ def test_pages_go_on_while_a_transaction_is_under_way(tmp_path, monkeypatch):
                     )
                     assert (verdict.match.page_id, verdict.match.url) == (number, str(number))
 
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            await asyncio.gather(*(crawl(store, 100 * group) for group in range(8)))
-        numbers = [100 * group + each for group in range(8) for each in range(60)]
-        assert {page_id: (count, url) for page_id, (_, count, url) in kept(path).items()} == {
-            number: (0, "new") if number % 4 == 1 else (1, str(number))
-            for number in numbers
-            if number % 4
-        }
-
-    asyncio.run(scenario())
+    async with open_store(f"sqlite:{path}") as store:
+        await asyncio.gather(*(crawl(store, 100 * group) for group in range(8)))
+    numbers = [100 * group + each for group in range(8) for each in range(60)]
+    assert {page_id: (count, url) for page_id, (_, count, url) in kept(path).items()} == {
+        number: (0, "new") if number % 4 == 1 else (1, str(number))
+        for number in numbers
+        if number % 4
+    }
 
 
 FULL_DISK = """
@@ -149,8 +133,7 @@ FULL_DISK = """
 
 @pytest.mark.skipif(os.name != "posix", reason="a limit on file sizes stands for a full disk")
 @pytest.mark.parametrize("then", ["recovers in time", "recovers at last", "stays full"])
-def test_a_full_disk(then, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_full_disk(then, path):
     result = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(FULL_DISK), f"sqlite:{path}", then],
         capture_output=True,
@@ -163,8 +146,5 @@ def test_a_full_disk(then, tmp_path):
     else:
         assert len(kept(path)) == int(result.stdout) >= write_behind.COMMIT_ROWS
 
-    async def scenario() -> None:
-        async with open_store(f"sqlite:{path}") as store:
-            assert (await store.stats()).pages == len(kept(path))
-
-    asyncio.run(scenario())
+    async with open_store(f"sqlite:{path}") as store:
+        assert (await store.stats()).pages == len(kept(path))

@@ -1,7 +1,5 @@
 """Files that aren't ours or aren't whole: an error that says so, and not a byte is changed."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random
@@ -25,6 +23,7 @@ from scrapy_neardup.stores.sqlite.safety import APPLICATION_ID
 from scrapy_neardup.verdict import Page
 
 PAGES = 300
+PROC = pytest.mark.skipif(not Path("/proc/self").exists(), reason="no files that refuse root")
 
 
 def arrival(number: int) -> Page:
@@ -77,11 +76,11 @@ def contents(directory: Path) -> dict[str, bytes]:
     }
 
 
-def refuse(path: Path, kind: type[StoreError] = StoreCorruptError) -> str:
+async def refuse(path: Path, kind: type[StoreError] = StoreCorruptError) -> str:
     """Check that `path` can't be opened and stays as it is; return the message."""
     before = contents(path.parent)
     with pytest.raises(StoreError) as raised:
-        asyncio.run(open_store(f"sqlite:{path}").open())
+        await open_store(f"sqlite:{path}").open()
     assert type(raised.value) is kind
     assert "NEARDUP_STORE" in str(raised.value)
     assert str(path) in str(raised.value)
@@ -108,14 +107,13 @@ async def count(path: Path) -> int:
     ],
     ids=["short", "text", "random", "zeros", "magic"],
 )
-def test_a_file_that_is_no_database(content, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_file_that_is_no_database(content, path):
     path.write_bytes(content)
-    assert "is not a store of scrapy-neardup" in refuse(path)
+    assert "is not a store of scrapy-neardup" in await refuse(path)
 
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])
-def test_the_database_of_another_program(mode, tmp_path):
+async def test_the_database_of_another_program(mode, tmp_path):
     path = tmp_path / "other" / "places.sqlite"
     path.parent.mkdir()
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -124,49 +122,45 @@ def test_the_database_of_another_program(mode, tmp_path):
         # As its process would leave it if it were killed now.
         copies = tmp_path / "copies"
         shutil.copytree(path.parent, copies)
-    assert "is not a store of scrapy-neardup" in refuse(copies / path.name)
+    assert "is not a store of scrapy-neardup" in await refuse(copies / path.name)
     assert set(contents(copies)) == {path.name} | (
         {f"{path.name}-wal"} if mode == "wal" else set()
     )
 
 
-def test_one_that_only_says_that_it_is_ours(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_one_that_only_says_that_it_is_ours(path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("PRAGMA user_version = 5")
-    assert "no such table" in refuse(path)
+    assert "no such table" in await refuse(path)
 
 
-def test_an_empty_file_is_a_new_store(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_an_empty_file_is_a_new_store(path):
     path.touch()
-    asyncio.run(fill(path))
-    assert asyncio.run(count(path)) == PAGES
+    await fill(path)
+    assert await count(path) == PAGES
 
 
-def test_an_empty_file_with_a_log_is_not(killed, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_an_empty_file_with_a_log_is_not(killed, path):
     path.touch()
     shutil.copy(f"{killed}-wal", f"{path}-wal")
-    assert "is empty, but its log isn't" in refuse(path)
+    assert "is empty, but its log isn't" in await refuse(path)
 
 
 # Damaged
 
 
-def test_a_truncated_file(whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_truncated_file(whole, path):
     content = whole.read_bytes()
     rng = random.Random(2)
     lengths = [len(content) - 1, len(content) - 4096, 4096, 4095, 101, 100, 99, 72, 1]
     for length in lengths + rng.sample(range(1, len(content)), 20):
         path.write_bytes(content[:length])
-        refuse(path)
+        await refuse(path)
 
 
 @pytest.mark.parametrize("flip", [0x01, pytest.param(0x80, marks=pytest.mark.stress)])
-def test_a_flipped_byte_in_the_header(flip, whole, tmp_path):
+async def test_a_flipped_byte_in_the_header(flip, whole, tmp_path):
     """Every byte: what SQLite doesn't use may change, all else is an error."""
     content = whole.read_bytes()
     opened = 0
@@ -178,7 +172,7 @@ def test_a_flipped_byte_in_the_header(flip, whole, tmp_path):
             file.write(bytes([content[position] ^ flip]))
         before = path.read_bytes()
         try:
-            assert asyncio.run(count(path)) == PAGES
+            assert await count(path) == PAGES
         except StoreError:
             assert path.read_bytes() == before
         else:
@@ -188,8 +182,7 @@ def test_a_flipped_byte_in_the_header(flip, whole, tmp_path):
     assert opened < 70
 
 
-def test_pages_that_were_overwritten(whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_pages_that_were_overwritten(whole, path):
     content = whole.read_bytes()
     rng = random.Random(3)
     size = 4096
@@ -197,7 +190,7 @@ def test_pages_that_were_overwritten(whole, tmp_path):
         for start in range(size, len(content), size):
             path.write_bytes(content[:start] + junk + content[start + size :])
             if _is_of_use(content[start : start + size]):
-                refuse(path)
+                await refuse(path)
 
 
 def _is_of_use(database_page: bytes) -> bool:
@@ -206,26 +199,15 @@ def _is_of_use(database_page: bytes) -> bool:
 
 
 @pytest.mark.parametrize("record", [b"", b"x" * 31, b"x" * 33, "x" * 32, 5], ids=repr)
-def test_a_record_of_another_type_or_size(record, whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_record_of_another_type_or_size(record, whole, path):
     shutil.copy(whole, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE page SET entry = ? WHERE place & 0xffff = 200", (record,))
-    assert "record" in refuse(path)
+    assert "record" in await refuse(path)
 
 
-def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
+async def test_any_bit_that_flips_is_noticed_or_changes_nothing(path):
     """What is read of a file that opens is what was written."""
-    path = tmp_path / "pages.db"
-
-    async def made() -> None:
-        async with open_store(f"sqlite:{path}", matching=matching) as store:
-            for number in range(40):
-                features, evidence = (number, -number % 2**64), own_evidence(number, matching)
-                arrived = replace(arrival(number), features=features, evidence=evidence)
-                await store.check_and_add(arrived)
-                await store.confirm(number)
-            await store.exchange("topic", "member", b"value")
 
     def held() -> object:
         """All that a crawl reads of the file; the URLs, as far as they can be told."""
@@ -242,7 +224,13 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
             file.close()
 
     matching = Matching(features=2, text_bits=256, named_bits=64)
-    asyncio.run(made())
+    async with open_store(f"sqlite:{path}", matching=matching) as store:
+        for number in range(40):
+            features, evidence = (number, -number % 2**64), own_evidence(number, matching)
+            arrived = replace(arrival(number), features=features, evidence=evidence)
+            await store.check_and_add(arrived)
+            await store.confirm(number)
+        await store.exchange("topic", "member", b"value")
     whole, content = held(), path.read_bytes()
     chance = random.Random(5)
     noticed = 0
@@ -268,75 +256,63 @@ def test_any_bit_that_flips_is_noticed_or_changes_nothing(tmp_path):
     assert noticed > 60
 
 
-def test_parameters_that_are_no_json(whole, tmp_path):
-    path = tmp_path / "pages.db"
+async def test_parameters_that_are_no_json(whole, path):
     shutil.copy(whole, path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE namespace SET parameters = '{'")
-    assert "the record of namespace number 1" in refuse(path)
+    assert "the record of namespace number 1" in await refuse(path)
 
 
-def test_a_damaged_file_with_a_log_is_not_written_to(killed, tmp_path):
+async def test_a_damaged_file_with_a_log_is_not_written_to(killed, tmp_path):
     """To close SQLite's usual connection would move the log into the file."""
     path = tmp_path / "pages.db"
     content = killed.read_bytes()
     shutil.copy(f"{killed}-wal", f"{path}-wal")
     path.write_bytes(content)
-    assert asyncio.run(count(path)) == 2 * PAGES
+    assert await count(path) == 2 * PAGES
     assert [each.name for each in tmp_path.iterdir()] == ["pages.db"]
     shutil.copy(f"{killed}-wal", f"{path}-wal")
     half = len(content) // 2
     path.write_bytes(content[:half] + b"\xff" * 4096 + content[half + 4096 :])
-    refuse(path)
+    await refuse(path)
 
 
-def test_a_log_that_ends_early_is_as_if_less_had_been_written(killed, tmp_path):
+async def test_a_log_that_ends_early_is_as_if_less_had_been_written(killed, tmp_path):
     log = Path(f"{killed}-wal").read_bytes()
     for length in (len(log) - 1, len(log) // 2, 40, 0):
         path = tmp_path / f"{length}.db"
         shutil.copy(killed, path)
         Path(f"{path}-wal").write_bytes(log[:length])
-        assert PAGES <= asyncio.run(count(path)) <= 2 * PAGES
+        assert PAGES <= await count(path) <= 2 * PAGES
 
 
 # Not to be used
 
 
-def test_a_directory(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_directory(path):
     path.mkdir()
-    assert "is not a file" in refuse(path, StoreError)
+    assert "is not a file" in await refuse(path, StoreError)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in the file system")
-def test_a_pipe(tmp_path):
-    path = tmp_path / "pages.db"
+async def test_a_pipe(path):
     os.mkfifo(path)
-    assert "is not a file" in refuse(path, StoreError)
+    assert "is not a file" in await refuse(path, StoreError)
 
 
-def test_a_directory_that_doesn_t_exist(tmp_path):
-    path = tmp_path / "nowhere" / "pages.db"
-    with pytest.raises(StoreError, match="directory has to exist"):
-        asyncio.run(open_store(f"sqlite:{path}").open())
-    assert not path.parent.exists()
-
-
-def test_a_file_in_place_of_the_directory(tmp_path):
+@pytest.mark.parametrize(
+    "where", ["nowhere/pages.db", "file/pages.db", pytest.param("/proc/pages.db", marks=PROC)]
+)
+async def test_a_directory_that_does_not_exist_or_takes_no_files(where, tmp_path):
     (tmp_path / "file").write_text("text")
-    with pytest.raises(StoreError, match="directory has to exist"):
-        asyncio.run(open_store(f"sqlite:{tmp_path}/file/pages.db").open())
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no file system that refuses root")
-def test_a_directory_that_takes_no_files():
     with pytest.raises(StoreError, match="directory has to exist and be writable"):
-        asyncio.run(open_store("sqlite:/proc/pages.db").open())
+        await open_store(f"sqlite:{tmp_path / where}").open()
+    assert not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 @pytest.mark.parametrize("what", ["file", "directory", "unreadable"])
-def test_what_permissions_forbid(what, whole):
+async def test_what_permissions_forbid(what, whole):
     with TemporaryDirectory() as name:
         directory = Path(name)
         path = directory / "pages.db"
@@ -348,7 +324,7 @@ def test_what_permissions_forbid(what, whole):
         }[what]
         target.chmod(mode)
         with _without_privileges(directory, path), pytest.raises(StoreError) as raised:
-            asyncio.run(open_store(f"sqlite:{path}").open())
+            await open_store(f"sqlite:{path}").open()
         assert "directory has to exist and be writable" in str(raised.value)
         assert path.read_bytes() == whole.read_bytes()
         target.chmod(0o700)
@@ -372,25 +348,21 @@ def _without_privileges(*owned: Path) -> Iterator[None]:
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file can be removed")
 @pytest.mark.parametrize("way", ["removed", "replaced", "removed before a transaction"])
-def test_a_folder_that_goes_while_it_is_open(way, tmp_path):
+async def test_a_folder_that_goes_while_it_is_open(way, tmp_path):
     folder = tmp_path / "job"
     folder.mkdir()
-
-    async def scenario() -> None:
-        store = open_store(f"sqlite:{folder}/pages.db")
-        await store.open()
-        await store.check_and_add(arrival(1))
-        await store.confirm(1)
-        if way != "removed before a transaction":
-            await store._opened.writer._begin()
-        shutil.rmtree(folder)
-        if way == "replaced":
-            folder.mkdir()
-            (folder / "pages.db").write_text("another")
-        with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was"):
-            await store.close()
-
-    asyncio.run(scenario())
+    store = open_store(f"sqlite:{folder}/pages.db")
+    await store.open()
+    await store.check_and_add(arrival(1))
+    await store.confirm(1)
+    if way != "removed before a transaction":
+        await store._opened.writer._begin()
+    shutil.rmtree(folder)
+    if way == "replaced":
+        folder.mkdir()
+        (folder / "pages.db").write_text("another")
+    with pytest.raises(StoreUnavailableError, match="was removed or replaced while it was"):
+        await store.close()
     assert folder.exists() is (way == "replaced")
     if way == "replaced":
         assert (folder / "pages.db").read_text() == "another"

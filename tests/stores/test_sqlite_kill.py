@@ -6,8 +6,6 @@ state after *one* of them, near enough to the last: nothing that was confirmed e
 missing, nothing unconfirmed is there, and no transaction is there by half.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """One crawler at a time has a file open, and whoever fails to open it leaves no lock."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
@@ -42,48 +40,44 @@ def other_process(uri: str) -> subprocess.Popen[str]:
     )
 
 
-def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
+async def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
     uri = f"sqlite:{tmp_path}/pages.db"
     with other_process(uri) as other:
         assert other.stdout.readline() == "open\n"
         with pytest.raises(StoreLockedError, match="redis://"):
-            make(uri)
+            await make(uri)
         other.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
         other.wait()
-    make(uri)
+    await make(uri)
 
 
-def test_a_second_crawler_is_refused_and_takes_no_lock_away(tmp_path):
+async def test_a_second_crawler_is_refused_and_takes_no_lock_away(tmp_path):
     path = tmp_path / "pages.db"
     uri = f"sqlite:{path}"
     link = tmp_path / "symbolic.db"
     hard = tmp_path / "hard.db"
-
-    async def scenario() -> None:
-        async with open_store(uri) as store:
-            link.symlink_to(path)
-            hard.hardlink_to(path)
-            for same in (uri, uri, f"sqlite:{link}", f"sqlite:{hard}"):
-                with pytest.raises(StoreLockedError, match="redis://"):
-                    await open_store(same, namespace="another").open()
-            # POSIX locks go when a process closes any handle of the file.
-            with other_process(uri) as other:
-                _, message = other.communicate("\n")
-            assert other.returncode == 1
-            assert "StoreLockedError" in message
-            await add(store, page(1, 5))
-            await store.confirm(1)
-        hard.unlink()
-        async with open_store(f"sqlite:{link}", namespace="another") as store:
-            assert await add(store, page(1, 5)) == [Decision.NEW]
-        assert len(kept(path)) == 1
-
-    asyncio.run(scenario())
+    async with open_store(uri) as store:
+        link.symlink_to(path)
+        hard.hardlink_to(path)
+        for same in (uri, uri, f"sqlite:{link}", f"sqlite:{hard}"):
+            with pytest.raises(StoreLockedError, match="redis://"):
+                await open_store(same, namespace="another").open()
+        # POSIX locks go when a process closes any handle of the file.
+        with other_process(uri) as other:
+            _, message = other.communicate("\n")
+        assert other.returncode == 1
+        assert "StoreLockedError" in message
+        await add(store, page(1, 5))
+        await store.confirm(1)
+    hard.unlink()
+    async with open_store(f"sqlite:{link}", namespace="another") as store:
+        assert await add(store, page(1, 5)) == [Decision.NEW]
+    assert len(kept(path)) == 1
 
 
-def test_what_fails_to_open_isn_t_locked(tmp_path, monkeypatch):
+async def test_what_fails_to_open_isn_t_locked(tmp_path, monkeypatch):
     uri = f"sqlite:{tmp_path}/pages.db"
-    make(uri)
+    await make(uri)
     started, cancelled = threading.Event(), threading.Event()
     load = EmbeddedIndex.load
 
@@ -92,27 +86,24 @@ def test_what_fails_to_open_isn_t_locked(tmp_path, monkeypatch):
         cancelled.wait(30)
         load(index, chunks)
 
-    async def scenario() -> None:
-        with pytest.raises(StoreMismatchError):
-            await open_store(uri, max_distance=7).open()
-        monkeypatch.setattr(EmbeddedIndex, "load", slow_load)
-        opening = asyncio.create_task(open_store(uri).open())
-        await asyncio.to_thread(started.wait, 30)
-        opening.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await opening
-        with pytest.raises(StoreLockedError):
-            await open_store(uri).open()
-        cancelled.set()
-        # The thread lets go of the file as soon as it is open.
-        for _ in range(200):
-            try:
-                async with open_store(uri) as store:
-                    assert (await store.stats()).pages == 1
-                break
-            except StoreLockedError:
-                await asyncio.sleep(0.05)
-        else:
-            raise AssertionError("it is still locked")
-
-    asyncio.run(scenario())
+    with pytest.raises(StoreMismatchError):
+        await open_store(uri, max_distance=7).open()
+    monkeypatch.setattr(EmbeddedIndex, "load", slow_load)
+    opening = asyncio.create_task(open_store(uri).open())
+    await asyncio.to_thread(started.wait, 30)
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    with pytest.raises(StoreLockedError):
+        await open_store(uri).open()
+    cancelled.set()
+    # The thread lets go of the file as soon as it is open.
+    for _ in range(200):
+        try:
+            async with open_store(uri) as store:
+                assert (await store.stats()).pages == 1
+            break
+        except StoreLockedError:
+            await asyncio.sleep(0.05)
+    else:
+        raise AssertionError("it is still locked")

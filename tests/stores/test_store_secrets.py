@@ -1,7 +1,5 @@
 """A password in a store's URI, of whatever characters, is shown nowhere."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import string
@@ -145,25 +143,22 @@ def test_what_is_no_secret_is_shown(uri, shown):
 
 
 @pytest.mark.parametrize("character", UNESCAPED)
-def test_a_password_of_any_characters_is_sent_where_it_is_escaped(character):
+async def test_a_password_of_any_characters_is_sent_where_it_is_escaped(character):
     """The other end sees it as it is meant."""
     password = f"{character}{SECRET}"
     escaped = "".join(f"%{byte:02X}" for byte in password.encode())
 
-    async def scenario() -> bytes:
-        heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
-        async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            heard.set_result(await reader.readuntil(SECRET.encode()))
-            writer.close()
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.set_result(await reader.readuntil(SECRET.encode()))
+        writer.close()
 
-        async with await asyncio.start_server(listen, "127.0.0.1", 0, family=socket.AF_INET) as s:
-            port = s.sockets[0].getsockname()[1]
-            with pytest.raises(StoreError):
-                await open_store(f"redis://:{escaped}@127.0.0.1:{port}/0").open()
-            return await heard
-
-    assert password.encode() in asyncio.run(scenario())
+    async with await asyncio.start_server(listen, "127.0.0.1", 0, family=socket.AF_INET) as s:
+        port = s.sockets[0].getsockname()[1]
+        with pytest.raises(StoreError):
+            await open_store(f"redis://:{escaped}@127.0.0.1:{port}/0").open()
+        assert password.encode() in await heard
 
 
 @pytest.mark.parametrize("scheme", sorted(PARAMETERS))

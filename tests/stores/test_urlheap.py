@@ -1,7 +1,5 @@
 """The heap of URLs against a dict."""
 
-from __future__ import annotations
-
 import random
 
 from scrapy_neardup.stores.embedded import heaps as urlheap

@@ -1,7 +1,5 @@
 """What is due is written in the end, whatever happens while a transaction is under way."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time
@@ -98,80 +96,69 @@ class Crawl:
 
 @pytest.mark.parametrize("failing", [0.0, 0.3, 0.8])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypatch):
+async def test_the_file_holds_the_last_state_in_the_end(failing, seed, monkeypatch):
     monkeypatch.setattr(write_behind, "COMMIT_ROWS", 4)
     monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 0.002)
-
-    async def scenario() -> None:
-        rng = random.Random(seed)
-        file = FlakyFile(rng, failing)
-        crawl = Crawl(rng, file)
-        for _ in range(300):
-            if rng.random() < 0.8:
-                crawl.step()
-            else:
-                crawl.post()
-            if rng.random() < 0.3:
-                await asyncio.sleep(rng.random() / 1000)
-            if rng.random() < 0.1:
-                with suppress(StoreUnavailableError):
-                    await crawl.writer.settle()
-            await crawl.check_urls()
-        if seed % 2:
-            # Without another call: the clock alone sees to it.
-            for _ in range(2000):
-                if (file.rows, file.notices) == (crawl.rows, crawl.notices):
-                    break
-                await asyncio.sleep(0.005)
-            assert file.rows == crawl.rows
-        file.failing = 0
-        await crawl.writer.close()
-        assert file.is_closed
-        assert file.rows == crawl.rows
-        # Also in their order, which says what goes first.
-        assert list(file.notices.items()) == list(crawl.notices.items())
-
-    asyncio.run(scenario())
-
-
-def test_a_failure_is_told_until_a_transaction_succeeds(monkeypatch):
-    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 0.05)
-
-    async def scenario() -> None:
-        file = FlakyFile(random.Random(1), failing=1)
-        writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
-        writer.hold(1, None)
-        writer.write(1)
-        await writer.settle()
-        for _ in range(2000):
-            try:
-                await writer.settle()
-            except StoreUnavailableError:
-                break
-            await asyncio.sleep(0.01)
-        for _ in range(3):
-            with pytest.raises(StoreUnavailableError, match="the disk is full"):
-                await writer.settle()
-        file.failing = 0
-        for _ in range(2000):
+    rng = random.Random(seed)
+    file = FlakyFile(rng, failing)
+    crawl = Crawl(rng, file)
+    for _ in range(300):
+        if rng.random() < 0.8:
+            crawl.step()
+        else:
+            crawl.post()
+        if rng.random() < 0.3:
+            await asyncio.sleep(rng.random() / 1000)
+        if rng.random() < 0.1:
             with suppress(StoreUnavailableError):
-                await writer.settle()
+                await crawl.writer.settle()
+        await crawl.check_urls()
+    if seed % 2:
+        # Without another call: the clock alone sees to it.
+        for _ in range(2000):
+            if (file.rows, file.notices) == (crawl.rows, crawl.notices):
                 break
-            await asyncio.sleep(0.01)
-        assert file.rows == {1: (b"record", None)}
-        await writer.close()
+            await asyncio.sleep(0.005)
+        assert file.rows == crawl.rows
+    file.failing = 0
+    await crawl.writer.close()
+    assert file.is_closed
+    assert file.rows == crawl.rows
+    # Also in their order, which says what goes first.
+    assert list(file.notices.items()) == list(crawl.notices.items())
 
-    asyncio.run(scenario())
 
-
-def test_what_can_t_be_written_at_last_is_an_error_and_the_file_is_closed():
-    async def scenario() -> None:
-        file = FlakyFile(random.Random(1), failing=1)
-        writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
-        writer.hold(1, None)
-        writer.write(1)
+async def test_a_failure_is_told_until_a_transaction_succeeds(monkeypatch):
+    monkeypatch.setattr(write_behind, "COMMIT_SECONDS", 0.05)
+    file = FlakyFile(random.Random(1), failing=1)
+    writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
+    writer.hold(1, None)
+    writer.write(1)
+    await writer.settle()
+    for _ in range(2000):
+        try:
+            await writer.settle()
+        except StoreUnavailableError:
+            break
+        await asyncio.sleep(0.01)
+    for _ in range(3):
         with pytest.raises(StoreUnavailableError, match="the disk is full"):
-            await writer.close()
-        assert file.is_closed
+            await writer.settle()
+    file.failing = 0
+    for _ in range(2000):
+        with suppress(StoreUnavailableError):
+            await writer.settle()
+            break
+        await asyncio.sleep(0.01)
+    assert file.rows == {1: (b"record", None)}
+    await writer.close()
 
-    asyncio.run(scenario())
+
+async def test_what_can_t_be_written_at_last_is_an_error_and_the_file_is_closed():
+    file = FlakyFile(random.Random(1), failing=1)
+    writer = WriteBehind(file, ThreadPoolExecutor(1), lambda _: b"record")
+    writer.hold(1, None)
+    writer.write(1)
+    with pytest.raises(StoreUnavailableError, match="the disk is full"):
+        await writer.close()
+    assert file.is_closed

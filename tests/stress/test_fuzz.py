@@ -1,6 +1,5 @@
 """Pages and files that nobody wrote on purpose: each is read, or refused in so many words."""
 
-import asyncio
 import os
 import random
 import resource
@@ -116,7 +115,7 @@ def test_pages(preset, tried):
     assert grown <= MORE
 
 
-def test_damaged_files_of_sqlite(tried, tmp_path):
+async def test_damaged_files_of_sqlite(tried, tmp_path):
     """What is damaged in any way is refused, or holds what was there."""
     path = tmp_path / "pages.db"
     uri = f"sqlite:{path}"
@@ -132,7 +131,7 @@ def test_damaged_files_of_sqlite(tried, tmp_path):
                 await store.check_and_add(page(number, fingerprint, url=f"http://a/{number}"))
                 await store.confirm(number)
 
-    asyncio.run(fill())
+    await fill()
     whole, chance, refused, lost = path.read_bytes(), random.Random(), 0, 0
     for _ in range(FILES):
         content = bytearray(whole)
@@ -144,7 +143,7 @@ def test_damaged_files_of_sqlite(tried, tmp_path):
             )[: len(content) - start]
         path.write_bytes(content)
         try:
-            lost += asyncio.run(counted()) != 200
+            lost += await counted() != 200
         except StoreError:
             refused += 1
     tried("damaged files of SQLite", FILES, lost=lost, errors=refused)

@@ -1,6 +1,5 @@
 """What is learnt of sites is bounded in bytes, whoever made their pages."""
 
-import asyncio
 import os
 
 import pytest
@@ -31,16 +30,16 @@ async def most_held(count: int, words: int, held: int | None = None) -> int:
     return most
 
 
-def test_sites_met_long_ago_are_forgotten():
+async def test_sites_met_long_ago_are_forgotten():
     # What 32 pages of 3,000 words add, until it is measured again, is some 3 megabytes.
-    unbounded = asyncio.run(most_held(300, 3_000))
-    bounded = asyncio.run(most_held(300, 3_000, unbounded // 4))
+    unbounded = await most_held(300, 3_000)
+    bounded = await most_held(300, 3_000, unbounded // 4)
     assert bounded < unbounded // 4 + 4 * MEGABYTE < unbounded
 
 
 @pytest.mark.stress
 @pytest.mark.timeout(3600)
-def test_a_crawl_of_hostile_pages(record_property):
-    most = asyncio.run(most_held(HOSTILE, 12_000))
+async def test_a_crawl_of_hostile_pages(record_property):
+    most = await most_held(HOSTILE, 12_000)
     record_property("tried", row(f"hostile pages, {most / MEGABYTE:.0f} MB learnt", HOSTILE))
     assert most < MAX_HELD

@@ -117,10 +117,10 @@ def called(what: str, trouble, matching: Matching) -> str:
 @pytest.mark.parametrize(
     "trouble", [calm, connections_killed, scripts_flushed, stopped, restarted]
 )
-def test_on_one_redis(trouble, matching, tried):
+async def test_on_one_redis(trouble, matching, tried):
     storm = Storm(seed=random.randrange(10**6), pages=PAGES, matching=matching)
     with RedisServer(*(DURABLE if trouble is restarted else ())) as server:
-        result = asyncio.run(race(server.uri, storm, partial(trouble, server), TROUBLE_EVERY))
+        result = await race(server.uri, storm, partial(trouble, server), TROUBLE_EVERY)
     check(called("race on one Redis", trouble, matching), tried, result)
 
 
@@ -128,10 +128,10 @@ def test_on_one_redis(trouble, matching, tried):
 @pytest.mark.parametrize(
     "trouble", [calm, connections_killed, scripts_flushed, stopped, clients_reset, slots_moved]
 )
-def test_on_a_cluster(trouble, matching, tried):
+async def test_on_a_cluster(trouble, matching, tried):
     storm = Storm(seed=random.randrange(10**6), pages=PAGES // 5, matching=matching, tasks=16)
     with running_cluster() as cluster:
-        result = asyncio.run(race(cluster.uri, storm, partial(trouble, cluster), TROUBLE_EVERY))
+        result = await race(cluster.uri, storm, partial(trouble, cluster), TROUBLE_EVERY)
     check(called("race on a cluster", trouble, matching), tried, result)
 
 
@@ -161,7 +161,7 @@ GROUNDS = {
 
 @pytest.mark.parametrize("matching", [PLAIN, CONFIRMED], ids=["plain", "confirmed"])
 @pytest.mark.parametrize("ground", GROUNDS)
-def test_processes_and_servers_are_killed(ground, matching, tried):
+async def test_processes_and_servers_are_killed(ground, matching, tried):
     """All kinds of trouble, and crawlers killed while they judge."""
     running, trouble, pages, tasks = GROUNDS[ground]
     pages //= 2
@@ -171,10 +171,8 @@ def test_processes_and_servers_are_killed(ground, matching, tried):
         leg, seed = min(LEG, pages - start), random.randrange(10**6)
         storm = Storm(seed=seed, pages=leg, matching=matching, tasks=tasks)
         with running(*DURABLE) as place:
-            one = asyncio.run(
-                race_of_processes(
-                    place.uri, storm, partial(trouble, place, []), TROUBLE_EVERY, KILL_EVERY
-                )
+            one = await race_of_processes(
+                place.uri, storm, partial(trouble, place, []), TROUBLE_EVERY, KILL_EVERY
             )
         races.append(one)
         print(f"seed {seed}, {one.killed} killed", flush=True)
@@ -194,7 +192,7 @@ TELLING = 200
 """Calls a second below which a share of them says nothing."""
 
 
-def test_a_reset_client_is_soon_as_fast_as_before(tried):
+async def test_a_reset_client_is_soon_as_fast_as_before(tried):
     """Calls a second, in seconds that begin every quarter of one."""
 
     async def run(uri: str) -> list[float]:
@@ -221,7 +219,7 @@ def test_a_reset_client_is_soon_as_fast_as_before(tried):
         return sum(begin <= each < begin + 1 for each in made)
 
     with running_cluster() as cluster:
-        made = asyncio.run(run(cluster.uri))
+        made = await run(cluster.uri)
     before = median(calls(made, begin / 4) for begin in range(4, 4 * (RESET_AFTER - 1)))
     if before < TELLING:
         pytest.skip(f"{before} calls a second: too busy a machine to tell")

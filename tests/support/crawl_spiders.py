@@ -65,8 +65,6 @@ class Impatient(Visit):
 class Follow(Visit):
     """Yields an item, and a request for each of the page's links, the first ones first."""
 
-    name = "follow"
-
     def page(self, response):
         self.note(response)
         yield {"path": self.path_of(response)}
@@ -77,8 +75,6 @@ class Follow(Visit):
 class Fails(Visit):
     """Its callback fails for every page."""
 
-    name = "fails"
-
     def page(self, response):
         self.note(response)
         raise RuntimeError("an error in the callback")
@@ -86,8 +82,6 @@ class Fails(Visit):
 
 class Again(Visit):
     """Requests every path, whether it has been requested before or not."""
-
-    name = "again"
 
     def request(self, response, path, priority):
         return super().request(response, path, priority).replace(dont_filter=True)

@@ -60,3 +60,31 @@ def tree(folder):
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def removed_of(output):
+    """The lines that a job of deduplication wrote of what it removed, by their ids."""
+    return {
+        line["id"]: line
+        for path in (output / "_removed").rglob("*.jsonl")
+        for line in map(json.loads, path.read_text().splitlines())
+    }
+
+
+class KilledError(Exception):
+    """What stands for a kill."""
+
+
+def killed_before(left, real):
+    """Return a function that does as the real one, until `left` calls are made: a kill.
+
+    Several functions may count on one iterator.
+    """
+    left = iter(range(left)) if isinstance(left, int) else left
+
+    def counted(*arguments):
+        if next(left, None) is None:
+            raise KilledError
+        return real(*arguments)
+
+    return counted

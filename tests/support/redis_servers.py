@@ -3,8 +3,6 @@
 `redis_binary` finds the server. There is no silent skip: without one it fails.
 """
 
-from __future__ import annotations
-
 import atexit
 import shutil
 import signal
@@ -63,7 +61,7 @@ class RedisServer:
     def client(self, **options) -> redis.Redis:
         return redis.Redis(port=self.port, **options)
 
-    def start(self) -> RedisServer:
+    def start(self) -> Self:
         command = [
             self.binary, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
             "--dir", self.folder, "--loglevel", "warning", *self.options,

@@ -1,15 +1,12 @@
 """Pairs of random sets of hashes of a known resemblance, and sets from hypothesis."""
 
 import numpy as np
+from fingerprint_sets import uniform
 from hypothesis import strategies as st
 
 HASH_SETS = st.sets(st.integers(0, 2**64 - 1), min_size=1, max_size=120).map(
     lambda hashes: np.array(sorted(hashes), np.uint64)
 )
-
-
-def uniform(random, count):
-    return random.integers(0, 2**64, count, dtype=np.uint64)
 
 
 def fixed(count):

@@ -1,6 +1,5 @@
 """What a file of ``sqlite:PATH`` holds, and a crawl of two pages that leaves one."""
 
-import asyncio
 import shutil
 import sqlite3
 from contextlib import closing
@@ -35,14 +34,10 @@ async def add(store: Store, *pages: Page) -> list[Decision]:
     return [(await store.check_and_add(each)).decision for each in pages]
 
 
-def make(uri: str) -> None:
+async def make(uri: str) -> None:
     """Keep a page, open it again, and meet the page there."""
-
-    async def scenario() -> None:
-        async with open_store(uri) as store:
-            assert await add(store, page(1, 5)) == [Decision.NEW]
-            await store.confirm(1)
-        async with open_store(uri) as store:
-            assert await add(store, page(2, 5)) == [Decision.DUPLICATE]
-
-    asyncio.run(scenario())
+    async with open_store(uri) as store:
+        assert await add(store, page(1, 5)) == [Decision.NEW]
+        await store.confirm(1)
+    async with open_store(uri) as store:
+        assert await add(store, page(2, 5)) == [Decision.DUPLICATE]

@@ -30,6 +30,8 @@ EVERYTHING = (1 << 64) - 1
 class Place:
     """Where an empty store is, and what can be expected of it."""
 
+    name: str
+    """As in `PLACES`."""
     uri: str
     survives: bool = False
     """What was confirmed is there when the store is opened again."""
@@ -43,20 +45,21 @@ class Place:
 
 @contextmanager
 def memory() -> Iterator[Place]:
-    yield Place("memory:", bucket_cap=4096)
+    yield Place("memory", "memory:", bucket_cap=4096)
 
 
 @contextmanager
 def sqlite() -> Iterator[Place]:
     with TemporaryDirectory() as directory:
-        yield Place(f"sqlite:{Path(directory) / 'pages.db'}", survives=True, bucket_cap=4096)
+        uri = f"sqlite:{Path(directory) / 'pages.db'}"
+        yield Place("sqlite", uri, survives=True, bucket_cap=4096)
 
 
 @contextmanager
 def redis() -> Iterator[Place]:
     server = shared_server()
     server.client().flushall()
-    yield Place(server.uri, survives=True, shared=True, most_distance=6)
+    yield Place("redis", server.uri, survives=True, shared=True, most_distance=6)
 
 
 @contextmanager
@@ -64,7 +67,7 @@ def redis_cluster() -> Iterator[Place]:
     cluster = shared_cluster()
     for node in cluster.masters:
         node.client().flushall()
-    yield Place(cluster.uri, survives=True, shared=True, most_distance=6)
+    yield Place("redis-cluster", cluster.uri, survives=True, shared=True, most_distance=6)
 
 
 FEW_EXAMPLES = {"redis": 8, "redis-cluster": 3}
@@ -81,6 +84,11 @@ on_every_binary = pytest.mark.parametrize(
 """Make a test into one over every Redis and Valkey that is installed."""
 
 
+def on(*names: str) -> pytest.MarkDecorator:
+    """Make a test of ``place`` into one over the stores of these names."""
+    return pytest.mark.parametrize("place", names, indirect=True, ids=names)
+
+
 def on_store(
     decide: DecideFor | None = None, **options: object
 ) -> Callable[[Callable[[Store], Awaitable[None]]], object]:
@@ -91,13 +99,10 @@ def on_store(
 
     def decorate(scenario: Callable[[Store], Awaitable[None]]) -> object:
         @pytest.mark.parametrize("name", sorted(PLACES))
-        def test(name: str) -> None:
-            async def play(place: Place) -> None:
+        async def test(name: str) -> None:
+            with PLACES[name]() as place:
                 async with open_store(place.uri, **options) as store:
                     await scenario(Asking(store, decide) if decide else store)
-
-            with PLACES[name]() as place:
-                asyncio.run(play(place))
 
         test.__name__ = test.__qualname__ = scenario.__name__
         test.__doc__ = scenario.__doc__
@@ -113,6 +118,12 @@ def page(page_id: int, fingerprint: int, **more: object) -> Page:
 async def outcome(store: Store, page: Page) -> tuple[Decision, int | None]:
     verdict = await store.check_and_add(page)
     return verdict.decision, verdict.match and verdict.match.page_id
+
+
+async def counts(store: Store) -> tuple[int, int, int]:
+    """The pages that it holds, those of them that are pending, and the dropped ones."""
+    stats = await store.stats()
+    return stats.pages, stats.pending, stats.dropped
 
 
 async def decision(store: Store, number: int, fingerprint: int = SOMETHING) -> Decision:

@@ -3,6 +3,7 @@ import pytest
 from fingerprint_sets import KINDS, clustered, pairs, uniform
 from hypothesis import given
 from hypothesis import strategies as st
+from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import TableDesign, querytable
@@ -10,14 +11,7 @@ from scrapy_neardup.tables import batchsearch as batch
 from scrapy_neardup.tables.batchsearch import BatchSearch, choose_design
 from scrapy_neardup.tables.ranges import ranges
 
-WAYS = dict.fromkeys([querytable.PureQueryTable, querytable.QueryTable])
-
-
-@pytest.fixture(params=WAYS, ids=lambda way: way.__module__, autouse=True, scope="module")
-def _both_ways(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "QueryTable", request.param)
-        yield
+_both_ways = both_ways(batch, "QueryTable", querytable.QueryTable, querytable.PureQueryTable)
 
 
 def scan(search, scanned):

@@ -65,11 +65,7 @@ def test_tables_of_unequal_prefix_may_be_cut_further_in_different_ways():
     assert design.prefix_bits == 32
 
 
-@given(
-    bits=st.integers(4, 20),
-    max_distance=st.integers(1, 3),
-    prefix_bits=st.integers(1, 16),
-)
+@given(bits=st.integers(4, 20), max_distance=st.integers(1, 3), prefix_bits=st.integers(1, 16))
 def test_no_uniform_nesting_needs_fewer_tables_than_the_recursion(bits, max_distance, prefix_bits):
     nested = []
     for depth in (1, 2):

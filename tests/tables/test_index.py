@@ -3,6 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from fingerprint_sets import uniform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -12,8 +13,11 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from twins import both_ways
 
 from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import index as tables_index
+from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
 SMALL = 500
 """An expected size that gives the index its fewest buckets: they are shared more."""
@@ -28,7 +32,7 @@ fingerprints = st.integers(0, 2**64 - 1) | st.builds(
 )
 
 
-pytestmark = pytest.mark.usefixtures("both_ways")
+_both_ways = both_ways(tables_index, "Buckets", Buckets, PureBuckets)
 
 
 def within(k, stored, query):
@@ -55,10 +59,6 @@ def clustered(rng, n):
         flips = np.uint64(1) << rng.integers(0, 64, n, dtype=np.uint64)
         values = np.where(rng.random(n) < 0.5, values ^ flips, values)
     return values
-
-
-def uniform(rng, n):
-    return rng.integers(0, 2**64, n, dtype=np.uint64)
 
 
 def half_shared(rng, n):

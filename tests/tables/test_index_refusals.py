@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign
+from scrapy_neardup.tables import index as tables_index
+from scrapy_neardup.tables.buckets import Buckets, PureBuckets
 
-pytestmark = pytest.mark.usefixtures("both_ways")
+_both_ways = both_ways(tables_index, "Buckets", Buckets, PureBuckets)
 
 
 @pytest.mark.parametrize(

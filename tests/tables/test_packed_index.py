@@ -2,27 +2,13 @@ import numpy as np
 import pytest
 from encoded_parts import TEN, opened
 from fingerprint_sets import KINDS, clustered, uniform
+from twins import both_ways
 
 from scrapy_neardup.errors import ConfigurationError
 from scrapy_neardup.tables import HammingIndex, TableDesign
-from scrapy_neardup.tables.packed import (
-    CODECS,
-    Strings,
-    elias_fano,
-    packed_design,
-)
+from scrapy_neardup.tables.packed import CODECS, Strings, elias_fano, packed_design
 
-
-@pytest.fixture(
-    params=dict.fromkeys([elias_fano._compiled, None]),
-    ids=lambda way: "compiled" if way else "pure",
-    autouse=True,
-    scope="module",
-)
-def _both_ways(request):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elias_fano, "_compiled", request.param)
-        yield
+_both_ways = both_ways(elias_fano, "_compiled", elias_fano._compiled)
 
 
 @pytest.mark.parametrize("codec", CODECS)

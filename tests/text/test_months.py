@@ -1,14 +1,12 @@
 """Calendars without end: an empty month is that of one of two years."""
 
-import asyncio
 import calendar
+from itertools import starmap
 
 import pytest
+from judging import judged
 
-from scrapy_neardup.analysis import Analyser
-from scrapy_neardup.detector import Detector
 from scrapy_neardup.settings.parameters import Parameters
-from scrapy_neardup.stores import open_store
 from scrapy_neardup.text import Content, Extractor, parse_html
 from scrapy_neardup.text.months import without_year
 
@@ -123,17 +121,9 @@ def test_a_report_may_differ_in_its_year_alone():
 
 
 def test_in_a_crawl():
-    async def run():
-        async with open_store("memory:", matching=Parameters().matching) as store:
-            detector = Detector(Analyser(Parameters()), store)
-            found = {}
-            for number, (year, month) in enumerate(YEARS):
-                url = ADDRESSES[0].format(year=year, month=month)
-                verdict = await detector.judge(page(year, month), page_id=number, url=url)
-                if verdict.is_duplicate:
-                    found[year, month] = verdict.match.url
-            return found
-
-    found = asyncio.run(run())
-    assert found.keys() == {(year, month) for year, month in YEARS if year > 2002}
-    assert found[2005, 8] == "http://a.example/calendar/2001/08/"
+    urls = [ADDRESSES[0].format(year=year, month=month) for year, month in YEARS]
+    verdicts = judged(zip(urls, starmap(page, YEARS), strict=True), Parameters())
+    matched = {month: verdict.match.url for month, verdict in zip(YEARS, verdicts, strict=True)
+               if verdict.is_duplicate}  # fmt: skip
+    assert matched.keys() == {(year, month) for year, month in YEARS if year > 2002}
+    assert matched[2005, 8] == "http://a.example/calendar/2001/08/"
